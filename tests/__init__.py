@@ -1,0 +1,1 @@
+"""What phoenixd promises, held to it. Rooms are named as in the package; see docs/promises.md."""

@@ -1,0 +1,93 @@
+"""What each room may import, where import-linter's contracts cannot say it: allow-lists and the cost of a start."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "phoenixd"
+PURE_STANDARD_LIBRARY = {
+    "__future__",
+    "abc",
+    "bisect",
+    "collections",
+    "dataclasses",
+    "datetime",
+    "enum",
+    "functools",
+    "hashlib",
+    "heapq",
+    "itertools",
+    "math",
+    "operator",
+    "re",
+    "string",
+    "types",
+    "typing",
+}
+
+
+def imported_modules(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield every absolute module name that a file imports, also inside functions, with its line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            yield str(node.module), node.lineno
+
+
+def offenders(room: str, allowed: set[str]) -> list[str]:
+    found: list[str] = []
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        for module, line in imported_modules(path):
+            accepted = any(module == name or module.startswith(name + ".") for name in allowed)
+            if not accepted:
+                found.append(f"{path.relative_to(PACKAGE)}:{line} imports {module}")
+    return found
+
+
+def test_the_core_imports_only_what_computes() -> None:
+    assert offenders("core", PURE_STANDARD_LIBRARY | {"phoenixd.core"}) == []
+
+
+def test_harnesses_are_pure() -> None:
+    allowed = PURE_STANDARD_LIBRARY | {"json", "uuid", "urllib.parse", "pathlib", "shlex"}
+    assert offenders("harness", allowed | {"phoenixd.core", "phoenixd.documents", "phoenixd.harness"}) == []
+
+
+def test_the_shim_imports_the_standard_library_and_its_siblings() -> None:
+    """It runs from a copy of its directory, with an interpreter that need not have phoenixd."""
+    siblings = {path.stem for path in (PACKAGE / "shim").glob("*.py")}
+
+    assert offenders("shim", set(sys.stdlib_module_names) | siblings) == []
+
+
+def test_the_api_table_is_readable_by_a_client_without_dependencies() -> None:
+    table = PACKAGE / "api" / "operations.py"
+    if not table.exists():
+        pytest.skip("not run: phoenixd/api/operations.py does not exist yet")
+    roots = {module.partition(".")[0] for module, _ in imported_modules(table)}
+
+    assert roots <= set(sys.stdlib_module_names) | {"phoenixd"}
+
+
+def test_phoenixctl_starts_on_the_standard_library_alone() -> None:
+    """Every import costs each call: pydantic 50 ms, structlog 135 ms, against 26 ms for the whole verb."""
+    if not (PACKAGE / "ctl" / "__main__.py").exists():
+        pytest.skip("not run: phoenixd/ctl does not exist yet")
+    script = (
+        "import sys; before = set(sys.modules); import phoenixd.ctl.__main__\n"
+        "roots = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(*sorted(roots - set(sys.stdlib_module_names) - {'phoenixd'}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-S", "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True, check=True
+    )
+
+    assert loaded.stdout.split() == []
