@@ -1,0 +1,92 @@
+"""What is to be done: imperative, frozen, safe to repeat, and bound to an incarnation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from phoenixd.core.agent import Mode, PromptKind
+from phoenixd.core.moment import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Make sure of pane and shim, write the order, and have the shim start the run."""
+
+    agent: str
+    incarnation: int
+    run_id: str
+    mode: Mode
+    session_id: str
+    prompt: PromptKind
+    previous_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate:
+    """Ask the run to end: SIGTERM to its process group."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End the run's whole tree, and go on until it is empty."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """End what is left of a run without its shim's help, and report when nothing is left."""
+
+    agent: str
+    incarnation: int
+    run_id: str
+    pid: int | None
+    start_time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Type a text into the pane, and find evidence that it arrived."""
+
+    agent: str
+    incarnation: int
+    message_id: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtScreen:
+    """Read the pane once, as the last resort where no hook can tell."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Close pane and shim of an agent that is removed."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Tell the operator something that needs a person or marks the end of supervision for an agent."""
+
+    agent: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObserveTerminal:
+    """Look whether the terminal server lives, after `after`; revive it where that is ours to do."""
+
+    after: Instant
+
+
+Action = Spawn | Terminate | Kill | Fence | Deliver | LookAtScreen | Release | Alert | ObserveTerminal

@@ -1,0 +1,257 @@
+"""The nouns of the lifecycle: a run, a session, and one frozen dataclass per state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from phoenixd.core.moment import Instant
+from phoenixd.core.spec import AgentSpec
+
+
+class Desired(StrEnum):
+    """What the operator, or a clean exit, wants the agent to be; it outlives every restart."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+class Mode(StrEnum):
+    """How a run began."""
+
+    FRESH = "fresh"
+    RESUME = "resume"
+
+
+class PromptKind(StrEnum):
+    """What a new run is told first: the operator's goal, to go on with an open turn, or nothing."""
+
+    GOAL = "goal"
+    CONTINUE = "continue"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One incarnation's process, from the decision to spawn it. Times: Instant, and wall seconds for people."""
+
+    incarnation: int
+    run_id: str
+    mode: Mode
+    session_id: str
+    prompt: PromptKind
+    began: Instant
+    began_wall: float
+    pid: int | None = None
+    start_time: int | None = None
+    exec_at: Instant | None = None
+    session_seen: bool = False
+    """The harness reported its session start in this run."""
+    evidence: bool = False
+    """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A tool call in flight: silence is expected until `until`."""
+
+    tool_use_id: str
+    until: Instant
+    started: Instant
+    is_subagent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The agent waits for a person: what for, and since when (wall)."""
+
+    kind: str
+    text: str
+    since_wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What is known of a run's doings, from hooks, heartbeats and transcript; kept in memory, saved with each decision."""
+
+    turn_open: bool
+    evidence_at: Instant
+    evidence_wall: float
+    leases: tuple[Lease, ...] = ()
+    waiting: Waiting | None = None
+    stale_claim: Instant | None = None
+    """An explicitly old heartbeat timestamp, believed while a turn is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Down, and staying down until somebody starts it."""
+
+    name: Literal["stopped"] = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """Ordered to spawn; ready when exec succeeded (command) or the first hook came."""
+
+    run: Run
+    activity: Activity
+    ready_by: Instant
+    name: Literal["starting"] = "starting"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Alive and supervised."""
+
+    run: Run
+    activity: Activity
+    exit_due: Instant | None = None
+    """Set when the process vanished and its exit record is still awaited (F-PROC-7)."""
+    name: Literal["running"] = "running"
+
+
+class StopStep(StrEnum):
+    """How far a stop has come; each step has its own deadline."""
+
+    TERMINATE = "terminate"
+    KILL = "kill"
+    FENCE = "fence"
+
+
+class Afterwards(StrEnum):
+    """What follows once the old tree is known gone."""
+
+    STAY = "stay"
+    RESTART = "restart"
+    REMOVE = "remove"
+    JUDGE = "judge"
+    """Treat the end like any other death: count it, back off, resume or go fresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """Being ended, or its remains being fenced; nothing starts before the tree is known gone."""
+
+    run: Run
+    activity: Activity
+    step: StopStep
+    deadline: Instant
+    then: Afterwards
+    why: str
+    fresh: bool = False
+    asked: Instant = 0.0
+    name: Literal["stopping"] = "stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class BackingOff:
+    """Due to start at `until`; past it, queued behind the cap on concurrent starts or an outage."""
+
+    until: Instant
+    mode: Mode
+    prompt: PromptKind
+    attempt: int = 0
+    name: Literal["backing_off"] = "backing_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Waiting for an account's limit to reset, until a wall time that a structured signal named."""
+
+    until_wall: float
+    run: Run | None = None
+    name: Literal["parked"] = "parked"
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it."""
+
+    cause: str
+    name: Literal["quarantined"] = "quarantined"
+
+
+State = Stopped | Starting | Running | Stopping | BackingOff | Parked | Quarantined
+Live = Starting | Running | Stopping
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The harness session that a resume would go back to. Wall times."""
+
+    session_id: str
+    created_wall: float
+    active_wall: float
+    spoiled: str | None = None
+    """Why it must not be resumed again; None while it may."""
+    turn_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastExit:
+    """How the newest run ended. `code` and `signal` are both None when nobody could know."""
+
+    incarnation: int
+    code: int | None
+    signal: int | None
+    cause: str
+    lived: float
+    at_wall: float
+    killed: int = 0
+
+    @property
+    def text(self) -> str:
+        """The end in words."""
+        if self.signal is not None:
+            return f"signal {self.signal}"
+        if self.code is not None:
+            return f"exit {self.code}"
+        return "unknown status"
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """Something that needs a person; opened by a typed event, closed by the event that proves it."""
+
+    id: int
+    agent: str
+    incarnation: int
+    kind: str
+    text: str
+    text_hash: str
+    opened_wall: float
+    answer_by: Literal["reply", "attach", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """All that the supervisor knows of one agent. `since` and `reason` belong to the present state."""
+
+    spec: AgentSpec
+    desired: Desired
+    state: State
+    since_wall: float
+    reason: str
+    incarnation: int = 0
+    session: Session | None = None
+    crashes: tuple[Instant, ...] = ()
+    short_runs: int = 0
+    """Runs in a row that lived under the productive limit."""
+    restarts: int = 0
+    hooks_seen: bool = False
+    last_exit: LastExit | None = None
+    last_prompt: str | None = None
+    """The newest prompt that a person or `send` submitted; None while the operator's goal stands."""
+    item: InboxItem | None = None
+    removing: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def run(self) -> Run | None:
+        """The living run, if any."""
+        return self.state.run if isinstance(self.state, Starting | Running | Stopping) else None

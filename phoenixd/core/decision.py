@@ -1,0 +1,40 @@
+"""A decision: the new agent, what to do, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.core.actions import Action
+from phoenixd.core.agent import Agent
+
+RefusalCode = Literal["not_found", "conflict", "denied", "invalid"]
+Readings = tuple[tuple[str, str | int | float | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an operator's request was not taken, and what to do instead."""
+
+    code: RefusalCode
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of an agent by one event. `readings` are the facts that the reason rests on.
+
+    A decision without reason is a mere note of evidence: it is not journaled.
+    """
+
+    agent: Agent
+    actions: tuple[Action, ...] = ()
+    reason: str = ""
+    readings: Readings = ()
+    refusal: Refusal | None = None
+    removed: bool = False
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        return bool(self.reason or self.actions or self.removed)

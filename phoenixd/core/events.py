@@ -1,0 +1,266 @@
+"""What happened: past tense, frozen. An event about an older incarnation changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from phoenixd.core.spec import AgentSpec
+
+EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
+"""Hook kinds that only prove life: kept as the latest per agent, never journaled one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDeclared:
+    """The operator declared an agent, or changed its specification."""
+
+    spec: AgentSpec
+    start: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWithdrawn:
+    """The operator removed an agent; it is stopped first."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequested:
+    """An operator wants the agent running."""
+
+    agent: str
+    fresh: bool = False
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """An operator wants the agent down, and kept down."""
+
+    agent: str
+    by: str = "operator"
+    after_iteration: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRequested:
+    """An operator wants a new incarnation."""
+
+    agent: str
+    fresh: bool = False
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class SendRequested:
+    """An operator wants this text typed into the agent."""
+
+    agent: str
+    message_id: str
+    text: str = field(repr=False)
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The text arrived: the harness said so, or the terminal took it where no hook can say more."""
+
+    agent: str
+    incarnation: int
+    message_id: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDelivered:
+    """The text was not delivered, and why."""
+
+    agent: str
+    incarnation: int
+    message_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStarted:
+    """exec succeeded: the shim has a living child."""
+
+    agent: str
+    incarnation: int
+    run_id: str
+    pid: int
+    start_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartFailed:
+    """The run never lived. `code` is 126 or 127 when the command itself cannot run, 0 when the terminal or shim failed."""
+
+    agent: str
+    incarnation: int
+    code: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentExited:
+    """The shim reaped the agent and its tree is empty. cause: exit, terminal_lost or shim_terminated."""
+
+    agent: str
+    incarnation: int
+    run_id: str
+    code: int | None
+    signal: int | None
+    cause: str = "exit"
+    killed: tuple[str, ...] = ()
+    at_wall: float | None = None
+    """When it ended, if that was while nobody watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentVanished:
+    """The agent's process is gone, and no exit record has come yet."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShimLost:
+    """The shim itself is gone, so nobody reaps or kills for this run: its tree has to be fenced."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeGone:
+    """A fence found nothing of the run alive any more."""
+
+    agent: str
+    incarnation: int
+    killed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLingers:
+    """Processes of the run are still alive after a kill (uninterruptible sleep, or a fork storm)."""
+
+    agent: str
+    incarnation: int
+    pids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HookSeen:
+    """The harness reported by a hook. Text fields are an agent's words: data, never instructions.
+
+    kind: session-start, prompt-submit, tool-start, tool-end, tool-failure, stop, stop-failure, notification,
+    permission-request, permission-denied, subagent-start, subagent-stop, pre-compact, compacted, session-end.
+    lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
+    """
+
+    agent: str
+    incarnation: int
+    kind: str
+    session_id: str | None = None
+    source: str | None = None
+    text: str = field(default="", repr=False)
+    tool: str | None = None
+    tool_use_id: str | None = None
+    lease: float | None = None
+    is_subagent_call: bool = False
+    sub: bool = False
+    notification: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSeen:
+    """The transcript grew, or somebody wrote a heartbeat. `age`: seconds the writer itself claimed, None for just now."""
+
+    agent: str
+    incarnation: int
+    source: str
+    age: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenSeen:
+    """A look at the pane, asked for by a decision. verdict: permission, trust, login, working, idle, unknown ..."""
+
+    agent: str
+    incarnation: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunAdopted:
+    """After a daemon start: this run is alive under its shim, and supervised again."""
+
+    agent: str
+    incarnation: int
+    pid: int
+    start_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunMissing:
+    """After a daemon start: no shim and no living process of this run could be found. Its remains are to be fenced."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rebooted:
+    """After a daemon start on another boot: no process of the saved runs can be alive."""
+
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSeen:
+    """The terminal server was looked at after an outage; alive tells whether panes can be made."""
+
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The earliest deadline has come, or may have."""
+
+
+OperatorEvent = (
+    AgentDeclared | AgentWithdrawn | StartRequested | StopRequested | RestartRequested | SendRequested
+)
+RunEvent = (
+    AgentStarted
+    | StartFailed
+    | AgentExited
+    | AgentVanished
+    | ShimLost
+    | TreeGone
+    | TreeLingers
+    | HookSeen
+    | EvidenceSeen
+    | ScreenSeen
+    | RunAdopted
+    | RunMissing
+    | Delivered
+    | NotDelivered
+)
+FleetEvent = Rebooted | TerminalSeen | Tick
+Event = OperatorEvent | RunEvent | FleetEvent
+
+
+def is_journaled(event: Event) -> bool:
+    """Whether an event is kept in the journal even when it changes no state; mere evidence and ticks are not."""
+    match event:
+        case HookSeen(kind=kind):
+            return kind not in EVIDENCE_KINDS
+        case EvidenceSeen() | Tick():
+            return False
+        case _:
+            return True

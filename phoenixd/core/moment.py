@@ -1,0 +1,32 @@
+"""The instant of a decision: supervised time, wall time, and the chance that goes with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+Instant = float
+"""Seconds of supervised time: it stands still while the daemon is down, the host is suspended or the loop was
+stopped, so a deadline can never pass while nobody was watching."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a decision is made.
+
+    at: supervised seconds, never goes back; all deadlines and ages use it.
+    wall: Unix seconds UTC, for people and for times that others name; it may jump.
+    chance: one uniform draw from [0, 1) for jitter.
+    nonce: fresh random text, from which identifiers are derived.
+    """
+
+    at: Instant
+    wall: float
+    chance: float = 0.5
+    nonce: str = ""
+
+    def new_id(self, *purpose: object) -> str:
+        """Derive an identifier in UUID form for `purpose`; the same moment and purpose give the same one."""
+        digest = sha256("\0".join((self.nonce, *map(str, purpose))).encode()).hexdigest()
+        variant = "89ab"[int(digest[16], 16) % 4]
+        return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"

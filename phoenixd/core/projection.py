@@ -1,0 +1,161 @@
+"""What every face shows: rows with group, reason and age, and inbox items, derived from the fleet and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from phoenixd.core.agent import (
+    Agent,
+    BackingOff,
+    InboxItem,
+    Parked,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+)
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
+
+Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
+SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One agent as `status` tells it. Times are wall seconds; `due` is seconds from now, where something is due."""
+
+    name: str
+    kind: str
+    harness: str
+    desired: str
+    state: str
+    activity: str | None
+    group: Group
+    incarnation: int
+    pid: int | None
+    session_id: str | None
+    mode: str | None
+    since: float
+    started_at: float | None
+    last_evidence: float | None
+    evidence_age: float | None
+    restarts: int
+    reason: str
+    waiting_for: str | None
+    parked_until: float | None
+    due: float | None
+    hooks: Literal["ok", "missing", "none"]
+    item: InboxItem | None
+
+
+def project(fleet: Fleet, now: Moment) -> tuple[Row, ...]:
+    """All agents in the order of their names."""
+    return tuple(row(agent, now) for _, agent in sorted(fleet.agents.items()))
+
+
+def row(agent: Agent, now: Moment) -> Row:
+    """One agent's row."""
+    run = agent.run
+    activity = agent.state.activity if isinstance(agent.state, Starting | Running | Stopping) else None
+    waiting = activity.waiting if activity else None
+    return Row(
+        name=agent.name,
+        kind=agent.spec.kind.value,
+        harness=agent.spec.harness,
+        desired=agent.desired.value,
+        state=agent.state.name,
+        activity=activity_word(agent),
+        group=group(agent),
+        incarnation=agent.incarnation,
+        pid=run.pid if run else None,
+        session_id=run.session_id if run else (agent.session.session_id if agent.session else None),
+        mode=run.mode.value if run else None,
+        since=agent.since_wall,
+        started_at=run.began_wall if run else None,
+        last_evidence=activity.evidence_wall if run and run.evidence and activity else None,
+        evidence_age=now.at - activity.evidence_at if run and run.evidence and activity else None,
+        restarts=agent.restarts,
+        reason=agent.reason,
+        waiting_for=f"{waiting.kind} ({waiting.text})" if waiting and waiting.text else waiting.kind if waiting else None,
+        parked_until=agent.state.until_wall if isinstance(agent.state, Parked) else None,
+        due=_due(agent, now),
+        hooks=_hooks(agent, now),
+        item=agent.item,
+    )
+
+
+def activity_word(agent: Agent) -> str | None:
+    """working, idle or waiting while running, where hooks can tell; else None."""
+    if not isinstance(agent.state, Running):
+        return None
+    if agent.state.activity.waiting:
+        return "waiting"
+    if not agent.state.run.session_seen and not agent.state.run.evidence:
+        return None
+    return "working" if agent.state.activity.turn_open else "idle"
+
+
+def group(agent: Agent) -> Group:
+    """Which of the five groups an agent belongs to."""
+    if agent.item is not None:
+        return "needs_you"
+    match agent.state:
+        case Quarantined():
+            return "needs_you"
+        case Starting() | BackingOff() | Stopping():
+            return "healing"
+        case Running(exit_due=due) if due is not None:
+            return "unknown"
+        case Running():
+            return "resting" if activity_word(agent) == "idle" else "working"
+        case Stopped() | Parked():
+            return "resting"
+        case _:
+            assert_never(agent.state)
+
+
+def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
+    """The seed's `status` of state.json (P7, P69, X9): the process table over hooks over anything a model said."""
+    match agent.state:
+        case Running(activity=activity, run=run):
+            return "working" if activity.turn_open or not run.session_seen else "idle"
+        case Stopping(then=then):
+            return "idle" if then.value in ("stay", "remove") else "error"
+        case Stopped():
+            clean = agent.last_exit is None or agent.last_exit.code in (0, 130) or agent.desired == "stopped"
+            return "idle" if clean else "error"
+        case Starting() | Parked():
+            return "idle"
+        case BackingOff() | Quarantined():
+            return "error"
+        case _:
+            assert_never(agent.state)
+
+
+def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
+    """All open items, oldest first."""
+    return tuple(sorted((a.item for a in fleet.agents.values() if a.item), key=lambda item: (item.opened_wall, item.id)))
+
+
+def _due(agent: Agent, now: Moment) -> float | None:
+    match agent.state:
+        case BackingOff(until=until):
+            return max(0.0, until - now.at)
+        case Stopping(deadline=deadline):
+            return max(0.0, deadline - now.at)
+        case Parked(until_wall=until):
+            return max(0.0, until - now.wall)
+        case _:
+            return None
+
+
+def _hooks(agent: Agent, now: Moment) -> Literal["ok", "missing", "none"]:
+    if agent.hooks_seen:
+        return "ok"
+    run = agent.run
+    if agent.spec.has_hooks and run is not None and run.exec_at is not None and now.at - run.exec_at > 60:
+        return "missing"
+    return "none"

@@ -1,0 +1,134 @@
+"""What the operator asked for: one agent's specification and the fleet's limits, checked at the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MINUTE = 60.0
+HOUR = 3600.0
+
+
+class Kind(StrEnum):
+    """What an agent is for; it decides what exit 0 means."""
+
+    RESIDENT = "resident"
+    LOOP = "loop"
+    ORCHESTRATOR = "orchestrator"
+    EPHEMERAL = "ephemeral"
+
+
+class RestartPolicy(StrEnum):
+    """When a death is answered by a restart; the words are systemd's."""
+
+    ALWAYS = "always"
+    ON_FAILURE = "on-failure"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRules:
+    """Backoff and restart intensity (design section 3). Durations in seconds."""
+
+    policy: RestartPolicy = RestartPolicy.ON_FAILURE
+    max_crashes: int = 5
+    period: float = 30 * MINUTE
+    early_exit: float | None = None
+    backoff_initial: float = 1.0
+    backoff_factor: float = 2.0
+    backoff_max: float = 300.0
+    productive: float = 5 * MINUTE
+    """A run that lived this long is no crash, and clears the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeRules:
+    """When the next start may resume the session, and how it is told to go on."""
+
+    enabled: bool = True
+    prompt: str | None = None
+    window: float = 30.0
+    """Seconds to the first sign of life, for harnesses whose hooks have been seen."""
+    max_age: float = 24 * HOUR
+    refused_within: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class LivenessRules:
+    """How long an open turn may be silent (design section 8). Durations in seconds."""
+
+    stale: float = 15 * MINUTE
+    check_interval: float = 60.0
+    subagent_max: float = 2 * HOUR
+    lease_slack: float = 60.0
+    lease_max: float = 2 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class StopRules:
+    """How a run is ended: TERM, this many seconds, KILL."""
+
+    grace: float = 5.0
+    kill_retry: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRules:
+    """How a loop agent iterates. A max_runtime of 0 means no limit."""
+
+    pause: float = 10.0
+    max_runtime: float = 45 * MINUTE
+    session: str = "fresh"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent as the operator declared it; frozen, compared by value on reload."""
+
+    name: str
+    argv: tuple[str, ...]
+    cwd: str
+    kind: Kind = Kind.RESIDENT
+    harness: str = "command"
+    prompt: str | None = None
+    autostart: bool = True
+    account: str | None = None
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    env_from: str = "daemon"
+    fresh_args: tuple[str, ...] = ()
+    resume_args: tuple[str, ...] | None = None
+    prompt_via: str | None = None
+    transcript: str | None = None
+    heartbeat_file: str | None = None
+    seed_trust: bool = False
+    restart: RestartRules = RestartRules()
+    resume: ResumeRules = ResumeRules()
+    liveness: LivenessRules = LivenessRules()
+    stop: StopRules = StopRules()
+    loop: LoopRules = LoopRules()
+    project: str | None = None
+    source: str = ""
+    """The file that declared it, for messages."""
+
+    @property
+    def early_exit(self) -> float:
+        """Seconds within which exit 0 is a failed start: 10 for kinds that stay, 0 for kinds that end by design."""
+        if self.restart.early_exit is not None:
+            return self.restart.early_exit
+        return 10.0 if self.kind in (Kind.RESIDENT, Kind.ORCHESTRATOR) else 0.0
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether this harness reports its own start by a hook, so that readiness can wait for it."""
+        return self.harness != "command"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetLimits:
+    """Fleet-wide brakes: concurrent starts, and how many sudden deaths are an outage of the observer."""
+
+    max_starting: int = 8
+    outage_min: int = 5
+    outage_share: float = 0.5
+    outage_window: float = 2.0
+    observe_retry: float = 5.0

@@ -1,0 +1,44 @@
+"""What can go wrong, named after who is at fault; drivers translate foreign errors into these."""
+
+from __future__ import annotations
+
+
+class PhoenixdError(Exception):
+    """Anything that phoenixd itself raises. `remedy` is the next thing to do, in words or as a command."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class ConfigurationError(PhoenixdError):
+    """The configuration cannot be used; the message names file and key."""
+
+
+class TerminalFailed(PhoenixdError):
+    """The terminal server refused, or could not be asked in time. Says nothing about the agents."""
+
+
+class ShimFailed(PhoenixdError):
+    """A shim could not be reached, or speaks a protocol that this daemon does not know."""
+
+
+class LaunchFailed(PhoenixdError):
+    """An order could not be composed or written. `code` is 126 or 127 when the command itself cannot run."""
+
+    def __init__(self, message: str, remedy: str = "", code: int = 0) -> None:
+        super().__init__(message, remedy)
+        self.code = code
+
+
+class JournalFailed(PhoenixdError):
+    """The journal did not take a batch; nothing of it may be acted on, except what ends processes."""
+
+
+class UnsafeFile(PhoenixdError):
+    """A file that an agent can write is not a plain file of ours within bounds; it was not read."""
+
+
+class AlreadyRunning(PhoenixdError):
+    """Another daemon holds this state directory."""

@@ -1,0 +1,289 @@
+"""What the runtime needs of the outside, as Protocols, and the plain values that cross them.
+
+Drivers implement these, tests and the simulation put fakes in their place, the core knows none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from phoenixd.core.actions import Action, Deliver, Spawn
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Instant, Moment
+
+
+class Clock(Protocol):
+    """Supervised time, and the only sleep in the runtime."""
+
+    def now(self) -> Moment:
+        """Read the instant of a decision; draws a new chance and nonce each time."""
+        ...
+
+    async def sleep_until(self, at: Instant) -> None:
+        """Return at or shortly after `at`; may return early."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """A process that cannot be confused with a later one of the same pid. start_time: clock ticks since boot."""
+
+    boot_id: str
+    pid: int
+    start_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`."""
+
+    at: Instant
+    wall: float
+    agent: str | None
+    incarnation: int
+    event: str
+    detail: dict[str, Any]
+    state: str | None = None
+    reason: str = ""
+    readings: tuple[tuple[str, str | int | float | None], ...] = ()
+    actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry as read back, with its row number: the id of SSE events."""
+
+    seq: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one turn of the supervisor saves in one commit, before any of its actions is dispatched."""
+
+    at: Instant
+    wall: float
+    entries: tuple[Entry, ...] = ()
+    changed: tuple[Agent, ...] = ()
+    removed: tuple[str, ...] = ()
+    next_item: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What the journal remembers at start."""
+
+    at: Instant = 0.0
+    wall: float = 0.0
+    boot_id: str = ""
+    agents: tuple[Agent, ...] = ()
+    next_item: int = 1
+
+
+class Journal(Protocol):
+    """The one durable truth: events, decisions with reasons, and the fleet's snapshot."""
+
+    def load(self) -> Saved: ...
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        """Make a batch durable and return the row numbers of its entries; raises JournalFailed."""
+        ...
+
+    async def read(
+        self, *, agent: str | None = None, after: int = 0, since_wall: float | None = None, limit: int = 1000,
+        newest: bool = False,
+    ) -> list[StoredEntry]:
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
+        ...
+
+    async def remember(self, key: str, value: str) -> None:
+        """Keep a small fact (boot id, when an operator last looked)."""
+        ...
+
+    async def recall(self, key: str) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShimRun:
+    """The run that a shim says is alive under it."""
+
+    incarnation: int
+    run_id: str
+    pid: int
+    start_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShimHello:
+    """A shim's answer to hello: who it is, what runs, and how the last run ended (exit record as JSON)."""
+
+    agent: str
+    shim: ProcessIdentity
+    protocol: int
+    version: str
+    hook_port: int
+    run: ShimRun | None
+    exit: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShimMessage:
+    """Anything a shim says after hello: event name and the rest of its JSON object."""
+
+    agent: str
+    event: str
+    body: dict[str, Any]
+
+
+class ShimLinks(Protocol):
+    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death."""
+
+    async def connect(self, agent: str) -> ShimHello | None:
+        """Return the hello of the agent's living shim, connecting if needed; None when nobody listens."""
+        ...
+
+    def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
+        """Hand over an order file; raises ShimFailed when the link is down."""
+        ...
+
+    def terminate(self, agent: str, incarnation: int) -> None: ...
+
+    def kill(self, agent: str, incarnation: int) -> None: ...
+
+    def acknowledge(self, agent: str, seq: int) -> None: ...
+
+    def notice(self, agent: str, lines: Sequence[str]) -> None: ...
+
+    def quit(self, agent: str) -> None: ...
+
+
+class Terminal(Protocol):
+    """The tmux server of our own. All may raise TerminalFailed, which says nothing about the agents."""
+
+    async def observe(self) -> bool:
+        """Whether the server answers."""
+        ...
+
+    async def revive(self) -> bool:
+        """Start the server where that is ours to do (not under systemd), and connect; whether it answers now."""
+        ...
+
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
+        """Make session phx-<agent> with one pane running argv; an existing session of that name is closed first."""
+        ...
+
+    async def close_pane(self, agent: str) -> None: ...
+
+    async def panes(self) -> frozenset[str]:
+        """Names of the agents that have a session. An empty answer means none, never a failure."""
+        ...
+
+    async def capture(self, agent: str) -> str:
+        """The visible text of the pane, without escape sequences."""
+        ...
+
+    async def paste(self, agent: str, text: str) -> None:
+        """Leave copy mode, then paste `text` (sanitised here) with bracketed paste; does not press Enter."""
+        ...
+
+    async def press_enter(self, agent: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """What a fence did: processes ended (pid and command), and pids that were still alive at the end."""
+
+    killed: tuple[str, ...] = ()
+    remaining: tuple[int, ...] = ()
+
+
+class ProcessTable(Protocol):
+    """Processes by identity, never by name."""
+
+    def boot_id(self) -> str: ...
+
+    def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
+        """Call back once when that very process dies; False when it is gone already. A second watch replaces the first."""
+        ...
+
+    def is_alive(self, identity: ProcessIdentity) -> bool:
+        """Same process and not a zombie."""
+        ...
+
+    async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
+        """End all that belongs to the run: its cgroup leaf, the child's descendants, and processes carrying the run id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShimCommand:
+    """How to start a shim for an agent, and where its order goes."""
+
+    argv: tuple[str, ...]
+
+
+class Launcher(Protocol):
+    """Turns a decision to spawn into files and argv: documents, brief, settings, environment, order."""
+
+    def shim_command(self, agent: str) -> ShimCommand: ...
+
+    async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
+        """Write all that the run needs and return the order's path; raises LaunchFailed."""
+        ...
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        """Bring the agent's documents (state.json, brief.md, session.json, ops.jsonl) up to date."""
+        ...
+
+    def classify(self, agent: Agent, screen: str) -> str:
+        """What the harness's pane shows: permission, trust, login, resume-picker, working, idle or unknown."""
+        ...
+
+
+class Evidence(Protocol):
+    """Follows heartbeat files and transcripts of living runs, and reports growth to the sink given at construction."""
+
+    def follow(self, agent: Agent) -> None: ...
+
+    def forget(self, agent: str) -> None: ...
+
+
+class Notifier(Protocol):
+    """Tells the operator."""
+
+    async def alert(self, agent: str, kind: str, text: str) -> None: ...
+
+
+class Messages(Protocol):
+    """Types texts into panes and judges whether they arrived."""
+
+    async def deliver(self, agent: Agent, deliver: Deliver, report: Callable[[Event], None]) -> None: ...
+
+
+@dataclass(slots=True)
+class Outside:
+    """All ports together, as the composition root fills them."""
+
+    clock: Clock
+    journal: Journal
+    terminal: Terminal
+    shims: ShimLinks
+    processes: ProcessTable
+    launcher: Launcher
+    evidence: Evidence
+    notifier: Notifier
+    messages: Messages | None = None
+
+
+Sink = Callable[[Event], None]
+Perform = Callable[[Action], Awaitable[None]]
+
+__all__ = [
+    "Action", "Agent", "Batch", "Clock", "Entry", "Evidence", "Fenced", "Fleet", "Journal", "Launcher", "Messages",
+    "Moment", "Notifier", "Outside", "Perform", "ProcessIdentity", "ProcessTable", "Saved", "ShimCommand", "ShimHello",
+    "ShimLinks", "ShimMessage", "ShimRun", "Sink", "StoredEntry", "Terminal", "field",
+]
