@@ -1,0 +1,1 @@
+"""Stand-ins for the services that agent CLIs talk to, on loopback."""
