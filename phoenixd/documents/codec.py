@@ -1,0 +1,205 @@
+"""Lossless JSON of the core's frozen dataclasses, as the journal keeps an agent between two lives of the daemon.
+
+The type hints are the schema: a dataclass is an object, a tuple an array, an enum its value, and a union of states the
+one whose `name` literal the object carries. What an older version did not write takes its default, what a newer one
+added is dropped; anything else that does not fit is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.spec import AgentSpec
+
+T = TypeVar("T")
+Decoder = Callable[[Any], Any]
+
+NEVER_STORED = {AgentSpec: frozenset({"env"})}
+"""An agent's environment holds its keys: it lives in the configuration and nowhere else."""
+
+
+class Undecodable(ValueError):
+    """The JSON is not a value of the type asked for; the message says where."""
+
+
+def dump_agent(agent: Agent) -> str:
+    """Render an agent, without its environment, as one line of ASCII."""
+    return json.dumps(encode(agent), separators=(",", ":"))
+
+
+def load_agent(text: str) -> Agent:
+    """Read an agent back, with an empty environment; raises Undecodable."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Undecodable(f"not JSON: {error}") from None
+    return decode(Agent, data)
+
+
+def encode(value: Any) -> Any:
+    """Turn a value of the core into plain JSON data."""
+    # The order is that of frequency: this runs on the commit path.
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    kind: Any = type(value)
+    if is_dataclass(kind):
+        return {name: encode(getattr(value, name)) for name in _stored_names(kind)}
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    raise TypeError(f"a snapshot cannot hold {kind.__name__}")
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """Turn plain JSON data back into a value of `kind`; raises Undecodable."""
+    hint: Any = kind
+    return cast(T, _decoder(hint)(data))
+
+
+@cache
+def _stored_names(kind: Any) -> tuple[str, ...]:
+    omitted = NEVER_STORED.get(kind, frozenset())
+    return tuple(field.name for field in fields(kind) if field.name not in omitted)
+
+
+@cache
+def _decoder(hint: Any) -> Decoder:
+    if hint is Any:
+        return lambda data: data
+    if hint in (bool, int, float, str, NoneType):
+        return _scalar(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return _choice(arguments)
+    if origin in (Union, UnionType):
+        return _union(arguments)
+    if origin is tuple:
+        return _array(arguments)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _enumeration(hint)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _object(hint)
+    raise TypeError(f"a snapshot cannot hold {hint!r}")
+
+
+def _scalar(kind: type[Any]) -> Decoder:
+    # A float may have been given as an int and is kept as it was; a bool is an int only to Python.
+    accepted = (int, float) if kind is float else (kind,)
+
+    def read(data: Any) -> Any:
+        if type(data) in accepted:
+            return data
+        raise Undecodable(f"expected {kind.__name__}, found {_name(data)}")
+
+    return read
+
+
+def _choice(values: tuple[Any, ...]) -> Decoder:
+    def read(data: Any) -> Any:
+        for value in values:
+            if type(value) is type(data) and value == data:
+                return value
+        raise Undecodable(f"expected one of {values}, found {_name(data)}")
+
+    return read
+
+
+def _enumeration(kind: type[Enum]) -> Decoder:
+    def read(data: Any) -> Any:
+        try:
+            return kind(data)
+        except ValueError:
+            raise Undecodable(f"{_name(data)} is no {kind.__name__}") from None
+
+    return read
+
+
+def _array(arguments: tuple[Any, ...]) -> Decoder:
+    if arguments[-1] is Ellipsis:
+        item = _decoder(arguments[0])
+
+        def read_any_length(data: Any) -> Any:
+            return tuple(_at(index, item, value) for index, value in enumerate(_list(data)))
+
+        return read_any_length
+    items = tuple(_decoder(argument) for argument in arguments)
+
+    def read(data: Any) -> Any:
+        if len(_list(data)) != len(items):
+            raise Undecodable(f"expected {len(items)} items, found {len(data)}")
+        return tuple(_at(index, item, value) for index, (item, value) in enumerate(zip(items, data, strict=True)))
+
+    return read
+
+
+def _union(arguments: tuple[Any, ...]) -> Decoder:
+    tagged = {_tag(member): _decoder(member) for member in arguments if is_dataclass(member)}
+    others = [_decoder(member) for member in arguments if not is_dataclass(member)]
+
+    def read(data: Any) -> Any:
+        if isinstance(data, dict) and tagged:
+            name = data.get("name")
+            member = next(iter(tagged.values())) if len(tagged) == 1 else None
+            if member is None and isinstance(name, str):
+                member = tagged.get(name)
+            if member is None:
+                raise Undecodable(f"unknown name {_name(name)}")
+            return member(data)
+        for other in others:
+            try:
+                return other(data)
+            except Undecodable:
+                continue
+        raise Undecodable(f"{_name(data)} does not fit")
+
+    return read
+
+
+def _object(kind: Any) -> Decoder:
+    hints = get_type_hints(kind)
+    readers = {name: _decoder(hints[name]) for name in _stored_names(kind)}
+    required = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+
+    def read(data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise Undecodable(f"expected {kind.__name__}, found {_name(data)}")
+        if missing := required - data.keys():
+            raise Undecodable(f"{kind.__name__} lacks {', '.join(sorted(missing))}")
+        return kind(**{name: _at(name, reader, data[name]) for name, reader in readers.items() if name in data})
+
+    return read
+
+
+def _tag(member: Any) -> Any:
+    hint = get_type_hints(member).get("name")
+    return get_args(hint)[0] if get_origin(hint) is Literal else member
+
+
+def _at(place: str | int, reader: Decoder, data: Any) -> Any:
+    try:
+        return reader(data)
+    except Undecodable as error:
+        raise Undecodable(f"{place}: {error}") from None
+
+
+def _list(data: Any) -> list[Any]:
+    if not isinstance(data, list):
+        raise Undecodable(f"expected an array, found {_name(data)}")
+    return data
+
+
+def _name(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 60 else f"{text[:60]}..."
