@@ -55,7 +55,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     kind: Any = type(value)
-    if is_dataclass(kind):
+    if _is_object(kind):
         return {name: encode(getattr(value, name)) for name in _stored_names(kind)}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
@@ -66,6 +66,10 @@ def decode(kind: type[T], data: Any) -> T:
     """Turn plain JSON data back into a value of `kind`; raises Undecodable."""
     hint: Any = kind
     return cast(T, _decoder(hint)(data))
+
+
+def _is_object(hint: Any) -> bool:
+    return isinstance(hint, type) and is_dataclass(hint)
 
 
 @cache
@@ -89,7 +93,7 @@ def _decoder(hint: Any) -> Decoder:
         return _array(arguments)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _enumeration(hint)
-    if isinstance(hint, type) and is_dataclass(hint):
+    if _is_object(hint):
         return _object(hint)
     raise TypeError(f"a snapshot cannot hold {hint!r}")
 
@@ -145,8 +149,8 @@ def _array(arguments: tuple[Any, ...]) -> Decoder:
 
 
 def _union(arguments: tuple[Any, ...]) -> Decoder:
-    tagged = {_tag(member): _decoder(member) for member in arguments if is_dataclass(member)}
-    others = [_decoder(member) for member in arguments if not is_dataclass(member)]
+    tagged = {_tag(member): _decoder(member) for member in arguments if _is_object(member)}
+    others = [_decoder(member) for member in arguments if not _is_object(member)]
 
     def read(data: Any) -> Any:
         if isinstance(data, dict) and tagged:
