@@ -94,7 +94,12 @@ class Journal(Protocol):
         ...
 
     async def read(
-        self, *, agent: str | None = None, after: int = 0, since_wall: float | None = None, limit: int = 1000,
+        self,
+        *,
+        agent: str | None = None,
+        after: int = 0,
+        since_wall: float | None = None,
+        limit: int = 1000,
         newest: bool = False,
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
@@ -283,7 +288,31 @@ Sink = Callable[[Event], None]
 Perform = Callable[[Action], Awaitable[None]]
 
 __all__ = [
-    "Action", "Agent", "Batch", "Clock", "Entry", "Evidence", "Fenced", "Fleet", "Journal", "Launcher", "Messages",
-    "Moment", "Notifier", "Outside", "Perform", "ProcessIdentity", "ProcessTable", "Saved", "ShimCommand", "ShimHello",
-    "ShimLinks", "ShimMessage", "ShimRun", "Sink", "StoredEntry", "Terminal", "field",
+    "Action",
+    "Agent",
+    "Batch",
+    "Clock",
+    "Entry",
+    "Evidence",
+    "Fenced",
+    "Fleet",
+    "Journal",
+    "Launcher",
+    "Messages",
+    "Moment",
+    "Notifier",
+    "Outside",
+    "Perform",
+    "ProcessIdentity",
+    "ProcessTable",
+    "Saved",
+    "ShimCommand",
+    "ShimHello",
+    "ShimLinks",
+    "ShimMessage",
+    "ShimRun",
+    "Sink",
+    "StoredEntry",
+    "Terminal",
+    "field",
 ]

@@ -48,6 +48,8 @@ class Run:
     exec_at: Instant | None = None
     session_seen: bool = False
     """The harness reported its session start in this run."""
+    prompt_seen: bool = False
+    """The harness reported the prompt that this run was started with."""
     evidence: bool = False
     """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
 
@@ -142,6 +144,8 @@ class Stopping:
     why: str
     fresh: bool = False
     asked: Instant = 0.0
+    code: int | None = None
+    """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
     name: Literal["stopping"] = "stopping"
 
 
@@ -187,6 +191,8 @@ class Session:
     spoiled: str | None = None
     """Why it must not be resumed again; None while it may."""
     turn_open: bool = False
+    """Whether a turn was open when the newest run of it ended."""
+    hangs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of an agent by one event. `readings` are the facts that the reason rests on.
+    """What became of an agent (None: of the fleet) by one event. `readings` are the facts that the reason rests on.
 
     A decision without reason is a mere note of evidence: it is not journaled.
     """
 
-    agent: Agent
+    agent: Agent | None
     actions: tuple[Action, ...] = ()
     reason: str = ""
     readings: Readings = ()

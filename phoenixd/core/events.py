@@ -95,7 +95,11 @@ class AgentStarted:
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
-    """The run never lived. `code` is 126 or 127 when the command itself cannot run, 0 when the terminal or shim failed."""
+    """The run never lived.
+
+    code: 126 or 127 when the command itself cannot run (the agent is quarantined), 1 when this order cannot (missing
+    working directory, arguments too long: counted like a crash), 0 when terminal, shim or disk failed (nobody's fault).
+    """
 
     agent: str
     incarnation: int
@@ -232,9 +236,7 @@ class Tick:
     """The earliest deadline has come, or may have."""
 
 
-OperatorEvent = (
-    AgentDeclared | AgentWithdrawn | StartRequested | StopRequested | RestartRequested | SendRequested
-)
+OperatorEvent = AgentDeclared | AgentWithdrawn | StartRequested | StopRequested | RestartRequested | SendRequested
 RunEvent = (
     AgentStarted
     | StartFailed

@@ -79,7 +79,11 @@ def row(agent: Agent, now: Moment) -> Row:
         evidence_age=now.at - activity.evidence_at if run and run.evidence and activity else None,
         restarts=agent.restarts,
         reason=agent.reason,
-        waiting_for=f"{waiting.kind} ({waiting.text})" if waiting and waiting.text else waiting.kind if waiting else None,
+        waiting_for=f"{waiting.kind} ({waiting.text})"
+        if waiting and waiting.text
+        else waiting.kind
+        if waiting
+        else None,
         parked_until=agent.state.until_wall if isinstance(agent.state, Parked) else None,
         due=_due(agent, now),
         hooks=_hooks(agent, now),
@@ -137,7 +141,9 @@ def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
 
 def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
     """All open items, oldest first."""
-    return tuple(sorted((a.item for a in fleet.agents.values() if a.item), key=lambda item: (item.opened_wall, item.id)))
+    return tuple(
+        sorted((a.item for a in fleet.agents.values() if a.item), key=lambda item: (item.opened_wall, item.id))
+    )
 
 
 def _due(agent: Agent, now: Moment) -> float | None:

@@ -1,0 +1,363 @@
+"""One agent's lifecycle: an event in, a decision out.
+
+                    start                exec (command) / first hook
+    stopped ----> backing_off ----> starting ----------------------> running
+       ^              ^   released by the fleet                        |
+       |              |                                                | stop, hung, overtime, shim lost
+       |              |            tree known gone                     v
+       +--------------+------------------------------------------- stopping (terminate -> kill -> fence)
+       |
+    quarantined: restart intensity exceeded; only an operator's start leaves it
+
+Every start passes through `backing_off`, where the fleet releases it (`begin`). Every end of a run passes through
+`ended`, which is reached only when the old tree is known gone: unknown is not gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from phoenixd.core import liveness, requests, restart, session
+from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, Release, Spawn, Terminate
+from phoenixd.core.agent import (
+    Afterwards,
+    Agent,
+    BackingOff,
+    Desired,
+    LastExit,
+    Mode,
+    Parked,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+    StopStep,
+)
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import (
+    AgentExited,
+    AgentStarted,
+    AgentVanished,
+    Delivered,
+    EvidenceSeen,
+    HookSeen,
+    NotDelivered,
+    RunAdopted,
+    RunEvent,
+    RunMissing,
+    ScreenSeen,
+    ShimLost,
+    StartFailed,
+    TreeGone,
+    TreeLingers,
+)
+from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_step
+
+SPAWN_TIMEOUT = 30.0
+"""Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
+HOST_RETRY = 5.0
+"""Least seconds between starts that terminal or shim refused; nothing of it counts against the agent."""
+EXIT_RECORD_GRACE = 5.0
+"""Seconds that a vanished process's exit record may take (F-PROC-7)."""
+
+
+def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
+    """Turn a due start into a spawn of the next incarnation."""
+    return session.begin(agent, state, now, SPAWN_TIMEOUT)
+
+
+def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
+    """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
+    match event:
+        case AgentStarted() | RunAdopted():
+            return _alive(agent, event, now)
+        case StartFailed():
+            return _start_failed(agent, event, now)
+        case AgentExited():
+            return _exited(agent, event, now)
+        case AgentVanished():
+            return _vanished(agent, now)
+        case ShimLost() | RunMissing():
+            return _unguarded(agent, event, now)
+        case TreeGone():
+            return _tree_gone(agent, event, now)
+        case TreeLingers(pids=pids):
+            text = f"{len(pids)} processes of a run outlive SIGKILL: {', '.join(map(str, pids[:5]))}"
+            return Decision(agent, (Alert(agent.name, "lingering", text),), text)
+        case HookSeen():
+            return session.hear_hook(agent, event, now)
+        case EvidenceSeen():
+            return session.hear_evidence(agent, event, now)
+        case ScreenSeen():
+            return session.judge_screen(agent, event, now)
+        case Delivered(evidence=evidence):
+            return keep(agent, f"text delivered ({evidence})")
+        case NotDelivered(reason=reason):
+            return keep(agent, f"text not delivered: {reason}")
+        case _:
+            assert_never(event)
+
+
+def deadline(agent: Agent, now: Moment) -> Instant | None:
+    """The next instant at which this agent needs a Tick, in supervised time."""
+    match agent.state:
+        case Starting(ready_by=ready_by):
+            return ready_by
+        case Running(exit_due=due) if due is not None:
+            return due
+        case Running():
+            overdue = liveness.due(agent, agent.state)
+            return overdue.at if overdue else None
+        case Stopping(deadline=at):
+            return at
+        case BackingOff(until=until):
+            return until
+        case Parked(until_wall=until):
+            return now.at + max(0.0, until - now.wall)
+        case Stopped() | Quarantined():
+            return None
+        case _:
+            assert_never(agent.state)
+
+
+def on_deadline(agent: Agent, now: Moment) -> Decision:
+    """Act on a deadline that has come; a Tick that is early or late is harmless, since the state is asked again."""
+    due = deadline(agent, now)
+    if due is None or now.at < due:
+        return Decision(agent)
+    match agent.state:
+        case Starting():
+            return _not_ready(agent, agent.state, now)
+        case Running(exit_due=exit_due) if exit_due is not None:
+            return _fence(agent, agent.state, Afterwards.JUDGE, "the process is gone and left no exit record", now)
+        case Running():
+            return _overdue(agent, agent.state, now)
+        case Stopping():
+            return raise_step(agent, agent.state, now)
+        case Parked():
+            return requests.queue(agent, "the limit's reset time has come", now)
+        case BackingOff() | Stopped() | Quarantined():
+            return Decision(agent)
+        case _:
+            assert_never(agent.state)
+
+
+def after_reboot(agent: Agent, now: Moment) -> Decision:
+    """Another boot: whatever ran is gone, and nobody is to blame (F-SY-5)."""
+    run = agent.run
+    if run is None:
+        return Decision(agent)
+    return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall), now)
+
+
+def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decision:
+    word = "adopted" if isinstance(event, RunAdopted) else "exec succeeded"
+    match agent.state:
+        case Starting() as state:
+            first_time = state.run.pid is None
+            run = replace(
+                state.run,
+                pid=event.pid,
+                start_time=event.start_time,
+                exec_at=state.run.exec_at if state.run.exec_at is not None else now.at,
+            )
+            activity = replace(state.activity, evidence_at=now.at)
+            if not agent.spec.has_hooks or run.session_seen:
+                return enter(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
+            ready_by = now.at + agent.spec.resume.window if first_time or word == "adopted" else state.ready_by
+            return keep(
+                replace(agent, state=Starting(run, activity, ready_by)),
+                f"{word}, pid {event.pid}; waiting for its first hook",
+            )
+        case Running() as state:
+            run = replace(state.run, pid=event.pid, start_time=event.start_time)
+            # Evidence is not journaled one by one, so what came before a daemon restart may be lost: one free interval.
+            activity = replace(state.activity, evidence_at=now.at, stale_claim=None)
+            return keep(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
+        case Stopping() as state:
+            run = replace(state.run, pid=event.pid, start_time=event.start_time)
+            again = (
+                Terminate(agent.name, run.incarnation)
+                if state.step is StopStep.TERMINATE
+                else Kill(agent.name, run.incarnation)
+            )
+            step = state.step if state.step is not StopStep.FENCE else StopStep.KILL
+            state = replace(state, run=run, step=step, deadline=now.at + agent.spec.stop.grace)
+            return Decision(replace(agent, state=state), (again,), f"{word} while being stopped: {state.why}")
+        case Stopped() | BackingOff() | Parked() | Quarantined():
+            return Decision(agent)
+        case _:
+            assert_never(agent.state)
+
+
+def _start_failed(agent: Agent, event: StartFailed, now: Moment) -> Decision:
+    run = agent.run
+    if run is None:
+        return Decision(agent)
+    if event.message.startswith("resume refused") and agent.session is not None:
+        spoiled = replace(agent.session, spoiled=event.message, turn_open=agent.session.turn_open)
+        return requests.queue(replace(agent, session=spoiled), f"{event.message}; fresh at once", now)
+    if event.code:
+        return ended(agent, LastExit(event.incarnation, event.code, None, event.message, 0.0, now.wall), now)
+    if isinstance(agent.state, Stopping):
+        return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall), now)
+    delay = HOST_RETRY * (1 + now.chance)
+    state = BackingOff(now.at + delay, run.mode, run.prompt)
+    return enter(agent, state, f"could not be started here, trying again in {delay:.0f} s: {event.message}", now)
+
+
+def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
+    run = agent.run
+    if run is None or run.run_id != event.run_id:
+        return Decision(agent)
+    lived = now.at - (run.exec_at if run.exec_at is not None else run.began)
+    code, signal = event.code, event.signal
+    if isinstance(agent.state, Stopping) and agent.state.code is not None:
+        code, signal = agent.state.code, None
+    at_wall = event.at_wall if event.at_wall is not None else now.wall
+    return ended(agent, LastExit(event.incarnation, code, signal, event.cause, lived, at_wall, len(event.killed)), now)
+
+
+def _vanished(agent: Agent, now: Moment) -> Decision:
+    match agent.state:
+        case Running(exit_due=None) as state:
+            return keep(
+                replace(agent, state=replace(state, exit_due=now.at + EXIT_RECORD_GRACE)),
+                "the process is gone; its exit record is awaited",
+            )
+        case Starting() as state:
+            running = Running(state.run, state.activity, exit_due=now.at + EXIT_RECORD_GRACE)
+            return enter(agent, running, "the process is gone; its exit record is awaited", now)
+        case _:
+            return Decision(agent)
+
+
+def _unguarded(agent: Agent, event: ShimLost | RunMissing, now: Moment) -> Decision:
+    why = "the shim is gone" if isinstance(event, ShimLost) else "no shim and no process of this run was found"
+    match agent.state:
+        case Starting() | Running() as state:
+            return _fence(agent, state, Afterwards.JUDGE, why, now)
+        case Stopping() as state:
+            fencing = replace(state, step=StopStep.FENCE, deadline=now.at + 2 * agent.spec.stop.kill_retry)
+            return Decision(
+                replace(agent, state=fencing), (_fence_action(agent, state),), f"{why}: fencing what is left"
+            )
+        case _:
+            return Decision(agent)
+
+
+def _tree_gone(agent: Agent, event: TreeGone, now: Moment) -> Decision:
+    match agent.state:
+        case Stopping(step=StopStep.FENCE, run=run, code=code):
+            lived = now.at - run.began if run.pid is not None else 0.0
+            cause = "fenced" if run.pid is not None else "start interrupted"
+            return ended(agent, LastExit(event.incarnation, code, None, cause, lived, now.wall, len(event.killed)), now)
+        case _:
+            # Only a fence may declare a tree gone; anything else waits for the exit record.
+            return Decision(agent)
+
+
+def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
+    if state.run.pid is None:
+        return _fence(agent, state, Afterwards.JUDGE, f"the start was not answered within {SPAWN_TIMEOUT:.0f} s", now)
+    window = agent.spec.resume.window
+    if state.run.mode is Mode.RESUME and agent.hooks_seen:
+        return end_run(
+            agent,
+            Afterwards.RESTART,
+            f"no sign of life within {window:.0f} s of a resume: fresh with the brief",
+            now,
+            spoil=True,
+        )
+    waiting = Starting(state.run, state.activity, now.at + window)
+    return Decision(
+        replace(agent, state=waiting),
+        (LookAtScreen(agent.name, state.run.incarnation),),
+        f"no sign of life within {window:.0f} s: looking at the screen",
+    )
+
+
+def _overdue(agent: Agent, state: Running, now: Moment) -> Decision:
+    overdue = liveness.due(agent, state)
+    assert overdue is not None
+    readings = (
+        ("silent_for", round(now.at - state.activity.evidence_at, 1)),
+        ("liveness.stale", agent.spec.liveness.stale),
+        ("leases", len(state.activity.leases)),
+    )
+    ending = end_run(agent, Afterwards.JUDGE, overdue.reason, now, code=overdue.code)
+    alert = Alert(agent.name, "hung" if overdue.code == restart.HUNG else "overtime", overdue.reason)
+    return replace(ending, actions=(*ending.actions, alert), readings=readings)
+
+
+def _fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:
+    stopping = Stopping(
+        state.run, state.activity, StopStep.FENCE, now.at + 2 * agent.spec.stop.kill_retry, then, why, asked=now.at
+    )
+    decision = enter(agent, stopping, f"{why}: fencing what is left", now)
+    return replace(decision, actions=(_fence_action(agent, stopping),))
+
+
+def _fence_action(agent: Agent, state: Stopping) -> Fence:
+    run = state.run
+    return Fence(agent.name, run.incarnation, run.run_id, run.pid, run.start_time)
+
+
+def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
+    """The run is over and its tree is gone: close its books, and decide what comes next."""
+    run = agent.run
+    assert run is not None
+    state = agent.state
+    assert isinstance(state, Starting | Running | Stopping)
+    short = (
+        end.lived < agent.spec.restart.productive and not restart.is_clean(end) and end.cause not in restart.BLAMELESS
+    )
+    closed = replace(
+        agent,
+        last_exit=end,
+        session=restart.judge_session(agent, run, end, state.activity.turn_open),
+        short_runs=agent.short_runs + 1 if short else 0,
+        item=None,
+    )
+    if isinstance(state, Stopping):
+        match state.then:
+            case Afterwards.STAY:
+                return enter(closed, Stopped(), f"stopped: {state.why}", now)
+            case Afterwards.REMOVE:
+                return Decision(closed, (Release(agent.name),), "removed", removed=True)
+            case Afterwards.RESTART:
+                return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
+            case Afterwards.JUDGE:
+                pass
+            case _:
+                assert_never(state.then)
+    if closed.desired is Desired.STOPPED:
+        return enter(closed, Stopped(), f"{end.text}; it was to stop after this run", now)
+    return _judge(closed, end, now)
+
+
+def _judge(agent: Agent, end: LastExit, now: Moment) -> Decision:
+    verdict = restart.judge_death(agent, end, now)
+    match verdict:
+        case restart.StayDown(reason=reason):
+            return enter(replace(agent, desired=Desired.STOPPED, crashes=()), Stopped(), reason, now)
+        case restart.GiveUp(reason=reason, readings=readings):
+            decision = enter(agent, Quarantined(reason), f"quarantined: {reason}", now)
+            assert decision.agent is not None
+            agent = open_item(decision.agent, "quarantined", reason, "command", now)
+            alert = Alert(agent.name, "quarantined", reason)
+            return replace(decision, agent=agent, actions=(*decision.actions, alert), readings=readings)
+        case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
+            kept = replace(agent, crashes=crashes)
+            upcoming = restart.next_start(kept, now)
+            waits = f"in {delay:.1f} s" if delay > 0 else "at once"
+            state = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
+            return replace(enter(kept, state, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+        case _:
+            assert_never(verdict)
+
+
+__all__ = ["Spawn", "after_reboot", "begin", "deadline", "decide", "ended", "on_deadline"]

@@ -1,0 +1,147 @@
+"""What operators ask of one agent: idempotent, answered by a decision or by a refusal that says what to do instead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from phoenixd.core import restart
+from phoenixd.core.actions import Deliver, Release
+from phoenixd.core.agent import (
+    Afterwards,
+    Agent,
+    BackingOff,
+    Desired,
+    Parked,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+)
+from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.events import RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
+from phoenixd.core.transitions import end_run, enter
+
+LAUNCH_KEYS = ("argv", "cwd", "harness", "env", "env_from", "fresh_args", "resume_args", "prompt_via", "heartbeat_file")
+"""A change of one of these needs a new process; any other key takes effect at once."""
+
+
+def queue(agent: Agent, why: str, now: Moment, fresh: bool = False) -> Decision:
+    """Make a start due now; the fleet releases it."""
+    upcoming = restart.next_start(agent, now, fresh)
+    return enter(agent, BackingOff(now.at, upcoming.mode, upcoming.prompt), f"{why}; {upcoming.reason}", now)
+
+
+def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
+    """Start an agent that is down; a quarantine is lifted, and its crashes are forgiven."""
+    wanted = replace(agent, desired=Desired.RUNNING)
+    match agent.state:
+        case Stopped() | Quarantined() | Parked() | BackingOff():
+            forgiven = replace(wanted, crashes=(), short_runs=0, item=None)
+            return queue(forgiven, f"started by {event.by}", now, event.fresh)
+        case Starting() | Running():
+            if event.fresh:
+                return _refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
+            return Decision(wanted, reason=f"start asked by {event.by}: it is running already")
+        case Stopping(then=Afterwards.REMOVE):
+            return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
+        case Stopping() as state:
+            again = replace(state, then=Afterwards.RESTART, fresh=event.fresh)
+            return Decision(
+                replace(wanted, state=again), reason=f"started by {event.by}: it starts when it has stopped"
+            )
+        case _:
+            assert_never(agent.state)
+
+
+def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
+    """Stop an agent, and keep it stopped: over daemon restarts, reboots and watchdog passes (P54, F-PROC-4)."""
+    unwanted = replace(agent, desired=Desired.STOPPED)
+    why = f"stopped by {event.by}"
+    match agent.state:
+        case Stopped():
+            return Decision(unwanted, reason=f"stop asked by {event.by}: it is stopped already")
+        case BackingOff() | Parked() | Quarantined():
+            return enter(replace(unwanted, item=None), Stopped(), why, now)
+        case Starting() | Running():
+            if event.after_iteration:
+                return Decision(unwanted, reason=f"{why} after this run")
+            return end_run(unwanted, Afterwards.STAY, why, now)
+        case Stopping(then=Afterwards.REMOVE):
+            return Decision(unwanted, reason=f"{why}: it is being removed already")
+        case Stopping() as state:
+            return Decision(replace(unwanted, state=replace(state, then=Afterwards.STAY, why=why)), reason=why)
+        case _:
+            assert_never(agent.state)
+
+
+def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decision:
+    """Give the agent a new incarnation; one that is down is started."""
+    wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0)
+    why = f"restarted by {event.by}"
+    match agent.state:
+        case Starting() | Running():
+            return end_run(wanted, Afterwards.RESTART, why, now, fresh=event.fresh)
+        case Stopping(then=Afterwards.REMOVE):
+            return _refuse(agent, f"{agent.name} is being removed", "")
+        case Stopping() as state:
+            again = replace(state, then=Afterwards.RESTART, fresh=event.fresh, why=why)
+            return Decision(replace(wanted, state=again), reason=why)
+        case Stopped() | BackingOff() | Parked() | Quarantined():
+            return queue(replace(wanted, item=None), why, now, event.fresh)
+        case _:
+            assert_never(agent.state)
+
+
+def withdraw(agent: Agent, now: Moment) -> Decision:
+    """Remove an agent: its run is ended first, its files stay."""
+    leaving = replace(agent, desired=Desired.STOPPED, removing=True)
+    match agent.state:
+        case Starting() | Running():
+            return end_run(leaving, Afterwards.REMOVE, "removed by the operator", now)
+        case Stopping() as state:
+            return Decision(
+                replace(leaving, state=replace(state, then=Afterwards.REMOVE)), reason="removed by the operator"
+            )
+        case Stopped() | BackingOff() | Parked() | Quarantined():
+            return Decision(leaving, (Release(agent.name),), "removed by the operator", removed=True)
+        case _:
+            assert_never(agent.state)
+
+
+def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
+    """Take a changed specification; only a change that needs a new process restarts a running agent."""
+    if spec == agent.spec:
+        return Decision(agent)
+    changed = tuple(key for key in LAUNCH_KEYS if getattr(spec, key) != getattr(agent.spec, key))
+    updated = replace(agent, spec=spec)
+    if changed and isinstance(agent.state, Starting | Running):
+        return end_run(updated, Afterwards.RESTART, f"its configuration changed: {', '.join(changed)}", now)
+    return Decision(updated, reason="its configuration changed; nothing that needs a new process")
+
+
+def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
+    """Type a text into a running agent; never while it asks something, for Enter would answer (F-PROC-16, F-TMUX-9)."""
+    match agent.state:
+        case Running(activity=activity) if activity.waiting is not None:
+            return _refuse(
+                agent,
+                f"{agent.name} asks: {activity.waiting.kind} ({activity.waiting.text}); Enter would answer that",
+                f"phoenixctl attach {agent.name}",
+            )
+        case Running(exit_due=None) as state:
+            action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text)
+            return Decision(agent, (action,), f"{len(event.text)} characters to send, from {event.by}")
+        case Starting():
+            return _refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")
+        case _:
+            return _refuse(
+                agent, f"{agent.name} is {agent.state.name}: nobody would read it", f"phoenixctl start {agent.name}"
+            )
+
+
+def _refuse(agent: Agent, message: str, remedy: str) -> Decision:
+    return Decision(agent, refusal=Refusal("conflict", message, remedy))

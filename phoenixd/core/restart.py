@@ -1,0 +1,179 @@
+"""What follows a death: stay down, try again when and how, or give up. Backoff, intensity and resume rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Run, Session
+from phoenixd.core.decision import Readings
+from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
+
+CLEAN_CODES = (0, 130)
+SIGINT = 2
+RECYCLE_CODES = (100, 101)
+HUNG = 124
+OVERTIME = 125
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+
+BLAMELESS = ("terminal_lost", "shim_terminated", "reboot", "start interrupted")
+"""Causes that say nothing about the agent: they count against nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class StayDown:
+    """No restart; the agent's own end, or the operator's word."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """Restart after `delay` seconds; `crashes` is the history to keep."""
+
+    delay: float
+    reason: str
+    crashes: tuple[Instant, ...]
+    readings: Readings = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Quarantine: only an operator starts it again."""
+
+    reason: str
+    readings: Readings = ()
+
+
+Verdict = StayDown | TryAgain | GiveUp
+
+
+def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
+    """Decide what a death means, by kind, exit, policy and history (design section 3; G: exit 124, 125; E: 100, 101)."""
+    spec, rules = agent.spec, agent.spec.restart
+    if ended.cause in BLAMELESS:
+        return TryAgain(0.0, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
+    if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
+        return GiveUp(f"the command cannot run: {ended.cause if ended.cause != 'exit' else ended.text}: {spec.argv[0]}")
+    if is_clean(ended) and ended.lived >= spec.early_exit:
+        return _after_clean_exit(spec, ended, agent.crashes)
+    if rules.policy is RestartPolicy.NEVER:
+        return StayDown(f"{ended.text} after {ended.lived:.1f} s, and the restart policy is never")
+    if spec.kind is Kind.ORCHESTRATOR and ended.code in RECYCLE_CODES:
+        return _count(rules, agent.crashes, ended, now, f"exit {ended.code}: asks to be recycled")
+    if is_clean(ended):
+        return _count(
+            rules, agent.crashes, ended, now, f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
+        )
+    return _count(rules, agent.crashes, ended, now, _death_in_words(ended))
+
+
+def is_clean(ended: LastExit) -> bool:
+    """Whether the agent ended by itself on purpose: 0, or an operator's Ctrl-C."""
+    return ended.code in CLEAN_CODES or ended.signal == SIGINT
+
+
+def _death_in_words(ended: LastExit) -> str:
+    if ended.code == HUNG:
+        return "ended as hung (124)"
+    if ended.code == OVERTIME:
+        return "ended at its maximum run time (125)"
+    if ended.lived == 0.0 and ended.cause != "exit":
+        return f"could not start: {ended.cause}"
+    return f"died, {ended.text}"
+
+
+def _after_clean_exit(spec: AgentSpec, ended: LastExit, crashes: tuple[Instant, ...]) -> Verdict:
+    if spec.kind is Kind.LOOP:
+        return TryAgain(spec.loop.pause, f"iteration ended with {ended.text}", ())
+    if spec.restart.policy is RestartPolicy.ALWAYS and spec.kind is not Kind.EPHEMERAL:
+        return TryAgain(spec.restart.backoff_initial, f"{ended.text}, and the restart policy is always", crashes)
+    what = "task done" if spec.kind is Kind.EPHEMERAL else "ended on purpose"
+    return StayDown(f"{ended.text}: {what}")
+
+
+def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, now: Moment, what: str) -> Verdict:
+    after = f"{what} after {ended.lived:.1f} s"
+    if ended.lived >= rules.productive:
+        return TryAgain(0.0, after, ())
+    crashes = (*(at for at in history if at > now.at - rules.period), now.at)
+    readings: Readings = (
+        ("lived", round(ended.lived, 3)),
+        ("crashes", len(crashes)),
+        ("restart.max_crashes", rules.max_crashes),
+        ("restart.period", rules.period),
+    )
+    if len(crashes) >= rules.max_crashes:
+        span = crashes[-1] - crashes[0]
+        return GiveUp(
+            f"{after}: {len(crashes)} crashes in {span:.0f} s, the limit is {rules.max_crashes} in {rules.period:.0f} s",
+            readings,
+        )
+    return TryAgain(backoff(rules, len(crashes), now.chance), after, crashes, readings)
+
+
+def backoff(rules: RestartRules, crashes: int, chance: float) -> float:
+    """Seconds before the next start: none after the first crash, then full jitter under a doubling ceiling."""
+    if crashes <= 1:
+        return 0.0
+    ceiling = rules.backoff_initial
+    for _ in range(crashes - 2):
+        ceiling = min(rules.backoff_max, ceiling * rules.backoff_factor)
+    return chance * min(rules.backoff_max, ceiling)
+
+
+def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool) -> Session | None:
+    """The session as the death leaves it: still good to resume, or spoiled and why (design section 3)."""
+    session = agent.session
+    if session is None:
+        return None
+    session = replace(session, turn_open=turn_open, hangs=session.hangs + (ended.code == HUNG))
+    if session.spoiled:
+        return session
+    return replace(session, spoiled=_spoiled_by(agent, run, ended, session))
+
+
+def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> str | None:
+    rules = agent.spec.resume
+    if ended.cause in BLAMELESS or is_clean(ended):
+        return None
+    if run.mode is Mode.RESUME and ended.lived <= rules.refused_within:
+        return f"died {ended.lived:.1f} s after a resume"
+    if run.mode is Mode.RESUME and agent.hooks_seen and not run.session_seen:
+        return "the resume was refused"
+    if agent.hooks_seen and not run.evidence and (run.prompt is not PromptKind.NONE or not run.session_seen):
+        return "the run died without any work of its main thread"
+    if session.hangs >= 2:
+        return "hung twice in this session"
+    if ended.code != HUNG and ended.lived < agent.spec.restart.productive and agent.short_runs >= 1:
+        return "two runs in a row lived under 5 min"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class NextStart:
+    """How the next run begins, and why so."""
+
+    mode: Mode
+    prompt: PromptKind
+    reason: str
+
+
+def next_start(agent: Agent, now: Moment, fresh: bool = False) -> NextStart:
+    """Resume first, fresh with the brief as fallback (P34, P45, X5 as design section 3 rules)."""
+    session = agent.session
+    if agent.spec.kind is Kind.LOOP and agent.spec.loop.session == "fresh":
+        return NextStart(Mode.FRESH, PromptKind.GOAL, "a new iteration begins fresh")
+    if session is None:
+        return NextStart(Mode.FRESH, PromptKind.GOAL, "no session yet")
+    if fresh:
+        return NextStart(Mode.FRESH, PromptKind.GOAL, "fresh, as asked")
+    fallback = PromptKind.CONTINUE if session.turn_open else PromptKind.NONE
+    if not agent.spec.resume.enabled:
+        return NextStart(Mode.FRESH, fallback, "this agent does not resume")
+    if session.spoiled:
+        return NextStart(Mode.FRESH, fallback, f"fresh with the brief: {session.spoiled}")
+    if now.wall - session.active_wall > agent.spec.resume.max_age:
+        return NextStart(Mode.FRESH, fallback, "fresh with the brief: the session was last active over a day ago")
+    return NextStart(Mode.RESUME, fallback, "resume")

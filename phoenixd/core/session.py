@@ -1,0 +1,208 @@
+"""A run's session and turn: how a run begins, what hooks tell of it, and what a look at the screen may conclude."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import liveness
+from phoenixd.core.actions import Alert, Spawn
+from phoenixd.core.agent import (
+    Activity,
+    Afterwards,
+    Agent,
+    BackingOff,
+    Mode,
+    PromptKind,
+    Run,
+    Running,
+    Session,
+    Starting,
+    Stopping,
+    Waiting,
+)
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
+from phoenixd.core.moment import Moment
+from phoenixd.core.transitions import end_run, enter, keep, open_item
+
+MAX_TEXT = 2048
+"""Characters of an agent's or person's words that are kept in a state."""
+
+DIALOG_NOTIFICATIONS = {"permission_prompt": "permission", "elicitation_dialog": "question"}
+PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
+SCREEN_DIALOGS = {
+    "permission": "permission",
+    "trust": "trust dialog",
+    "api-key": "API key dialog",
+    "resume-picker": "resume picker",
+    "bypass-warning": "warning dialog",
+    "login": "login",
+}
+
+
+def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
+    """Spawn the next incarnation; a fresh one gets a new session, whose id is derived from the moment."""
+    incarnation = agent.incarnation + 1
+    session = agent.session
+    if state.mode is Mode.FRESH or session is None:
+        new_id = now.new_id(agent.name, incarnation, "session")
+        session = Session(new_id, now.wall, now.wall)
+    run = Run(
+        incarnation,
+        now.new_id(agent.name, incarnation, "run"),
+        state.mode,
+        session.session_id,
+        state.prompt,
+        now.at,
+        now.wall,
+    )
+    starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
+    begun = replace(
+        agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.incarnation else 0)
+    )
+    spawn = Spawn(agent.name, incarnation, run.run_id, run.mode, run.session_id, run.prompt)
+    reason = f"starting incarnation {incarnation}, {run.mode.value}"
+    return replace(enter(begun, starting, reason, now), actions=(spawn,))
+
+
+def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
+    """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
+    state = agent.state
+    if isinstance(state, Stopping):
+        activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
+        return Decision(replace(agent, hooks_seen=True, state=replace(state, activity=activity)))
+    if not isinstance(state, Starting | Running):
+        return Decision(agent)
+    activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
+    run, notes = _hear_run(state.run, event)
+    heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    if not agent.hooks_seen:
+        notes = (*notes, "its hooks arrive")
+    if event.kind == "prompt-submit" and not event.sub:
+        heard, run, said = _hear_prompt(heard, run, event)
+        notes = (*notes, said)
+    waiting, asked = _waiting(activity, event, now)
+    activity = replace(activity, waiting=waiting)
+    if event.kind == "stop":
+        notes = (*notes, "the turn ended")
+    if event.kind == "stop-failure":
+        notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
+    if (
+        event.kind == "notification"
+        and event.notification == "idle_prompt"
+        and activity.turn_open
+        and not activity.leases
+    ):
+        activity = replace(activity, turn_open=False)
+        notes = (*notes, "idle")
+    heard = _hear_item(heard, state.activity.waiting, waiting, now)
+    actions = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
+    if asked:
+        notes = (*notes, f"waits for a person: {asked.kind}")
+    elif state.activity.waiting and waiting is None:
+        notes = (*notes, f"no longer waits: {event.kind}")
+    if isinstance(state, Starting) and state.run.pid is not None:
+        reason = "; ".join(("ready: its first hook came", *notes))
+        return replace(enter(heard, Running(run, activity), reason, now), actions=actions)
+    if isinstance(state, Starting):
+        return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
+    return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
+
+
+def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
+    """Fold a heartbeat or a growing transcript; only the first of a run is worth a line in the journal."""
+    state = agent.state
+    if not isinstance(state, Starting | Running):
+        return Decision(agent)
+    activity = liveness.hear_evidence(state.activity, event, now)
+    first = not state.run.evidence and event.age is None
+    run = replace(state.run, evidence=state.run.evidence or event.age is None)
+    session = replace(agent.session, active_wall=now.wall) if agent.session else None
+    heard = replace(agent, session=session, state=replace(state, run=run, activity=activity))
+    return Decision(heard, reason=f"first evidence of this run: {event.source}" if first else "")
+
+
+def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
+    """Conclude from a look at the pane of a run that gave no sign of life (F-PROC-16, F-RES-2)."""
+    state = agent.state
+    if not isinstance(state, Starting) or state.run.pid is None:
+        return Decision(agent)
+    if event.verdict == "resume-picker":
+        why = "the resume opened a picker instead of the session: fresh with the brief"
+        return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
+    kind = SCREEN_DIALOGS.get(event.verdict)
+    if kind is None:
+        return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
+    waiting = Waiting("dialog", kind, now.wall)
+    item = open_item(agent, "dialog", kind, "attach", now)
+    decision = enter(
+        item, Running(state.run, replace(state.activity, waiting=waiting)), f"waits for a person: {kind}", now
+    )
+    return replace(decision, actions=(Alert(agent.name, "dialog", kind),))
+
+
+def _hear_run(run: Run, event: HookSeen) -> tuple[Run, tuple[str, ...]]:
+    session_id = run.session_id
+    notes: tuple[str, ...] = ()
+    if event.kind == "session-start":
+        if event.session_id and event.session_id != run.session_id:
+            session_id = event.session_id
+            notes = (f"the session is now {session_id} ({event.source or 'unknown source'})",)
+        elif not run.session_seen:
+            notes = (f"session {event.source or 'started'}",)
+        return replace(run, session_seen=True, session_id=session_id), notes
+    works = not event.sub and event.kind in (
+        "prompt-submit",
+        "tool-start",
+        "tool-end",
+        "tool-failure",
+        "stop",
+        "permission-request",
+        "compacted",
+    )
+    if works and not run.evidence:
+        return replace(run, evidence=True, session_seen=True), ("first evidence of this run: " + event.kind,)
+    return replace(run, session_seen=run.session_seen or event.kind != "session-end"), notes
+
+
+def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Session | None:
+    if session is None or event.sub:
+        return session
+    if event.kind == "session-start" and event.session_id and event.session_id != session.session_id:
+        return Session(event.session_id, now.wall, now.wall)
+    return replace(session, active_wall=now.wall)
+
+
+def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
+    """The first prompt of a run that was started with one is ours; any other is the task in hand now (design section 5)."""
+    ours = run.prompt is not PromptKind.NONE and not run.prompt_seen
+    run = replace(run, prompt_seen=True)
+    if ours:
+        return agent, run, "a turn began with the prompt it was started with"
+    return replace(agent, last_prompt=event.text[:MAX_TEXT]), run, "a turn began with a new prompt"
+
+
+def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:
+    """Return what the run waits for after this hook, and the same again if it is new and a person must be told."""
+    if event.kind == "permission-request":
+        asked = Waiting("permission", " ".join(filter(None, (event.tool, event.text)))[:MAX_TEXT], now.wall)
+        return asked, asked
+    if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
+        if activity.waiting is not None:
+            return activity.waiting, None
+        asked = Waiting(DIALOG_NOTIFICATIONS[event.notification], event.text[:MAX_TEXT], now.wall)
+        return asked, asked
+    if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
+        asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall)
+        return asked, asked
+    if event.kind == "session-start" and not event.sub:
+        return None, None
+    return activity.waiting, None
+
+
+def _hear_item(agent: Agent, before: Waiting | None, after: Waiting | None, now: Moment) -> Agent:
+    if after is None:
+        return replace(agent, item=None) if before is not None else agent
+    if after is before:
+        return agent
+    return open_item(agent, after.kind, after.text, "attach", now)

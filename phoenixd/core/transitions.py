@@ -1,0 +1,93 @@
+"""The few moves that every rule makes: enter a state, end a run, take the next step of an end, open an item."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+from typing import Literal
+
+from phoenixd.core.actions import Alert, Fence, Kill, Terminate
+from phoenixd.core.agent import (
+    Afterwards,
+    Agent,
+    InboxItem,
+    Running,
+    Starting,
+    State,
+    Stopping,
+    StopStep,
+)
+from phoenixd.core.decision import Decision
+from phoenixd.core.moment import Moment
+
+
+def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
+    """Move the agent into a state; the reason stays with it."""
+    return Decision(replace(agent, state=state, since_wall=now.wall, reason=reason), reason=reason)
+
+
+def keep(agent: Agent, reason: str) -> Decision:
+    """Note a fact worth journaling that leaves the state, and its reason, as they are."""
+    return Decision(agent, reason=reason)
+
+
+def end_run(
+    agent: Agent,
+    then: Afterwards,
+    why: str,
+    now: Moment,
+    *,
+    fresh: bool = False,
+    spoil: bool = False,
+    code: int | None = None,
+) -> Decision:
+    """Begin to end the living run: TERM now, KILL after the grace, and `then` once the tree is gone.
+
+    code: the exit code to record in place of the signal's (G: 124 hung, 125 overtime).
+    """
+    state = agent.state
+    assert isinstance(state, Starting | Running)
+    if spoil and agent.session is not None:
+        agent = replace(agent, session=replace(agent.session, spoiled=why))
+    stopping = Stopping(
+        state.run,
+        state.activity,
+        StopStep.TERMINATE,
+        now.at + agent.spec.stop.grace,
+        then,
+        why,
+        fresh=fresh,
+        asked=now.at,
+        code=code,
+    )
+    decision = enter(agent, stopping, f"stopping: {why}", now)
+    return replace(decision, actions=(Terminate(agent.name, state.run.incarnation),))
+
+
+def raise_step(agent: Agent, state: Stopping, now: Moment) -> Decision:
+    """The deadline of one step has passed: TERM becomes KILL, KILL becomes a fence, a fence is repeated and told."""
+    run, rules = state.run, agent.spec.stop
+    fence = Fence(agent.name, run.incarnation, run.run_id, run.pid, run.start_time)
+    match state.step:
+        case StopStep.TERMINATE:
+            killing = replace(state, step=StopStep.KILL, deadline=now.at + rules.kill_retry)
+            reason = f"still alive {rules.grace:g} s after SIGTERM: killing its tree"
+            return Decision(replace(agent, state=killing), (Kill(agent.name, run.incarnation),), reason)
+        case StopStep.KILL:
+            fencing = replace(state, step=StopStep.FENCE, deadline=now.at + 2 * rules.kill_retry)
+            reason = f"no end was reported within {rules.kill_retry:g} s of the kill: fencing without the shim"
+            return Decision(replace(agent, state=fencing), (fence,), reason)
+        case StopStep.FENCE:
+            again = replace(state, deadline=now.at + 2 * rules.kill_retry)
+            reason = "what is left of the run could not be ended yet: fencing again"
+            return Decision(replace(agent, state=again), (fence, Alert(agent.name, "lingering", reason)), reason)
+
+
+def open_item(
+    agent: Agent, kind: str, text: str, answer_by: Literal["reply", "attach", "command"], now: Moment
+) -> Agent:
+    """Open an inbox item; the fleet numbers it. An open item of the same kind and text stays the same item."""
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    if agent.item is not None and agent.item.kind == kind and agent.item.text_hash == digest:
+        return agent
+    return replace(agent, item=InboxItem(0, agent.name, agent.incarnation, kind, text, digest, now.wall, answer_by))
