@@ -1,0 +1,36 @@
+"""Waiting for a condition with a deadline, for what has no event to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+PAUSE = 0.01
+
+
+async def eventually(condition: Callable[[], T | Awaitable[T]], timeout: float = 10, what: str = "") -> T:
+    """Return the first true value of `condition`, which may be a coroutine function; TimeoutError names `what`."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if inspect.isawaitable(value):
+            value = await value
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {timeout} s: {what or inspect.getsource(condition).strip()}")
+        await asyncio.sleep(PAUSE)
+
+
+def eventually_sync(condition: Callable[[], T], timeout: float = 10, what: str = "") -> T:
+    """The same without an event loop."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {timeout} s: {what or inspect.getsource(condition).strip()}")
+        time.sleep(PAUSE)
+    return value
