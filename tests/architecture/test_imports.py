@@ -65,7 +65,10 @@ def test_the_shim_imports_the_standard_library_and_its_siblings() -> None:
     """It runs from a copy of its directory, with an interpreter that need not have phoenixd."""
     siblings = {path.stem for path in (PACKAGE / "shim").glob("*.py")}
 
-    assert offenders("shim", set(sys.stdlib_module_names) | siblings) == []
+    # hashlib pulls OpenSSL in, 3 ms; these are what it stands on, under the names of 3.11 and of 3.12.
+    faster_hashes = {"_sha256", "_sha2"}
+
+    assert offenders("shim", set(sys.stdlib_module_names) | siblings | faster_hashes) == []
 
 
 def test_the_api_table_is_readable_by_a_client_without_dependencies() -> None:
