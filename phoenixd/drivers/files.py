@@ -1,0 +1,196 @@
+"""Plain files: read what an agent may have tampered with, write so that a crash leaves the old or the new."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from pathlib import Path
+from typing import Self
+
+from phoenixd.errors import AlreadyRunning, UnsafeFile
+
+Location = str | os.PathLike[str]
+
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""O_NONBLOCK, because opening a FIFO that an agent put there would otherwise wait for a writer for ever."""
+
+WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def read_plain(path: Location, limit: int) -> bytes:
+    """Return the whole content of a plain file of ours (or root's) of at most `limit` bytes.
+
+    Raises FileNotFoundError when nothing has that name, UnsafeFile for everything else that is no such file.
+    """
+    try:
+        descriptor = os.open(path, READ_FLAGS)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UnsafeFile(f"{os.fsdecode(path)} was not read: {_why(error)}") from error
+    try:
+        _require_plain(descriptor, path, limit)
+        return _read_up_to(descriptor, path, limit)
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: Location, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
+    """Put `data` in the place of `path` in one step: readers see the old content or the new, never a part.
+
+    With `durable`, the new content also survives a power cut once this returns. Raises OSError.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, WRITE_FLAGS | os.O_EXCL, mode)
+    try:
+        os.fchmod(descriptor, mode)  # The umask must not decide who may read.
+        _write_all(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+        os.rename(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    if durable:
+        sync_directory(target.parent)
+
+
+def append(path: Location, line: bytes, mode: int = 0o600, durable: bool = True) -> None:
+    """Add one line to a file of lines, after a newline where a crash left a torn one.
+
+    `line` comes without its newline. A write that fails half-way is taken back. Raises OSError and UnsafeFile.
+    """
+    if b"\n" in line:
+        raise ValueError("a line holds no newline")
+    try:
+        descriptor = os.open(path, (WRITE_FLAGS & ~os.O_WRONLY) | os.O_RDWR | os.O_APPEND, mode)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise UnsafeFile(f"{os.fsdecode(path)} was not written: {_why(error)}") from error
+        raise
+    try:
+        size = _require_plain(descriptor, path, limit=None)
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        try:
+            _write_all(descriptor, (b"\n" if torn else b"") + line + b"\n")
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if durable and size == 0:
+        sync_directory(Path(path).parent)
+
+
+def sync_directory(path: Location) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def ensure_private_dir(path: Location) -> None:
+    """Make sure that a directory exists and is open to us alone; raises UnsafeFile where it is somebody else's."""
+    Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid():
+            raise UnsafeFile(
+                f"{os.fsdecode(path)} belongs to uid {found.st_uid}, not to uid {os.geteuid()}",
+                remedy="choose another directory, or give this one to the daemon's user",
+            )
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(descriptor, 0o700)
+    finally:
+        os.close(descriptor)
+
+
+class LockFile:
+    """A lock that the kernel drops with its holder, so that it can never be stale. The file itself stays."""
+
+    def __init__(self, path: Location) -> None:
+        """Take the lock; raises AlreadyRunning, which names the holder."""
+        self.path = Path(path)
+        self._descriptor = os.open(
+            self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        except BlockingIOError as error:
+            holder = self._holder()
+            self.release()
+            raise AlreadyRunning(
+                f"another phoenixd holds {self.path}" + (f" (pid {holder})" if holder else ""),
+                remedy="use that one, or choose another --state-dir",
+            ) from error
+        except OSError:
+            self.release()
+            raise
+
+    def _holder(self) -> str:
+        text = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
+        return text if text.isdigit() else ""
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _require_plain(descriptor: int, path: Location, limit: int | None) -> int:
+    found = os.fstat(descriptor)
+    name = os.fsdecode(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeFile(f"{name} is not a regular file")
+    if found.st_uid not in (os.geteuid(), 0):
+        raise UnsafeFile(f"{name} belongs to uid {found.st_uid}")
+    # None at all is a file that was replaced since it was opened, which is how heartbeats are written.
+    if found.st_nlink > 1:
+        raise UnsafeFile(f"{name} has {found.st_nlink} names: it may be somebody else's file")
+    if limit is not None and found.st_size > limit:
+        raise UnsafeFile(f"{name} holds {found.st_size} bytes, more than {limit}")
+    return found.st_size
+
+
+def _read_up_to(descriptor: int, path: Location, limit: int) -> bytes:
+    chunks: list[bytes] = []
+    left = limit + 1  # One more than allowed tells a file that grows while it is read.
+    while left > 0 and (chunk := os.read(descriptor, min(left, 1 << 20))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    if left <= 0:
+        raise UnsafeFile(f"{os.fsdecode(path)} holds more than {limit} bytes")
+    return b"".join(chunks)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "it is a symbolic link"
+    if error.errno == errno.ENXIO:
+        return "it is a socket or a FIFO"
+    return error.strerror or str(error)
