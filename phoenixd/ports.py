@@ -5,14 +5,13 @@ Drivers implement these, tests and the simulation put fakes in their place, the 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from phoenixd.core.actions import Action, Deliver, Spawn
+from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Instant, Moment
 
 
@@ -212,7 +211,7 @@ class ProcessTable(Protocol):
     def boot_id(self) -> str: ...
 
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
-        """Call back once when that very process dies; False when it is gone already. A second watch replaces the first."""
+        """Call back once when that very process dies; False when it is gone already."""
         ...
 
     def is_alive(self, identity: ProcessIdentity) -> bool:
@@ -220,7 +219,7 @@ class ProcessTable(Protocol):
         ...
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
-        """End all that belongs to the run: its cgroup leaf, the child's descendants, and processes carrying the run id."""
+        """End all of a run: its cgroup leaf, the child's descendants, and processes carrying the run id."""
         ...
 
 
@@ -249,6 +248,14 @@ class Launcher(Protocol):
         ...
 
 
+class Records(Protocol):
+    """What shims leave on disk for the time when nobody listens."""
+
+    def exit_record(self, agent: str) -> dict[str, Any] | None:
+        """The newest exit.json of an agent, or None when there is none that can be trusted to be whole."""
+        ...
+
+
 class Evidence(Protocol):
     """Follows heartbeat files and transcripts of living runs, and reports growth to the sink given at construction."""
 
@@ -263,12 +270,6 @@ class Notifier(Protocol):
     async def alert(self, agent: str, kind: str, text: str) -> None: ...
 
 
-class Messages(Protocol):
-    """Types texts into panes and judges whether they arrived."""
-
-    async def deliver(self, agent: Agent, deliver: Deliver, report: Callable[[Event], None]) -> None: ...
-
-
 @dataclass(slots=True)
 class Outside:
     """All ports together, as the composition root fills them."""
@@ -279,40 +280,9 @@ class Outside:
     shims: ShimLinks
     processes: ProcessTable
     launcher: Launcher
+    records: Records
     evidence: Evidence
     notifier: Notifier
-    messages: Messages | None = None
 
 
 Sink = Callable[[Event], None]
-Perform = Callable[[Action], Awaitable[None]]
-
-__all__ = [
-    "Action",
-    "Agent",
-    "Batch",
-    "Clock",
-    "Entry",
-    "Evidence",
-    "Fenced",
-    "Fleet",
-    "Journal",
-    "Launcher",
-    "Messages",
-    "Moment",
-    "Notifier",
-    "Outside",
-    "Perform",
-    "ProcessIdentity",
-    "ProcessTable",
-    "Saved",
-    "ShimCommand",
-    "ShimHello",
-    "ShimLinks",
-    "ShimMessage",
-    "ShimRun",
-    "Sink",
-    "StoredEntry",
-    "Terminal",
-    "field",
-]

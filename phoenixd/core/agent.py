@@ -75,7 +75,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What is known of a run's doings, from hooks, heartbeats and transcript; kept in memory, saved with each decision."""
+    """What is known of a run's doings, from hooks, heartbeats and transcript; saved with each decision."""
 
     turn_open: bool
     evidence_at: Instant

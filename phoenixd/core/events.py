@@ -182,7 +182,7 @@ class HookSeen:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSeen:
-    """The transcript grew, or somebody wrote a heartbeat. `age`: seconds the writer itself claimed, None for just now."""
+    """The transcript grew, or somebody wrote a heartbeat. `age`: seconds that the writer claimed."""
 
     agent: str
     incarnation: int

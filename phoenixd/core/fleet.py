@@ -41,7 +41,7 @@ class Fleet:
     agents: Mapping[str, Agent] = field(default_factory=dict)
     limits: FleetLimits = field(default_factory=FleetLimits)
     next_item: int = 1
-    falls: tuple[Instant, ...] = ()
+    falls: tuple[tuple[str, Instant], ...] = ()
     hold_until: Instant | None = None
 
 
@@ -159,12 +159,16 @@ def _brake(found: Step, event: Event, now: Moment) -> Step:
     if not fell:
         return found
     fleet, limits = found.fleet, found.fleet.limits
-    falls = (*(at for at in fleet.falls if at > now.at - limits.outage_window), now.at)
+    assert isinstance(event, ShimLost | AgentExited)
+    recent = (fall for fall in fleet.falls if fall[1] > now.at - limits.outage_window and fall[0] != event.agent)
+    falls = (*recent, (event.agent, now.at))
     fleet = replace(fleet, falls=falls)
     wanted = sum(agent.desired is Desired.RUNNING for agent in fleet.agents.values())
     if fleet.hold_until is not None or len(falls) < limits.outage_min or len(falls) <= limits.outage_share * wanted:
         return replace(found, fleet=fleet)
-    reason = f"{len(falls)} of {wanted} agents fell within {limits.outage_window:g} s: an outage; starts wait until the terminal is seen"
+    reason = (
+        f"{len(falls)} of {wanted} agents fell within {limits.outage_window:g} s, an outage: looking before starting"
+    )
     return _observe(replace(found, fleet=fleet), reason, now)
 
 

@@ -50,7 +50,7 @@ Verdict = StayDown | TryAgain | GiveUp
 
 
 def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
-    """Decide what a death means, by kind, exit, policy and history (design section 3; G: exit 124, 125; E: 100, 101)."""
+    """Decide what a death means by kind, exit, policy and history (design section 3)."""
     spec, rules = agent.spec, agent.spec.restart
     if ended.cause in BLAMELESS:
         return TryAgain(0.0, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
@@ -107,7 +107,8 @@ def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, n
     if len(crashes) >= rules.max_crashes:
         span = crashes[-1] - crashes[0]
         return GiveUp(
-            f"{after}: {len(crashes)} crashes in {span:.0f} s, the limit is {rules.max_crashes} in {rules.period:.0f} s",
+            f"{after}: {len(crashes)} crashes in {span:.0f} s, the limit is {rules.max_crashes} in "
+            f"{rules.period:.0f} s",
             readings,
         )
     return TryAgain(backoff(rules, len(crashes), now.chance), after, crashes, readings)

@@ -174,7 +174,7 @@ def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Sess
 
 
 def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
-    """The first prompt of a run that was started with one is ours; any other is the task in hand now (design section 5)."""
+    """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
     ours = run.prompt is not PromptKind.NONE and not run.prompt_seen
     run = replace(run, prompt_seen=True)
     if ours:

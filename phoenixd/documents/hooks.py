@@ -1,0 +1,58 @@
+"""A harness's hook input, as the shim trimmed it, read into the core's event. Text in it is data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phoenixd.core.events import HookSeen
+
+SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
+MAX_WORDS = 4096
+
+
+def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any]) -> HookSeen:
+    """Read one hook input (Claude Code's JSON, which the open contract shares); odd fields read as absent."""
+    tool_input = payload.get("tool_input")
+    declared = _milliseconds(tool_input.get("timeout")) if isinstance(tool_input, dict) else None
+    tool = _words(payload, "tool_name")
+    return HookSeen(
+        agent=agent,
+        incarnation=incarnation,
+        kind=kind,
+        session_id=_words(payload, "session_id"),
+        source=_words(payload, "source"),
+        text=_text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
+        tool=tool,
+        tool_use_id=_words(payload, "tool_use_id"),
+        lease=declared if kind == "tool-start" else None,
+        is_subagent_call=tool in SUBAGENT_TOOLS,
+        sub=bool(_words(payload, "agent_id")),
+        notification=_words(payload, "notification_type"),
+        error=_words(payload, "error"),
+    )
+
+
+def _text(kind: str, payload: dict[str, Any], tool_input: dict[str, Any]) -> str:
+    match kind:
+        case "prompt-submit":
+            return _words(payload, "prompt") or ""
+        case "permission-request":
+            return _words(tool_input, "command") or _words(tool_input, "description") or ""
+        case "notification":
+            return _words(payload, "message") or ""
+        case "stop" | "stop-failure":
+            return _words(payload, "error_details") or _words(payload, "last_assistant_message") or ""
+        case _:
+            return ""
+
+
+def _words(source: dict[str, Any], key: str) -> str | None:
+    value = source.get(key)
+    return value[:MAX_WORDS] if isinstance(value, str) and value else None
+
+
+def _milliseconds(value: object) -> float | None:
+    """A declared timeout in seconds; what is no sane number of milliseconds declares nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value / 1000 if 0 < value < 1e12 else None

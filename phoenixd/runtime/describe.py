@@ -1,0 +1,42 @@
+"""Events and actions as the journal keeps them: a name, and plain fields cut to a bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from phoenixd.core.actions import Action
+from phoenixd.core.events import AgentDeclared, Event
+
+MAX_FIELD = 2000
+"""Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
+
+
+def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
+    """Return the event's name in snake case, and its fields without the agent's name and without empty ones."""
+    if isinstance(event, AgentDeclared):
+        return "agent_declared", {"harness": event.spec.harness, "kind": event.spec.kind.value, "start": event.start}
+    detail: dict[str, Any] = {}
+    for one in fields(event):
+        value = getattr(event, one.name)
+        if one.name in ("agent", "incarnation") or value in (None, "", False, ()):
+            continue
+        detail[one.name] = (
+            value[:MAX_FIELD] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
+        )
+    return _snake(type(event).__name__), detail
+
+
+def describe_actions(actions: Iterable[Action]) -> tuple[str, ...]:
+    """Return each action as its name and incarnation: `spawn #3`."""
+    described = []
+    for action in actions:
+        incarnation = getattr(action, "incarnation", None)
+        described.append(_snake(type(action).__name__) + (f" #{incarnation}" if incarnation is not None else ""))
+    return tuple(described)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,169 @@
+"""What shims and the kernel say becomes events: messages, exit records, deaths of shims and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import (
+    AgentExited,
+    AgentStarted,
+    AgentVanished,
+    Event,
+    RunAdopted,
+    RunMissing,
+    ShimLost,
+    StartFailed,
+    TreeLingers,
+)
+from phoenixd.documents.hooks import hook_event
+from phoenixd.ports import Clock, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+
+EXIT_WORD_GRACE = 0.25
+"""Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
+
+log = structlog.get_logger()
+
+Tell = Callable[[Event, Callable[[Refusal | None], None] | None], None]
+Later = Callable[[float, Callable[[], None]], None]
+
+
+class Hearing:
+    """Translates, and watches the processes that were named; it holds no state of any agent."""
+
+    def __init__(
+        self,
+        shims: ShimLinks,
+        processes: ProcessTable,
+        records: Records,
+        clock: Clock,
+        find: Callable[[str], Agent | None],
+        tell: Tell,
+        later: Later,
+        heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
+    ) -> None:
+        self._shims = shims
+        self._processes = processes
+        self._records = records
+        self._clock = clock
+        self._find = find
+        self._tell = tell
+        self._later = later
+        self._heard = heard
+
+    def hear(self, message: ShimMessage) -> None:
+        """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
+        try:
+            self._hear(message)
+        except (KeyError, TypeError, ValueError) as fault:
+            log.warning("shim_message_malformed", agent=message.agent, event=message.event, fault=repr(fault))
+
+    def _hear(self, message: ShimMessage) -> None:
+        agent, body = message.agent, message.body
+        match message.event:
+            case "started":
+                run_id, pid, start_time = str(body["run_id"]), int(body["pid"]), int(body["start_time"])
+                incarnation = int(body["incarnation"])
+                self._watch_child(agent, incarnation, pid, start_time)
+                self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time), None)
+            case "start_failed":
+                code = int(body.get("code") or 0)
+                code = code if code in (126, 127) else 0 if body.get("errno") == "busy" else 1
+                self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
+            case "exited":
+                self._tell(_exit_event(agent, body, None), None)
+            case "lingering":
+                pids = tuple(int(pid) for pid in body["pids"][:20])
+                self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
+            case "hook":
+                self._hear_hook(agent, body)
+            case "link_lost":
+                log.info("shim_link_lost", agent=agent)
+            case "error" | "ignored":
+                log.warning("shim_says", agent=agent, event=message.event, body=str(body)[:300])
+            case _:
+                log.warning("shim_message_unknown", agent=agent, event=message.event)
+
+    def _hear_hook(self, agent: str, body: dict[str, Any]) -> None:
+        seq, kind, payload = int(body["seq"]), str(body["kind"]), body["payload"]
+        if not isinstance(payload, dict):
+            raise TypeError("payload is no object")
+        self._heard(agent, kind, payload)
+        acknowledge = (lambda refusal: self._shims.acknowledge(agent, seq)) if seq > 0 else None
+        self._tell(hook_event(agent, int(body["incarnation"]), kind, payload), acknowledge)
+
+    def reconcile(self, agent: Agent, hello: ShimHello) -> None:
+        """Compare what a shim says with what is known, after a daemon start or a lost link."""
+        run = agent.run
+        self.watch_shim(hello)
+        if hello.run is not None and (run is None or hello.run.run_id != run.run_id):
+            log.warning("stray_run", agent=agent.name, incarnation=hello.run.incarnation)
+            self._shims.kill(agent.name, hello.run.incarnation)
+        if run is None:
+            return
+        if hello.run is not None and hello.run.run_id == run.run_id:
+            self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
+            self._tell(RunAdopted(agent.name, run.incarnation, hello.run.pid, hello.run.start_time), None)
+            return
+        if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
+            self._tell(_exit_event(agent.name, hello.exit, _wall(hello.exit)), None)
+            return
+        if not self.report_exit_record(agent.name, run.incarnation, run.run_id):
+            self._tell(RunMissing(agent.name, run.incarnation), None)
+
+    def report_exit_record(self, agent: str, incarnation: int, run_id: str) -> bool:
+        """Tell the end of a run from its exit.json; False when that speaks of another run, or is not there."""
+        record = self._records.exit_record(agent)
+        if record is None or record.get("run_id") != run_id:
+            return False
+        self._tell(_exit_event(agent, {**record, "incarnation": incarnation}, _wall(record)), None)
+        return True
+
+    def watch_shim(self, hello: ShimHello) -> None:
+        """Report the shim's death once, for whatever run the agent has then."""
+        name = hello.agent
+
+        def died() -> None:
+            agent = self._find(name)
+            if agent is not None and agent.run is not None:
+                self._tell(ShimLost(name, agent.run.incarnation), None)
+
+        if not self._processes.watch(hello.shim, died):
+            died()
+
+    def _watch_child(self, agent: str, incarnation: int, pid: int, start_time: int) -> None:
+        def vanished() -> None:
+            self._tell(AgentVanished(agent, incarnation), None)
+
+        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
+        if not self._processes.watch(identity, lambda: self._later(EXIT_WORD_GRACE, vanished)):
+            self._later(EXIT_WORD_GRACE, vanished)
+
+
+def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:
+    killed = body.get("killed") or []
+    return AgentExited(
+        agent=agent,
+        incarnation=int(body["incarnation"]),
+        run_id=str(body["run_id"]),
+        code=None if body.get("code") is None else int(body["code"]),
+        signal=None if body.get("signal") is None else int(body["signal"]),
+        cause=str(body.get("cause") or "exit"),
+        killed=tuple(
+            f"{one.get('pid')} {str(one.get('command'))[:60]}" for one in killed[:50] if isinstance(one, dict)
+        ),
+        at_wall=at_wall,
+    )
+
+
+def _wall(record: dict[str, Any]) -> float | None:
+    stamp = record.get("ended_at") or record.get("at")
+    try:
+        return datetime.fromisoformat(str(stamp)).timestamp()
+    except ValueError:
+        return None

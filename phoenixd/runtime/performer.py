@@ -1,0 +1,227 @@
+"""Actions become driver calls: a lane per agent, ordered within, concurrent across; outcomes come back as events."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import assert_never
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from phoenixd.core.actions import (
+    Action,
+    Alert,
+    Deliver,
+    Fence,
+    Kill,
+    LookAtScreen,
+    ObserveTerminal,
+    Release,
+    Spawn,
+    Terminate,
+)
+from phoenixd.core.agent import Agent, Starting
+from phoenixd.core.events import NotDelivered, ScreenSeen, StartFailed, TerminalSeen, TreeGone, TreeLingers
+from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
+from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.messages import Messenger
+
+SHIM_TIMEOUT = 10.0
+"""Seconds in which a new pane's shim has to listen."""
+
+log = structlog.get_logger()
+
+
+class Performer:
+    """Carries out actions. It may not refuse one: what cannot be done comes back as an event that says so."""
+
+    def __init__(
+        self,
+        outside: Outside,
+        find: Callable[[str], Agent | None],
+        tell: Sink,
+        hearing: Hearing,
+        messenger: Messenger,
+    ) -> None:
+        self._outside = outside
+        self._find = find
+        self._tell = tell
+        self._hearing = hearing
+        self._messenger = messenger
+        self._lanes: dict[str, deque[Action]] = {}
+        self._tasks: TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Host the lanes for ever."""
+        async with anyio.create_task_group() as self._tasks:
+            for lane in tuple(self._lanes):
+                self._tasks.start_soon(self._drive, lane)
+            await anyio.sleep_forever()
+
+    def submit(self, action: Action) -> None:
+        """Put an action on its agent's lane; never waits."""
+        lane = _lane_of(action)
+        if lane in self._lanes:
+            self._lanes[lane].append(action)
+            return
+        self._lanes[lane] = deque([action])
+        if self._tasks is not None:
+            self._tasks.start_soon(self._drive, lane)
+
+    async def _drive(self, lane: str) -> None:
+        """Perform a lane's actions in order until it is empty."""
+        actions = self._lanes[lane]
+        while actions:
+            action = actions.popleft()
+            try:
+                await self._perform(action)
+            except PhoenixdError as failure:
+                log.warning("action_failed", lane=lane, action=type(action).__name__, reason=failure.message)
+            except Exception as fault:
+                log.exception("action_crashed", lane=lane, action=type(action).__name__)
+                if isinstance(action, Spawn):
+                    self._tell(StartFailed(action.agent, action.incarnation, 0, f"a fault in phoenixd: {fault!r}"))
+        del self._lanes[lane]
+
+    async def _perform(self, action: Action) -> None:
+        shims = self._outside.shims
+        match action:
+            case Spawn():
+                await self._spawn(action)
+            case Terminate(agent=agent, incarnation=incarnation):
+                await self._order(agent, lambda: shims.terminate(agent, incarnation))
+            case Kill(agent=agent, incarnation=incarnation):
+                await self._order(agent, lambda: shims.kill(agent, incarnation))
+            case Fence():
+                await self._fence(action)
+            case Deliver():
+                await self._deliver(action)
+            case LookAtScreen():
+                await self._look(action)
+            case Release():
+                await self._release(action)
+            case Alert(agent=agent, kind=kind, text=text):
+                await self._outside.notifier.alert(agent, kind, text)
+            case ObserveTerminal():
+                await self._observe_terminal()
+            case _:
+                assert_never(action)
+
+    async def _spawn(self, action: Spawn) -> None:
+        agent = self._find(action.agent)
+        if agent is None or agent.run is None or agent.run.incarnation != action.incarnation:
+            return
+        try:
+            hello = await self._ready_shim(action.agent)
+            if hello.run is not None:
+                self._outside.shims.kill(action.agent, hello.run.incarnation)
+                raise ShimFailed(
+                    f"incarnation {hello.run.incarnation} is still alive under the shim; it is being ended"
+                )
+            order = await self._outside.launcher.write_order(agent, action, hello)
+            if not self._is_wanted(action):
+                return
+            self._outside.shims.start(action.agent, order, action.incarnation, action.run_id)
+        except LaunchFailed as failure:
+            self._tell(StartFailed(action.agent, action.incarnation, failure.code, failure.message))
+        except (TerminalFailed, ShimFailed) as failure:
+            self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message))
+
+    def _is_wanted(self, action: Spawn) -> bool:
+        """Whether the decision still stands; a stop that came meanwhile is answered here."""
+        agent = self._find(action.agent)
+        if agent is not None and isinstance(agent.state, Starting) and agent.incarnation == action.incarnation:
+            return True
+        self._tell(StartFailed(action.agent, action.incarnation, 0, "it was no longer wanted"))
+        return False
+
+    async def _ready_shim(self, agent: str) -> ShimHello:
+        """Return the living shim's hello, in a new pane if there is none."""
+        hello = await self._outside.shims.connect(agent)
+        if hello is not None:
+            self._hearing.watch_shim(hello)
+            return hello
+        if not await self._outside.terminal.observe() and not await self._outside.terminal.revive():
+            raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
+        await self._outside.terminal.open_pane(agent, self._outside.launcher.shim_command(agent).argv)
+        clock = self._outside.clock
+        give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
+        while hello is None:
+            if clock.now().at > give_up:
+                raise ShimFailed(f"the shim of {agent} does not listen after {SHIM_TIMEOUT:.0f} s")
+            # A socket that begins to listen announces itself by no event that a connecting side could wait for.
+            await clock.sleep_until(clock.now().at + pause)
+            pause = min(0.1, pause * 1.5)
+            hello = await self._outside.shims.connect(agent)
+        self._hearing.watch_shim(hello)
+        return hello
+
+    async def _order(self, agent: str, give: Callable[[], None]) -> None:
+        """Give a shim an order, reconnecting once; a shim that is gone is reported by its own death."""
+        try:
+            give()
+        except ShimFailed:
+            if await self._outside.shims.connect(agent) is not None:
+                give()
+
+    async def _fence(self, action: Fence) -> None:
+        child = None
+        if action.pid is not None and action.start_time is not None:
+            child = ProcessIdentity(self._outside.processes.boot_id(), action.pid, action.start_time)
+        fenced = await self._outside.processes.fence(action.agent, action.incarnation, action.run_id, child)
+        if fenced.remaining:
+            self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
+            return
+        if not self._hearing.report_exit_record(action.agent, action.incarnation, action.run_id):
+            self._tell(TreeGone(action.agent, action.incarnation, fenced.killed))
+
+    async def _deliver(self, action: Deliver) -> None:
+        agent = self._find(action.agent)
+        if agent is None:
+            return
+        try:
+            self._tell(await self._messenger.deliver(agent, action))
+        except TerminalFailed as failure:
+            self._tell(NotDelivered(action.agent, action.incarnation, action.message_id, failure.message))
+
+    async def _look(self, action: LookAtScreen) -> None:
+        agent = self._find(action.agent)
+        if agent is None:
+            return
+        screen = await self._outside.terminal.capture(action.agent)
+        self._tell(ScreenSeen(action.agent, action.incarnation, self._outside.launcher.classify(agent, screen)))
+
+    async def _release(self, action: Release) -> None:
+        self._outside.evidence.forget(action.agent)
+        if await self._outside.shims.connect(action.agent) is not None:
+            self._outside.shims.quit(action.agent)
+        await self._outside.terminal.close_pane(action.agent)
+
+    async def _observe_terminal(self) -> None:
+        terminal = self._outside.terminal
+        try:
+            alive = await terminal.observe() or await terminal.revive()
+        except TerminalFailed as failure:
+            log.warning("terminal_gone", reason=failure.message)
+            alive = False
+        self._tell(TerminalSeen(alive))
+
+
+def _lane_of(action: Action) -> str:
+    """Alerts and looks at the terminal have lanes of their own, so that nothing slow stands before a kill."""
+    match action:
+        case Alert():
+            return "alert"
+        case ObserveTerminal():
+            return "terminal"
+        case Deliver(agent=agent):
+            return f"{agent} messages"
+        case LookAtScreen(agent=agent):
+            return f"{agent} screen"
+        case Spawn() | Terminate() | Kill() | Fence() | Release():
+            return action.agent
+        case _:
+            assert_never(action)

@@ -1,0 +1,73 @@
+"""At daemon start: what the journal remembers meets what is alive. Adopt the living, finish what was under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import anyio
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import AgentDeclared, Rebooted, RunMissing
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.errors import ShimFailed
+from phoenixd.ports import Outside, Saved
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.supervisor import Supervisor
+
+BOOT_KEY = "boot_id"
+CONCURRENT = 16
+
+log = structlog.get_logger()
+
+
+def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
+    """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
+    agents = {agent.name: _with_environment(agent, specs.get(agent.name)) for agent in saved.agents}
+    return Fleet(agents=agents, limits=limits, next_item=saved.next_item)
+
+
+async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec]) -> None:
+    """Tell the supervisor what became of every saved run, then what the configuration declares.
+
+    A run is adopted under its living shim, ended by its exit record, or reported missing so that its remains are
+    fenced; on another boot all runs are void. Agents that were stopped on purpose are left alone (P54, P86, F-SY-1,
+    F-SY-5).
+    """
+    boot_id = outside.processes.boot_id()
+    known = await outside.journal.recall(BOOT_KEY)
+    if known is not None and known != boot_id:
+        await supervisor.ask(Rebooted(boot_id))
+    await outside.journal.remember(BOOT_KEY, boot_id)
+    limit = anyio.CapacityLimiter(CONCURRENT)
+    async with anyio.create_task_group() as tasks:
+        for agent in tuple(supervisor.fleet.agents.values()):
+            tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
+    for spec in specs:
+        fresh = spec.name not in supervisor.fleet.agents
+        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))
+
+
+async def _recover_agent(
+    agent: Agent, supervisor: Supervisor, outside: Outside, hearing: Hearing, limit: anyio.CapacityLimiter
+) -> None:
+    async with limit:
+        try:
+            hello = await outside.shims.connect(agent.name)
+        except ShimFailed as failure:
+            log.warning("shim_left_alone", agent=agent.name, reason=failure.message)
+            return
+        if hello is not None:
+            hearing.reconcile(agent, hello)
+            return
+        run = agent.run
+        if run is not None and not hearing.report_exit_record(agent.name, run.incarnation, run.run_id):
+            supervisor.tell(RunMissing(agent.name, run.incarnation))
+
+
+def _with_environment(agent: Agent, spec: AgentSpec | None) -> Agent:
+    if spec is None:
+        return agent
+    return replace(agent, spec=replace(agent.spec, env=spec.env))

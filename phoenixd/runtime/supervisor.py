@@ -1,0 +1,231 @@
+"""The one loop: drain what waits, step it all, commit once, then dispatch. Only here does the fleet change."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+import structlog
+
+from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Terminate
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.events import EVIDENCE_KINDS, Event, EvidenceSeen, HookSeen, Tick, is_journaled
+from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.moment import Moment
+from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
+from phoenixd.runtime.alarm import Alarm
+from phoenixd.runtime.describe import describe_actions, describe_event
+from phoenixd.runtime.saving import Saver
+
+TURN_LIMIT = 1000
+"""Events that are taken into one commit at most."""
+EVIDENCE_LIMIT = 5000
+"""Waiting events beyond which mere evidence is dropped: the next one tells the same."""
+
+log = structlog.get_logger()
+
+
+class Listener(Protocol):
+    """Somebody who is told of every turn after it was saved: entries with their row numbers, and changed agents."""
+
+    def __call__(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None: ...
+
+
+@dataclass(slots=True)
+class _Waiting:
+    event: Event
+    done: Callable[[Refusal | None], None] | None = None
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What one turn gathered: entries to save, agents that changed, actions to dispatch, answers to give."""
+
+    entries: list[Entry]
+    changed: dict[str, Agent]
+    removed: dict[str, None]
+    actions: list[Action]
+    answers: list[tuple[Callable[[Refusal | None], None], Refusal | None]]
+
+
+class Supervisor:
+    """Holds the fleet. Events come in by `tell` and `ask`, actions go out through `dispatch` once they are saved."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        clock: Clock,
+        journal: Journal,
+        dispatch: Callable[[Action], None],
+        listeners: Sequence[Listener] = (),
+        on_turn: Callable[[], None] = lambda: None,
+        on_degraded: Callable[[str | None], None] = lambda why: None,
+    ) -> None:
+        self.fleet = fleet
+        self._clock = clock
+        self._dispatch = dispatch
+        self._listeners = list(listeners)
+        self._on_turn = on_turn
+        self._on_degraded = on_degraded
+        self._queue: deque[_Waiting] = deque()
+        self._arrived = anyio.Event()
+        self._withheld: list[Action] = []
+        self.saver = Saver(journal, clock, self._degraded_changed)
+        self.alarm = Alarm(clock, lambda: self.tell(Tick()))
+
+    @property
+    def degraded(self) -> str | None:
+        """Why nothing new is started, or None."""
+        return self.saver.degraded
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Tell `listener` of every saved turn from now on; returns the way to leave."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def tell(self, event: Event, done: Callable[[Refusal | None], None] | None = None) -> None:
+        """Queue an event; `done` is called once it was stepped and made durable."""
+        if done is None and len(self._queue) > EVIDENCE_LIMIT and _is_evidence(event):
+            return
+        self._queue.append(_Waiting(event, done))
+        self._arrived.set()
+
+    async def ask(self, event: Event) -> Refusal | None:
+        """Queue an operator's request and return its refusal, or None once it is durable and under way."""
+        answered = anyio.Event()
+        answers: list[Refusal | None] = []
+
+        def done(refusal: Refusal | None) -> None:
+            answers.append(refusal)
+            answered.set()
+
+        self.tell(event, done)
+        await answered.wait()
+        return answers[0]
+
+    async def run(self) -> None:
+        """Turn for ever."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.saver.run)
+            tasks.start_soon(self.alarm.run)
+            while True:
+                await self._arrived.wait()
+                self._arrived = anyio.Event()
+                while self._queue:
+                    await self.turn()
+
+    async def turn(self) -> None:
+        """Step what waits, save it in one commit, then act on it."""
+        turn, now = self._step_all()
+        self.alarm.set(next_deadline(self.fleet, now))
+        saved: tuple[int, ...] | None = ()
+        if turn.entries or turn.changed or turn.removed:
+            batch = Batch(
+                at=now.at,
+                wall=now.wall,
+                entries=tuple(turn.entries),
+                changed=tuple(turn.changed.values()),
+                removed=tuple(turn.removed),
+                next_item=self.fleet.next_item,
+            )
+            saved = await self.saver.save(batch)
+        self._act(turn, saved is not None)
+        self._answer(turn, saved is not None)
+        seqs = saved if saved is not None else (0,) * len(turn.entries)
+        stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
+        for listener in tuple(self._listeners):
+            listener(stored, tuple(turn.changed.values()))
+        self._on_turn()
+
+    def _step_all(self) -> tuple[_Turn, Moment]:
+        turn = _Turn([], {}, {}, [], [])
+        now = self._clock.now()
+        for _ in range(min(len(self._queue), TURN_LIMIT)):
+            waiting = self._queue.popleft()
+            now = self._clock.now()
+            result = step(self.fleet, waiting.event, now)
+            self.fleet = result.fleet
+            self._note(turn, waiting.event, result.decisions, now)
+            if waiting.done is not None:
+                turn.answers.append((waiting.done, result.refusal))
+        return turn, now
+
+    def _note(self, turn: _Turn, event: Event, decisions: Sequence[Decision], now: Moment) -> None:
+        kind, detail = describe_event(event)
+        name: str | None = getattr(event, "agent", None)
+        if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
+            turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
+        for decision in decisions:
+            turn.actions.extend(decision.actions)
+            if not decision.is_worth_keeping:
+                continue
+            agent = decision.agent
+            turn.entries.append(
+                Entry(
+                    at=now.at,
+                    wall=now.wall,
+                    agent=agent.name if agent else None,
+                    incarnation=agent.incarnation if agent else 0,
+                    event=kind,
+                    detail=detail,
+                    state=agent.state.name if agent else None,
+                    reason=decision.reason,
+                    readings=decision.readings,
+                    actions=describe_actions(decision.actions),
+                )
+            )
+            log.info(
+                "decided",
+                agent=agent.name if agent else None,
+                cause=kind,
+                state=agent.state.name if agent else None,
+                reason=decision.reason,
+            )
+            if agent is None:
+                continue
+            if decision.removed:
+                turn.removed[agent.name] = None
+                turn.changed.pop(agent.name, None)
+            else:
+                turn.removed.pop(agent.name, None)
+                turn.changed[agent.name] = agent
+
+    def _act(self, turn: _Turn, durable: bool) -> None:
+        """Dispatch what was saved; of what was not, only that which ends processes or tells people."""
+        for action in turn.actions:
+            if durable or isinstance(action, Terminate | Kill | Fence | Alert | ObserveTerminal):
+                self._dispatch(action)
+            else:
+                self._withheld.append(action)
+
+    def _answer(self, turn: _Turn, durable: bool) -> None:
+        for done, refusal in turn.answers:
+            if durable or refusal is not None:
+                done(refusal)
+                continue
+            done(
+                Refusal(
+                    "conflict",
+                    f"the journal fails ({self.degraded}): what ends processes is being done, but nothing new is "
+                    "started, and a restart of the daemon would forget this request",
+                    "phoenixctl doctor",
+                )
+            )
+
+    def _degraded_changed(self, why: str | None) -> None:
+        self._on_degraded(why)
+        if why is not None:
+            log.error("degraded", reason=why)
+            return
+        log.warning("journal_recovered", withheld=len(self._withheld))
+        withheld, self._withheld = self._withheld, []
+        for action in withheld:
+            self._dispatch(action)
+
+
+def _is_evidence(event: Event) -> bool:
+    return isinstance(event, EvidenceSeen) or (isinstance(event, HookSeen) and event.kind in EVIDENCE_KINDS)
