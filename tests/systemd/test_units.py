@@ -76,7 +76,7 @@ def test_the_daemons_exposure_is_at_most_2(tmp_path: Path) -> None:
 @needs_systemd_analyze
 def test_a_path_with_blanks_and_percent_signs_reaches_systemd_whole(tmp_path: Path) -> None:
     """`verify` looks for each program, so a path that it misreads is a complaint."""
-    directory = tmp_path / "my 100% tools"
+    directory = tmp_path / "my 100%n tools"
     directory.mkdir()
     python = directory / "python"
     python.symlink_to(sys.executable)
