@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, FleetLimits
 
 EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
 """Hook kinds that only prove life: kept as the latest per agent, never journaled one by one."""
@@ -232,6 +232,13 @@ class TerminalSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitsDeclared:
+    """The operator changed the fleet-wide limits."""
+
+    limits: FleetLimits
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The earliest deadline has come, or may have."""
 
@@ -253,7 +260,7 @@ RunEvent = (
     | Delivered
     | NotDelivered
 )
-FleetEvent = Rebooted | TerminalSeen | Tick
+FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
 Event = OperatorEvent | RunEvent | FleetEvent
 
 

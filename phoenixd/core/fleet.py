@@ -15,6 +15,8 @@ from phoenixd.core.events import (
     AgentExited,
     AgentWithdrawn,
     Event,
+    FleetEvent,
+    LimitsDeclared,
     OperatorEvent,
     Rebooted,
     RestartRequested,
@@ -56,7 +58,7 @@ class Step:
 
 def step(fleet: Fleet, event: Event, now: Moment) -> Step:
     """Decide on one event: the agent's rules first, then the brakes, then the starts that are due."""
-    if isinstance(event, Rebooted | TerminalSeen | Tick):
+    if isinstance(event, FleetEvent):
         decided = _on_fleet_event(fleet, event, now)
     elif isinstance(event, OperatorEvent):
         decided = _on_request(fleet, event, now)
@@ -79,7 +81,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     return earliest
 
 
-def _on_fleet_event(fleet: Fleet, event: Rebooted | TerminalSeen | Tick, now: Moment) -> Step:
+def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
     match event:
         case Tick():
             found = Step(fleet)
@@ -93,6 +95,10 @@ def _on_fleet_event(fleet: Fleet, event: Rebooted | TerminalSeen | Tick, now: Mo
             for agent in fleet.agents.values():
                 found = _put(found, lifecycle.after_reboot(agent, now))
             return found
+        case LimitsDeclared(limits=limits):
+            changed = limits != fleet.limits
+            noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
+            return Step(replace(fleet, limits=limits), noted)
         case TerminalSeen(alive=True):
             if fleet.hold_until is None:
                 return Step(fleet)

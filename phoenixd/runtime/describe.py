@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from phoenixd.core.actions import Action
-from phoenixd.core.events import AgentDeclared, Event
+from phoenixd.core.events import AgentDeclared, Event, LimitsDeclared
 
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
@@ -18,6 +18,8 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     """Return the event's name in snake case, and its fields without the agent's name and without empty ones."""
     if isinstance(event, AgentDeclared):
         return "agent_declared", {"harness": event.spec.harness, "kind": event.spec.kind.value, "start": event.start}
+    if isinstance(event, LimitsDeclared):
+        return "limits_declared", {"max_starting": event.limits.max_starting}
     detail: dict[str, Any] = {}
     for one in fields(event):
         value = getattr(event, one.name)

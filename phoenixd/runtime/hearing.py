@@ -124,6 +124,11 @@ class Hearing:
         self._tell(_exit_event(agent, {**record, "incarnation": incarnation}, _wall(record)), None)
         return True
 
+    def report_missing(self, agent: Agent) -> None:
+        """Tell that nothing of an agent's run was found."""
+        if agent.run is not None:
+            self._tell(RunMissing(agent.name, agent.run.incarnation), None)
+
     def watch_shim(self, hello: ShimHello) -> None:
         """Report the shim's death once, for whatever run the agent has then."""
         name = hello.agent

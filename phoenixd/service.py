@@ -1,0 +1,231 @@
+"""What operators can ask of the living daemon: the API's view of it, over the supervisor and the files."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from phoenixd import config
+from phoenixd.api.service import Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import AgentDeclared, AgentWithdrawn, Event, LimitsDeclared
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
+from phoenixd.core.requests import LAUNCH_KEYS
+from phoenixd.directories import Directories, check_socket_paths
+from phoenixd.errors import ConfigurationError, PhoenixdError
+from phoenixd.ports import Clock, Journal, ProcessIdentity, ShimLinks, Terminal
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.supervisor import Supervisor
+
+
+class Knowledge(Protocol):
+    """What the service reads of agents' files, and how runs are named to outsiders."""
+
+    def loops(self, agent: str) -> LoopCounts: ...
+
+    def token(self, run_id: str) -> str: ...
+
+    def heartbeat(self, agent: str) -> Mapping[str, object] | None: ...
+
+    def command_problem(self, agent: Agent) -> str | None:
+        """Why the agent's command could not be run as things stand, for a warning at `add`."""
+        ...
+
+
+@dataclass(slots=True)
+class DaemonService:
+    """Implements api.service.Service. It holds nothing that the journal or the files do not."""
+
+    supervisor: Supervisor
+    clock: Clock
+    journal: Journal
+    terminal: Terminal
+    shims: ShimLinks
+    hearing: Hearing
+    knowledge: Knowledge
+    directories: Directories
+    environ: Mapping[str, str] = field(repr=False)
+    describe: Callable[[], Facts]
+    examine: Callable[[Fleet], Any]
+    stop: Callable[[], None]
+    living_shims: Callable[[], Mapping[str, ProcessIdentity]]
+    agents_cgroup: str | None = None
+    _newest: int = 0
+    _rang: anyio.Event = field(default_factory=anyio.Event)
+
+    def fleet(self) -> Fleet:
+        return self.supervisor.fleet
+
+    def now(self) -> Moment:
+        return self.clock.now()
+
+    def facts(self) -> Facts:
+        return self.describe()
+
+    def loops(self, agent: str) -> LoopCounts:
+        return self.knowledge.loops(agent)
+
+    async def order(self, event: Event) -> Refusal | None:
+        return await self.supervisor.ask(event)
+
+    async def wait_for(self, predicate: Callable[[Fleet], bool], timeout: float) -> bool:
+        with anyio.move_on_after(timeout):
+            while not predicate(self.fleet()):
+                await self._rang.wait()
+            return True
+        return False
+
+    async def wait_committed(self, after: int, timeout: float) -> bool:
+        with anyio.move_on_after(timeout):
+            while self._newest <= after:
+                await self._rang.wait()
+            return True
+        return False
+
+    def ring(self, newest: int) -> None:
+        """A turn was saved: wake whoever waits for the fleet or for journal rows."""
+        self._newest = max(self._newest, newest)
+        self._rang.set()
+        self._rang = anyio.Event()
+
+    async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
+        before = await self._read()
+        try:
+            check_socket_paths(self.directories.runtime, [name])
+            await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, dict(table), before)
+        except ConfigurationError as error:
+            return Refusal("invalid", error.message, error.remedy)
+        after = await self._read()
+        wrong = [str(problem) for problem in after.errors if problem.agent == name]
+        spec = after.agents.get(name)
+        if spec is None:
+            await self._restore(name, before)
+            return Refusal("invalid", "; ".join(wrong) or f"{name} could not be declared", "phoenixctl config check")
+        refusal = await self.order(AgentDeclared(spec))
+        if refusal is not None:
+            return refusal
+        problem = self.knowledge.command_problem(self.fleet().agents[name])
+        return (problem,) if problem else ()
+
+    async def remove(self, name: str) -> Refusal | None:
+        if name not in self.fleet().agents:
+            return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
+        configuration = await self._read()
+        try:
+            # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
+            await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration)
+        except ConfigurationError as error:
+            return Refusal("conflict", error.message, error.remedy)
+        return await self.order(AgentWithdrawn(name))
+
+    async def plan(self) -> tuple[Change, ...]:
+        return _changes(self._compare(await self._load()))
+
+    async def apply(self) -> tuple[Change, ...]:
+        configuration = await self._load()
+        difference = self._compare(configuration)
+        await self.order(LimitsDeclared(configuration.limits))
+        for spec in difference.added:
+            await self.order(AgentDeclared(spec, start=spec.autostart))
+        for change in difference.changed:
+            await self.order(AgentDeclared(change.spec))
+        for name in difference.removed:
+            await self.order(AgentWithdrawn(name))
+        return _changes(difference)
+
+    async def doctor(self) -> tuple[Finding, ...]:
+        findings: tuple[Finding, ...] = await self.examine(self.fleet())
+        return findings
+
+    async def pane(self, name: str, lines: int) -> str:
+        text = await self.terminal.capture(name)
+        return "\n".join(text.rstrip().splitlines()[-lines:])
+
+    async def heartbeat(self, name: str) -> Mapping[str, object] | None:
+        return await anyio.to_thread.run_sync(self.knowledge.heartbeat, name)
+
+    async def recheck(self) -> tuple[Rechecked, ...]:
+        found = []
+        for agent in tuple(self.fleet().agents.values()):
+            found.append(await self._recheck(agent))
+        return tuple(found)
+
+    def shut_down(self) -> None:
+        self.stop()
+
+    def agent_of_token(self, token: str) -> str | None:
+        given = token.encode()
+        owner = None
+        for agent in self.fleet().agents.values():
+            if agent.run is not None and hmac.compare_digest(self.knowledge.token(agent.run.run_id).encode(), given):
+                owner = agent.name
+        return owner
+
+    def shim_pids(self) -> Mapping[int, str]:
+        return {identity.pid: name for name, identity in self.living_shims().items()}
+
+    async def _recheck(self, agent: Agent) -> Rechecked:
+        state = agent.state.name
+        try:
+            hello = await self.shims.connect(agent.name)
+        except PhoenixdError as failure:
+            return Rechecked(agent.name, f"{state}; {failure.message}")
+        if hello is None:
+            found = "no shim listens"
+            if agent.run is None:
+                return Rechecked(agent.name, f"{state}; {found}", "nothing to do")
+            if not self.hearing.report_exit_record(agent.name, agent.run.incarnation, agent.run.run_id):
+                self.hearing.report_missing(agent)
+            return Rechecked(agent.name, f"{state}; {found}", "its end was reported")
+        if agent.run is None:
+            return Rechecked(agent.name, f"{state}; its shim waits", "nothing to do")
+        self.hearing.reconcile(agent, hello)
+        alive = hello.run is not None and hello.run.run_id == agent.run.run_id
+        return Rechecked(
+            agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
+        )
+
+    async def _read(self) -> config.Configuration:
+        place, state = self.directories.configuration, self.directories.state
+        return await anyio.to_thread.run_sync(config.read_configuration, place, state, self.environ)
+
+    async def _load(self) -> config.Configuration:
+        place, state = self.directories.configuration, self.directories.state
+        return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
+
+    def _compare(self, configuration: config.Configuration) -> config.Plan:
+        known = {name: agent.spec for name, agent in self.fleet().agents.items() if not agent.removing}
+        return config.plan(known, configuration.agents)
+
+    async def _restore(self, name: str, before: config.Configuration) -> None:
+        """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""
+        table = before.settings.agent.get(name)
+        if table is None:
+            await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, before)
+            return
+        plain = table.model_dump(mode="python", exclude_unset=True)
+        await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+def _changes(plan: config.Plan) -> tuple[Change, ...]:
+    added = [
+        Change(spec.name, "add", f"{spec.harness}, {'starts' if spec.autostart else 'does not start'}")
+        for spec in plan.added
+    ]
+    changed = [
+        Change(
+            change.spec.name,
+            "change",
+            ", ".join(change.keys),
+            restart=any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys),
+        )
+        for change in plan.changed
+    ]
+    removed = [Change(name, "remove", "its run is stopped, its files stay", restart=False) for name in plan.removed]
+    return (*added, *changed, *removed, *(Change(name, "keep") for name in plan.unchanged))
