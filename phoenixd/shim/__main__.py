@@ -1,0 +1,71 @@
+"""The shim: the program in an agent's pane, between the daemon that may die and the agent that must not notice.
+
+Run as `PYTHON -I -S DIRECTORY --agent NAME --state DIR --run DIR --version V`. Standard library alone, everything
+imported here and now: a package upgrade may take the files away from under a living shim.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import os
+import sys
+
+import launch
+from shim import Shim
+
+OPTIONS = ("agent", "state", "run", "version")
+USAGE, ANOTHER_LIVES = 64, 75
+
+
+def main(arguments: list[str]) -> int:
+    options = dict(zip(arguments[::2], arguments[1::2], strict=False))
+    if len(arguments) != 2 * len(OPTIONS) or set(options) != {f"--{name}" for name in OPTIONS}:
+        sys.stderr.write("usage: shim --agent NAME --state DIR --run DIR --version VERSION\n")
+        return USAGE
+    state_dir, run_dir = os.path.abspath(options["--state"]), os.path.abspath(options["--run"])
+    os.makedirs(state_dir, 0o700, exist_ok=True)
+    os.makedirs(run_dir, 0o700, exist_ok=True)
+    lock = lock_directory(run_dir)
+    if lock is None:
+        sys.stderr.write(f"phoenixd: another shim serves {options['--agent']}\n")
+        return ANOTHER_LIVES
+    close_inherited(lock)
+    os.chdir("/")
+    launch.become_subreaper(b"phoenix-shim")
+    shim = Shim(options["--agent"], state_dir, run_dir, options["--version"])
+    # What exists by now lives as long as the process: the collector need not look at it again, nor fork copy it.
+    gc.collect()
+    gc.freeze()
+    try:
+        shim.serve()
+    except BaseException:
+        shim.fence()
+        raise
+    return 0
+
+
+def lock_directory(path: str) -> int | None:
+    """Held until this process is gone, however it goes; None if another one holds it."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def close_inherited(keep: int) -> None:
+    """Close what the starter left open: the agent would inherit it, and the shim has no use for it."""
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        if fd > 2 and fd != keep:
+            try:
+                os.close(fd)
+            except OSError:  # The descriptor that listed the directory.
+                pass
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

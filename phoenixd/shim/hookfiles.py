@@ -1,0 +1,139 @@
+"""Hooks that a program drops: a file with the input in hooks/, then a line "<kind> <file>" in hook.fifo.
+
+The agent can write to both places. The line names a file and nothing else, the file is opened without following,
+waiting or trusting its size, and it is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+
+import payload
+import records
+from httpwire import BODY_LIMIT
+from reactor import HOOKS_FIRST, READABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from reactor import Reactor
+
+LINE_LIMIT = 4096
+READS_PER_TURN = 16
+# Room for some thousand hooks while the shim is stopped; a full FIFO would make the hook program wait.
+FIFO_SIZE = 1024 * 1024
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class HookFiles:
+    """Calls `on_hook(kind, input)` for files of `incarnation()`; others are only removed."""
+
+    def __init__(
+        self,
+        run_dir: str,
+        reactor: Reactor,
+        incarnation: Callable[[], int | None],
+        on_hook: Callable[[str, dict[str, Any]], None],
+        on_fault: Callable[[str], None],
+    ) -> None:
+        self._directory = os.path.join(run_dir, "hooks")
+        self._fifo = os.path.join(run_dir, "hook.fifo")
+        self._reactor = reactor
+        self._incarnation = incarnation
+        self._on_hook = on_hook
+        self._on_fault = on_fault
+        self._torn = b""
+        os.makedirs(self._directory, 0o700, exist_ok=True)
+        self._fd = _make_fifo(self._fifo)
+        reactor.watch(self._fd, READABLE, lambda _: self.drain(), HOOKS_FIRST)
+
+    def drain(self) -> None:
+        """Take in what has been announced; what exceeds a turn's share comes with the next."""
+        for _ in range(READS_PER_TURN):
+            try:
+                content = os.read(self._fd, 65536)
+            except BlockingIOError:
+                return
+            *lines, self._torn = (self._torn + content).split(b"\n")
+            self._torn = self._torn[-LINE_LIMIT:]
+            for line in lines:
+                self._take(line)
+
+    def forget_all(self) -> None:
+        """Remove every dropped file: a run starts with none of another's."""
+        try:
+            directory = os.open(self._directory, DIRECTORY_FLAGS)
+        except OSError:
+            return
+        try:
+            for name in os.listdir(directory):
+                _remove(name, directory)
+        finally:
+            os.close(directory)
+
+    def close(self) -> None:
+        self._reactor.forget(self._fd)
+        os.close(self._fd)
+        _remove(self._fifo, None)
+
+    def _take(self, line: bytes) -> None:
+        named = _parse(line)
+        if named is None:
+            return
+        kind, name, incarnation = named
+        try:
+            content = self._take_file(name)
+            hook_input = records.decode_object(content or b"{}", name)
+        except (records.Unreadable, OSError) as error:
+            self._on_fault(f"hook file: {error}")
+            return
+        if incarnation == self._incarnation():
+            self._on_hook(kind, hook_input)
+
+    def _take_file(self, name: str) -> bytes:
+        directory = os.open(self._directory, DIRECTORY_FLAGS)
+        try:
+            try:
+                return records.read_bytes(name, BODY_LIMIT, directory)
+            finally:
+                _remove(name, directory)
+        finally:
+            os.close(directory)
+
+
+def _parse(line: bytes) -> tuple[str, str, int] | None:
+    """Kind, file name and incarnation of "stop 7.4711.json"; None for anything else."""
+    if len(line) > 256 or not line.isascii():
+        return None
+    word, _, name = line.decode("ascii").partition(" ")
+    kind = payload.kind_of(word)
+    parts = name.split(".")
+    if kind is None or len(parts) != 3 or parts[2] != "json" or not (parts[0].isdigit() and parts[1].isdigit()):
+        return None
+    return kind, name, int(parts[0])
+
+
+def _make_fifo(path: str) -> int:
+    """A FIFO that never ends and never blocks, in the place of whatever a predecessor left; raises OSError."""
+    _remove(path, None)
+    os.mkfifo(path, 0o600)
+    # Open for writing as well, or every last writer would leave an end of file behind.
+    fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if not stat.S_ISFIFO(os.fstat(fd).st_mode):
+        raise OSError(f"{path}: replaced while it was made")
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, FIFO_SIZE)
+    except OSError:  # The user's pages for pipes are used up; the usual 64 KiB serve too.
+        pass
+    return fd
+
+
+def _remove(name: str, directory: int | None) -> None:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except OSError:
+        return

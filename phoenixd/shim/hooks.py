@@ -1,0 +1,235 @@
+"""The hook endpoint: HTTP on loopback and on a unix socket, for agents that post their hooks themselves.
+
+All of it comes from the agent's side and is believed in nothing: sizes, counts and times have limits, and a fault
+ends the connection that made it. Whoever has the token of the living run is answered `{}` at once, whatever becomes
+of the event.
+"""
+
+from __future__ import annotations
+
+import functools
+import socket
+import time
+from _operator import _compare_digest as equal_in_constant_time  # hmac has the same one, and maps OpenSSL with it.
+
+import httpwire
+import payload
+import records
+from link import listen, remove_socket
+from reactor import HOOKS_FIRST, READABLE, WRITABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from reactor import Reactor
+
+MAX_CONNECTIONS = 32
+# From the first byte of a request to its last. A connection between requests may stay: closing it just when the agent
+# posts would lose a hook. The one unused for longest goes when room is needed.
+REQUEST_SECONDS = 10.0
+READ_SIZE = 256 * 1024
+READS_PER_TURN = 16
+ALL_BUFFERS_LIMIT = 2 * httpwire.BODY_LIMIT
+ANSWERS_LIMIT = 64 * 1024
+
+
+class Connection:
+    __slots__ = ("answers", "began", "closing", "over_tcp", "parser", "socket", "waits_for_room")
+
+    def __init__(self, accepted: socket.socket, over_tcp: bool, admit: Callable[[httpwire.Head, bool], None]) -> None:
+        self.socket = accepted
+        self.over_tcp = over_tcp
+        self.parser = httpwire.Parser(lambda head: admit(head, over_tcp))
+        self.answers = bytearray()
+        self.began: float | None = None
+        self.closing = False
+        self.waits_for_room = False
+
+
+class HookEndpoint:
+    """Calls `on_hook(kind, input)` for each genuine event; `token()` is the living run's, or None."""
+
+    def __init__(
+        self,
+        socket_path: str,
+        reactor: Reactor,
+        token: Callable[[], str | None],
+        on_hook: Callable[[str, dict[str, Any]], None],
+        on_fault: Callable[[str], None],
+    ) -> None:
+        self._reactor = reactor
+        self._token = token
+        self._on_hook = on_hook
+        self._on_fault = on_fault
+        self._socket_path = socket_path
+        self._connections: dict[int, Connection] = {}  # The one unused for longest comes first.
+        self._unix = listen(socket_path, socket.SOCK_STREAM)
+        self._tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        self._tcp.bind(("127.0.0.1", 0))
+        self._tcp.listen(64)
+        self.port: int = self._tcp.getsockname()[1]
+        self._hosts = (f"127.0.0.1:{self.port}".encode(), f"localhost:{self.port}".encode())
+        reactor.watch(self._unix.fileno(), READABLE, lambda _: self._accept(self._unix), HOOKS_FIRST)
+        reactor.watch(self._tcp.fileno(), READABLE, lambda _: self._accept(self._tcp), HOOKS_FIRST)
+
+    def drain(self) -> None:
+        """Take in what has already arrived: the last words of an agent that is dead."""
+        self._accept(self._unix)
+        self._accept(self._tcp)
+        for connection in list(self._connections.values()):
+            self._serve(connection, READABLE)
+
+    def close(self) -> None:
+        for connection in list(self._connections.values()):
+            self._drop(connection)
+        for listener in (self._unix, self._tcp):
+            self._reactor.forget(listener.fileno())
+            listener.close()
+        remove_socket(self._socket_path)
+
+    def _accept(self, listener: socket.socket) -> None:
+        for _ in range(MAX_CONNECTIONS):
+            try:
+                accepted, _ = listener.accept()
+            except OSError:
+                return
+            accepted.setblocking(False)
+            if len(self._connections) >= MAX_CONNECTIONS and not self._make_room():
+                accepted.close()
+                continue
+            connection = Connection(accepted, listener is self._tcp, self._admit)
+            self._connections[accepted.fileno()] = connection
+            self._reactor.watch(accepted.fileno(), READABLE, functools.partial(self._serve, connection), HOOKS_FIRST)
+
+    def _make_room(self) -> bool:
+        for connection in self._connections.values():
+            if connection.began is None:
+                self._drop(connection)
+                return True
+        return False
+
+    def _serve(self, connection: Connection, mask: int) -> None:
+        fd = connection.socket.fileno()
+        try:
+            if mask & ~WRITABLE and not connection.closing:
+                self._read(connection)
+            self._answer(connection)
+        except OSError:
+            self._drop(connection)
+        except Exception as error:  # noqa: BLE001  # A fault in serving one hook must not cost the agent its life.
+            self._drop(connection)
+            self._on_fault(f"hook endpoint: {type(error).__name__}: {error}")
+        if fd in self._connections:
+            self._connections[fd] = self._connections.pop(fd)
+        self._watch_the_clock()
+
+    def _read(self, connection: Connection) -> None:
+        for _ in range(READS_PER_TURN):
+            try:
+                data = connection.socket.recv(READ_SIZE)
+            except BlockingIOError:
+                return
+            if not data:
+                self._drop(connection)
+                return
+            try:
+                self._take(connection, data)
+            except httpwire.Refused as refused:
+                connection.answers += httpwire.response(refused.status, b"{}", keep_alive=False)
+                connection.closing = True
+            if connection.closing:
+                return
+
+    def _take(self, connection: Connection, data: bytes) -> None:
+        for head, body in connection.parser.feed(data):
+            self._handle(head, body)
+            connection.answers += httpwire.response(200, b"{}", head.keep_alive)
+            connection.began = None
+            if not head.keep_alive:
+                connection.closing = True
+                return
+        if connection.parser.wants_continue:
+            connection.answers += httpwire.CONTINUE
+        if not connection.parser.in_request:
+            connection.began = None
+        elif connection.began is None:
+            connection.began = time.monotonic()
+        # A reader that only ever sends, and many that each send a little less than a whole body.
+        if len(connection.answers) > ANSWERS_LIMIT or self._buffered() > ALL_BUFFERS_LIMIT:
+            raise httpwire.Refused(503)
+
+    def _admit(self, head: httpwire.Head, over_tcp: bool) -> None:
+        """Refuse before the body is taken in; a web page's request carries another Host, or no token."""
+        if over_tcp and head.headers.get(b"host") not in self._hosts:
+            raise httpwire.Refused(403)
+        token = self._token()
+        given = head.headers.get(b"authorization", b"")
+        if token is None or not equal_in_constant_time(given, b"Bearer " + token.encode()):
+            raise httpwire.Refused(403)
+        if head.path != b"/hook" and _kind_in(head.path) is None:
+            raise httpwire.Refused(404)
+        if head.method != b"POST":
+            raise httpwire.Refused(405)
+
+    def _handle(self, head: httpwire.Head, body: bytes) -> None:
+        kind = _kind_in(head.path)
+        try:
+            hook_input = records.decode_object(body or b"{}", "body")
+        except records.Unreadable as error:
+            raise httpwire.Refused(400) from error
+        if kind is None:
+            name = hook_input.get("hook_event_name")
+            if not isinstance(name, str):
+                raise httpwire.Refused(400)
+            kind = payload.kind_of(name)
+        # An event that only a newer agent knows is none of ours, and no reason to bother the agent.
+        if kind is not None:
+            self._on_hook(kind, hook_input)
+
+    def _answer(self, connection: Connection) -> None:
+        while connection.answers:
+            try:
+                sent = connection.socket.send(connection.answers)
+            except BlockingIOError:
+                break
+            del connection.answers[:sent]
+        fd = connection.socket.fileno()
+        if fd < 0:
+            return
+        if connection.closing and not connection.answers:
+            self._drop(connection)
+        elif bool(connection.answers) != connection.waits_for_room:
+            connection.waits_for_room = bool(connection.answers)
+            self._reactor.change(fd, WRITABLE if connection.waits_for_room else READABLE)
+
+    def _drop(self, connection: Connection) -> None:
+        fd = connection.socket.fileno()
+        if self._connections.pop(fd, None) is not None:
+            self._reactor.forget(fd)
+            connection.socket.close()
+
+    def _buffered(self) -> int:
+        return sum(connection.parser.buffered for connection in self._connections.values())
+
+    def _watch_the_clock(self) -> None:
+        began = [connection.began for connection in self._connections.values() if connection.began is not None]
+        if began:
+            self._reactor.at("unfinished request", min(began) + REQUEST_SECONDS, self._drop_unfinished)
+        else:
+            self._reactor.cancel("unfinished request")
+
+    def _drop_unfinished(self) -> None:
+        now = time.monotonic()
+        for connection in list(self._connections.values()):
+            if connection.began is not None and connection.began + REQUEST_SECONDS <= now:
+                self._drop(connection)
+        self._watch_the_clock()
+
+
+def _kind_in(path: bytes) -> str | None:
+    """The kind in /hook/<kind>; None for any other path."""
+    if not path.startswith(b"/hook/"):
+        return None
+    return payload.kind_of(path[6:].decode("latin-1"))

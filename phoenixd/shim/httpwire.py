@@ -1,0 +1,163 @@
+"""HTTP/1.1 requests out of bytes, and nothing more of HTTP than a hook needs.
+
+Pure (sans I/O): `Parser.feed` takes what arrived, in whatever pieces, and yields requests. Imports nothing of its
+siblings.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HEAD_LIMIT = 16 * 1024
+BODY_LIMIT = 16 * 1024 * 1024
+TOKEN_CHARACTERS = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+REASONS = {
+    200: b"OK",
+    400: b"Bad Request",
+    403: b"Forbidden",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    408: b"Request Timeout",
+    411: b"Length Required",
+    413: b"Content Too Large",
+    431: b"Request Header Fields Too Large",
+    503: b"Service Unavailable",
+}
+
+
+class Refused(Exception):
+    """A request that is answered with `status`, after which its connection is closed."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(REASONS[status].decode())
+        self.status = status
+
+
+class Head:
+    """The request line and the headers that matter; `headers` has lower-case names."""
+
+    __slots__ = ("content_length", "headers", "keep_alive", "method", "path")
+
+    def __init__(self, method: bytes, path: bytes, headers: dict[bytes, bytes], version: bytes) -> None:
+        self.method = method
+        self.path = path
+        self.headers = headers
+        connection = headers.get(b"connection", b"").lower()
+        self.keep_alive = b"close" not in connection if version == b"HTTP/1.1" else False
+        self.content_length = _content_length(headers)
+
+
+class Parser:
+    """One connection's requests, in order; after Refused was raised it takes no more.
+
+    `admit` sees each head before its body is taken in, and raises Refused for one whose body is not wanted.
+    """
+
+    def __init__(self, admit: Callable[[Head], None]) -> None:
+        self._admit = admit
+        self._buffer = bytearray()
+        self._head: Head | None = None
+
+    @property
+    def buffered(self) -> int:
+        return len(self._buffer)
+
+    @property
+    def in_request(self) -> bool:
+        return self._head is not None or bool(self._buffer)
+
+    @property
+    def wants_continue(self) -> bool:
+        """The client waits for `100 Continue` before it sends the body."""
+        return (
+            self._head is not None
+            and not self._buffer
+            and self._head.content_length > 0
+            and self._head.headers.get(b"expect", b"").lower() == b"100-continue"
+        )
+
+    def feed(self, data: bytes) -> Iterator[tuple[Head, bytes]]:
+        """Each request that `data` completes, with its body; raises Refused."""
+        self._buffer += data
+        while True:
+            if self._head is None:
+                self._head = self._take_head()
+                if self._head is None:
+                    return
+                self._admit(self._head)
+            if len(self._buffer) < self._head.content_length:
+                return
+            head, self._head = self._head, None
+            body = bytes(self._buffer[: head.content_length])
+            del self._buffer[: head.content_length]
+            yield head, body
+
+    def _take_head(self) -> Head | None:
+        end = self._buffer.find(b"\r\n\r\n", 0, HEAD_LIMIT)
+        if end < 0:
+            if len(self._buffer) >= HEAD_LIMIT:
+                raise Refused(431)
+            # A bare line feed ends no line; refusing it at once spares a broken client the timeout.
+            if b"\n" in self._buffer and _has_bare_line_feed(self._buffer):
+                raise Refused(400)
+            return None
+        lines = bytes(self._buffer[:end]).split(b"\r\n")
+        del self._buffer[: end + 4]
+        return _parse_head(lines)
+
+
+def response(status: int, body: bytes, keep_alive: bool) -> bytes:
+    """A whole answer with a JSON body."""
+    return b"HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: %s\r\n\r\n%s" % (
+        status,
+        REASONS[status],
+        len(body),
+        b"keep-alive" if keep_alive else b"close",
+        body,
+    )
+
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+def _parse_head(lines: list[bytes]) -> Head:
+    parts = lines[0].split(b" ")
+    if len(parts) != 3 or parts[2] not in (b"HTTP/1.1", b"HTTP/1.0") or not parts[0].isalpha():
+        raise Refused(400)
+    method, target, version = parts
+    if not target.startswith(b"/") or any(byte <= 0x20 or byte >= 0x7F for byte in target):
+        raise Refused(400)
+    headers: dict[bytes, bytes] = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(b":")
+        if not colon or not name or not TOKEN_CHARACTERS.issuperset(name):
+            raise Refused(400)
+        value = value.strip(b" \t")
+        if any((byte < 0x20 and byte != 0x09) or byte == 0x7F for byte in value):
+            raise Refused(400)
+        name = name.lower()
+        # Two Hosts, lengths or tokens: whoever sends them wants two readers to see two requests.
+        if name in headers and name in (b"host", b"content-length", b"authorization", b"transfer-encoding"):
+            raise Refused(400)
+        headers[name] = value
+    if version == b"HTTP/1.1" and b"host" not in headers:
+        raise Refused(400)
+    return Head(method, target.partition(b"?")[0], headers, version)
+
+
+def _content_length(headers: dict[bytes, bytes]) -> int:
+    if b"transfer-encoding" in headers:
+        raise Refused(411)
+    value = headers.get(b"content-length", b"0")
+    if not value.isdigit():
+        raise Refused(400)
+    if len(value) > 10 or int(value) > BODY_LIMIT:
+        raise Refused(413)
+    return int(value)
+
+
+def _has_bare_line_feed(buffer: bytearray) -> bool:
+    return buffer.count(b"\n") != buffer.count(b"\r\n")

@@ -1,0 +1,173 @@
+"""From an order to a running program: fork, everything that must hold before the first instruction, exec.
+
+The child reports through a pipe that exec closes: EXECUTING and then the end is success, anything behind it is why not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from order import Order
+
+EXECUTING = b"x"
+PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
+PR_SET_CHILD_SUBREAPER = 36
+MAX_ARGUMENT = 131072  # The kernel's MAX_ARG_STRLEN, with the NUL at the end.
+NOT_FOUND, NOT_EXECUTABLE, NOT_TRIED = 127, 126, 0  # The first two as a shell has them.
+
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+
+class StartFailure:
+    """Why a program did not start: `code` as a shell would exit, 0 where it was not the program's fault."""
+
+    __slots__ = ("code", "errno_name", "message")
+
+    def __init__(self, code: int, errno_name: str, message: str) -> None:
+        self.code = code
+        self.errno_name = errno_name
+        self.message = message
+
+
+def become_subreaper(name: bytes) -> None:
+    """Make the caller the parent of every orphan below it, and give it a name that `ps` shows."""
+    if _prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    _prctl(PR_SET_NAME, name, 0, 0, 0)
+
+
+def launch(order: Order, terminal_fd: int | None) -> tuple[int, int]:
+    """Fork the agent; returns its pid and the report pipe, which the caller reads to its end. Raises OSError."""
+    report_fd, child_report_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    shim = os.getpid()
+    # A signal to the child before its exec would run in this program's handlers, and write into this program's pipe.
+    signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _run_child(order, terminal_fd, child_report_fd, shim)
+    except OSError:
+        os.close(report_fd)
+        raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.close(child_report_fd)
+    return pid, report_fd
+
+
+def explain(report: bytes, order: Order) -> StartFailure | None:
+    """What the whole report says; None for success."""
+    if report == EXECUTING:
+        return None
+    stage, _, number = report.removeprefix(EXECUTING).partition(b" ")
+    if not number:
+        return StartFailure(NOT_TRIED, "EINTR", "killed before the program was started")
+    code = int(number)
+    name, why = errno.errorcode.get(code, "EIO"), os.strerror(code)
+    program = _shown(order.argv[0])
+    if stage == b"cwd":
+        return StartFailure(NOT_TRIED, name, f"working directory {_shown(order.cwd)}: {why}")
+    if stage == b"cgroup":
+        return StartFailure(NOT_TRIED, name, f"control group {order.cgroup}: {why}; not started without its fence")
+    if stage != b"exec":
+        return StartFailure(NOT_TRIED, name, f"{stage.decode()}: {why}")
+    if code == errno.E2BIG:
+        return StartFailure(NOT_EXECUTABLE, name, f"{program}: {_what_is_too_long(order)}")
+    if code in (errno.ENOENT, errno.ENOTDIR):
+        if b"/" in order.argv[0] and os.path.exists(os.path.join(order.cwd, order.argv[0])):
+            return StartFailure(NOT_FOUND, name, f"{program}: it is there, but the interpreter that it names is not")
+        return StartFailure(NOT_FOUND, name, f"{program}: command not found")
+    return StartFailure(NOT_EXECUTABLE, name, f"{program}: {why}")
+
+
+def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int) -> None:
+    """Never returns, and never lets an exception climb into the parent's code."""
+    stage = b"setup"
+    try:
+        if _prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+        if os.getppid() != shim:  # It died before the line above could have told.
+            os._exit(1)
+        os.setpgid(0, 0)
+        stage = b"terminal"
+        if terminal_fd is not None:
+            os.tcsetpgrp(terminal_fd, os.getpid())
+        stage = b"cgroup"
+        if order.cgroup is not None:
+            _join(order.cgroup)
+        stage = b"cwd"
+        os.chdir(order.cwd)
+        stage = b"signals"
+        _reset_signals()
+        stage = b"exec"
+        os.write(report_fd, EXECUTING)
+        _execute(order)
+    except OSError as error:
+        os.write(report_fd, b"%s %d" % (stage, error.errno or errno.EIO))
+    except BaseException:  # noqa: BLE001  # Two processes must never run the same loop.
+        os.write(report_fd, b"%s %d" % (stage, errno.EINVAL))
+    finally:
+        os._exit(NOT_FOUND)
+
+
+def _join(cgroup: str) -> None:
+    fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.write(fd, b"0")
+    finally:
+        os.close(fd)
+
+
+def _reset_signals() -> None:
+    """Default dispositions and an empty mask: an agent must not inherit what its starters ignored or blocked."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _execute(order: Order) -> None:
+    """Like execvpe, with the PATH of the order and, as everywhere here, bytes; raises OSError."""
+    program = order.argv[0]
+    if b"/" in program:
+        os.execve(program, order.argv, order.environment)  # noqa: S606  # A list of arguments, and no shell.
+    denied: OSError | None = None
+    for directory in order.environment.get(b"PATH", os.defpath.encode()).split(b":"):
+        path = os.path.join(directory or b".", program)
+        try:
+            os.execve(path, order.argv, order.environment)  # noqa: S606  # A list of arguments, and no shell.
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as error:
+            # A directory of that name is no reason to stop looking, nor to say anything but "not found".
+            if not _is_directory(path):
+                denied = denied or error
+    raise denied or FileNotFoundError(errno.ENOENT, "not on PATH")
+
+
+def _is_directory(path: bytes) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _what_is_too_long(order: Order) -> str:
+    for index, argument in enumerate(order.argv):
+        if len(argument) >= MAX_ARGUMENT:
+            return f"argument {index} has {len(argument)} bytes, Linux takes at most {MAX_ARGUMENT - 1} in one"
+    for name, value in order.environment.items():
+        if len(name) + len(value) + 1 >= MAX_ARGUMENT:
+            return f"the variable {_shown(name)} has {len(value)} bytes, Linux takes at most {MAX_ARGUMENT - 1} in one"
+    return "arguments and environment together are longer than Linux takes"
+
+
+def _shown(text: bytes) -> str:
+    return text[:512].decode("utf-8", "replace")

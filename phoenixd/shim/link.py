@@ -1,0 +1,225 @@
+"""The daemon's line to the shim: JSON packets on a socket; the shim listens, one daemon at a time speaks.
+
+Nothing here waits for the daemon. What it does not read is kept within bounds: lifecycle events in the spool, of
+evidence the latest, of the rest a short queue. When even that is full the line is cut: a daemon that comes back is
+told everything anew.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections import deque
+
+import records
+from reactor import HUNG_UP, PEER_CLOSED, READABLE, WRITABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from reactor import Reactor
+    from spool import Spool
+
+PACKET_LIMIT = 64 * 1024
+QUEUE_LIMIT = 256
+PACKETS_PER_TURN = 64
+
+
+class Link:
+    """`on_message(message)` gets each well-formed packet; `is_own(pid)` tells a peer that the agent started."""
+
+    def __init__(
+        self,
+        path: str,
+        reactor: Reactor,
+        spool: Spool,
+        on_message: Callable[[dict[str, Any]], None],
+        is_own: Callable[[int], bool],
+    ) -> None:
+        self._path = path
+        self._reactor = reactor
+        self._spool = spool
+        self._on_message = on_message
+        self._is_own = is_own
+        self._peer: socket.socket | None = None
+        self._greeted = False
+        self._waits_for_room = False
+        # Queued packets remember the newest spooled event of their time: it goes first.
+        self._queue: deque[tuple[int, bytes]] = deque()
+        self._evidence: tuple[int, bytes] | None = None
+        self._sent_seq = 0
+        self._listener = listen(path, socket.SOCK_SEQPACKET)
+        reactor.watch(self._listener.fileno(), READABLE, self._accept)
+
+    def greet(self, hello: dict[str, Any]) -> None:
+        """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again."""
+        self._greeted = True
+        self._queue.clear()
+        self._sent_seq = 0
+        self._queue.append((0, records.encode(hello)))
+        self._pump()
+
+    def send(self, event: dict[str, Any]) -> None:
+        """Send in order; without a greeted daemon the event is dropped, since the next hello tells the same."""
+        if self._peer is None or (not self._greeted and event["event"] != "error"):
+            return
+        if len(self._queue) >= QUEUE_LIMIT:
+            self._hang_up()
+            return
+        self._queue.append((self._spool.last_seq, records.encode(event)))
+        self._pump()
+
+    def send_spooled(self) -> None:
+        """There is a new event in the spool."""
+        self._pump()
+
+    def send_evidence(self, packet: bytes) -> None:
+        """Send when the line is free; what waits is replaced by what is newer."""
+        self._evidence = (self._spool.last_seq, packet)
+        self._pump()
+
+    def close(self) -> None:
+        self._hang_up()
+        self._reactor.forget(self._listener.fileno())
+        self._listener.close()
+        remove_socket(self._path)
+
+    def _accept(self, _mask: int) -> None:
+        try:
+            peer, _ = self._listener.accept()
+        except OSError:  # It hung up before it was answered.
+            return
+        refusal = self._refusal(peer)
+        peer.setblocking(False)
+        if refusal is not None:
+            _send_if_possible(peer, records.encode({"event": "error", "message": f"refused: {refusal}"}))
+            peer.close()
+            return
+        self._hang_up()
+        self._peer = peer
+        self._reactor.watch(peer.fileno(), READABLE | PEER_CLOSED, self._serve)
+
+    def _refusal(self, peer: socket.socket) -> str | None:
+        pid, uid, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if uid not in (0, os.getuid()):
+            return f"user {uid} is neither root nor the agent's user"
+        if self._is_own(pid):
+            return f"process {pid} belongs to the agent"
+        return None
+
+    def _serve(self, mask: int) -> None:
+        if mask & WRITABLE:
+            self._pump()
+        peer = self._peer
+        for _ in range(PACKETS_PER_TURN):
+            # A message may have made us hang up, or a newer daemon have taken the place.
+            if peer is None or peer is not self._peer:
+                return
+            try:
+                packet = peer.recv(PACKET_LIMIT + 1)
+            except BlockingIOError:
+                return
+            except OSError:
+                self._hang_up()
+                return
+            if not packet and mask & (PEER_CLOSED | HUNG_UP):
+                self._hang_up()
+                return
+            self._take(packet)
+
+    def _take(self, packet: bytes) -> None:
+        if len(packet) > PACKET_LIMIT:
+            self.complain(f"a packet of more than {PACKET_LIMIT} bytes")
+            return
+        try:
+            message = records.decode_object(packet, "packet")
+        except records.Unreadable as error:
+            self.complain(str(error))
+            return
+        if not self._greeted and message.get("op") != "hello":
+            self.complain("the first message must be a hello")
+            return
+        self._on_message(message)
+
+    def complain(self, message: str) -> None:
+        self.send({"event": "error", "message": message[:1024]})
+
+    def _pump(self) -> None:
+        """Send what there is, oldest first, until there is none or the socket is full."""
+        while self._peer is not None:
+            following = self._next()
+            if following is None:
+                self._wait_for_room(False)
+                return
+            packet, sent = following
+            try:
+                self._peer.send(packet)
+            except BlockingIOError:
+                self._wait_for_room(True)
+                return
+            except OSError:
+                self._hang_up()
+                return
+            sent()
+
+    def _wait_for_room(self, wanted: bool) -> None:
+        if self._peer is not None and wanted != self._waits_for_room:
+            self._waits_for_room = wanted
+            self._reactor.change(self._peer.fileno(), READABLE | PEER_CLOSED | (WRITABLE if wanted else 0))
+
+    def _next(self) -> tuple[bytes, Callable[[], object]] | None:
+        """The packet whose turn it is, and what to do once it is sent."""
+        spooled = self._spool.after(self._sent_seq) if self._greeted else None
+        if self._queue and (spooled is None or self._queue[0][0] < spooled[0]):
+            return self._queue[0][1], self._queue.popleft
+        if not self._greeted:
+            return None
+        if self._evidence is not None and (spooled is None or self._evidence[0] < spooled[0]):
+            return self._evidence[1], self._forget_evidence
+        if spooled is None:
+            return None
+        return spooled[1], lambda: self._mark_sent(spooled[0])
+
+    def _forget_evidence(self) -> None:
+        self._evidence = None
+
+    def _mark_sent(self, seq: int) -> None:
+        self._sent_seq = seq
+
+    def _hang_up(self) -> None:
+        self._greeted = self._waits_for_room = False
+        self._queue.clear()
+        if self._peer is not None:
+            self._reactor.forget(self._peer.fileno())
+            self._peer.close()
+            self._peer = None
+
+
+def listen(path: str, kind: int) -> socket.socket:
+    """A unix socket that only its owner may connect to, in the place of whatever a predecessor left there."""
+    listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    remove_socket(path)
+    umask = os.umask(0o177)
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(umask)
+    listener.listen(64)
+    return listener
+
+
+def remove_socket(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def _send_if_possible(peer: socket.socket, packet: bytes) -> None:
+    try:
+        peer.send(packet)
+    except OSError:
+        return

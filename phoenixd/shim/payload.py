@@ -1,0 +1,120 @@
+"""What is kept of an agent's hook input: named fields, each cut to a size, whatever the agent put there.
+
+Pure: text in, a small dict out. Imports nothing of its siblings, so that tests and the daemon's tools can load it
+alone.
+"""
+
+from __future__ import annotations
+
+try:  # hashlib maps OpenSSL, 3 MB for each shim; the built-in module does the same sum.
+    from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]  # Python 3.12 and newer
+except ImportError:
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        from hashlib import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KIND_OF_CLAUDE_EVENT = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "prompt-submit",
+    "PreToolUse": "tool-start",
+    "PostToolUse": "tool-end",
+    "PostToolUseFailure": "tool-failure",
+    "Stop": "stop",
+    "StopFailure": "stop-failure",
+    "Notification": "notification",
+    "PermissionRequest": "permission-request",
+    "PermissionDenied": "permission-denied",
+    "SubagentStart": "subagent-start",
+    "SubagentStop": "subagent-stop",
+    "PreCompact": "pre-compact",
+    "PostCompact": "compacted",
+    "SessionEnd": "session-end",
+}
+# Of these only the latest counts: they say that the agent works, and there are hundreds in an hour.
+EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
+KINDS = frozenset(KIND_OF_CLAUDE_EVENT.values())
+
+# Bytes of UTF-8.
+TEXT_LIMITS = {
+    "session_id": 256,
+    "transcript_path": 4096,
+    "cwd": 4096,
+    "source": 128,
+    "reason": 256,
+    "model": 256,
+    "trigger": 128,
+    "permission_mode": 128,
+    "prompt": 8192,
+    "tool_name": 256,
+    "tool_use_id": 256,
+    "agent_id": 256,
+    "agent_type": 256,
+    "error": 1024,
+    "error_details": 1024,
+    "notification_type": 128,
+    "message": 1024,
+    "last_assistant_message": 2048,
+}
+TOOL_INPUT_TEXT_LIMITS = {"command": 2048, "description": 512, "subagent_type": 256}
+
+
+def kind_of(name: str) -> str | None:
+    """The kind that a hook event has, by phoenixd's name or Claude Code's; None for a name that nobody knows."""
+    if name in KINDS:
+        return name
+    return KIND_OF_CLAUDE_EVENT.get(name)
+
+
+def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
+    """The fields worth keeping; `divisor` makes every text that much shorter, for a packet that would not fit."""
+    kept: dict[str, Any] = _texts(payload, TEXT_LIMITS, divisor)
+    prompt = payload.get("prompt")
+    if isinstance(prompt, str):
+        content = prompt.encode("utf-8", "replace")
+        kept["prompt_sha256"] = sha256(content).hexdigest()
+        kept["prompt_bytes"] = len(content)
+    if isinstance(payload.get("stop_hook_active"), bool):
+        kept["stop_hook_active"] = payload["stop_hook_active"]
+    background_tasks = payload.get("background_tasks")
+    if isinstance(background_tasks, list):
+        kept["background_tasks"] = len(background_tasks)
+    elif _is_sane_number(background_tasks):
+        kept["background_tasks"] = background_tasks
+    tool_input = payload.get("tool_input")
+    if isinstance(tool_input, dict):
+        kept["tool_input"] = _trim_tool_input(tool_input, divisor)
+    return kept
+
+
+def cut(text: str, limit: int) -> str:
+    """The longest beginning of the text that fits into `limit` bytes of UTF-8, free of half surrogate pairs."""
+    # Four bytes is the longest character: what lies past `limit` characters can never fit.
+    content = text[:limit].encode("utf-8", "replace")
+    return content[:limit].decode("utf-8", "ignore")
+
+
+def _trim_tool_input(tool_input: dict[str, Any], divisor: int) -> dict[str, Any]:
+    kept: dict[str, Any] = _texts(tool_input, TOOL_INPUT_TEXT_LIMITS, divisor)
+    if _is_sane_number(tool_input.get("timeout")):
+        kept["timeout"] = tool_input["timeout"]
+    if isinstance(tool_input.get("run_in_background"), bool):
+        kept["run_in_background"] = tool_input["run_in_background"]
+    return kept
+
+
+def _texts(source: dict[str, Any], limits: dict[str, int], divisor: int) -> dict[str, Any]:
+    return {
+        name: cut(value, limit // divisor)
+        for name, limit in limits.items()
+        if isinstance(value := source.get(name), str)
+    }
+
+
+def _is_sane_number(value: object) -> bool:
+    # Excludes NaN and the infinities, which json.loads lets through, and integers no other language can hold.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -(2.0**53) < value < 2.0**53

@@ -1,0 +1,57 @@
+"""What an agent's hooks become: a heartbeat, and an event for the daemon, spooled where it must not be lost."""
+
+from __future__ import annotations
+
+import payload
+import records
+from link import PACKET_LIMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from heartbeat import Heartbeat
+    from link import Link
+    from run import Run
+    from spool import Spool
+
+
+class HookReports:
+    def __init__(self, heartbeat: Heartbeat, spool: Spool, link: Link) -> None:
+        self._heartbeat = heartbeat
+        self._spool = spool
+        self._link = link
+
+    def report(self, run: Run, kind: str, hook_input: dict[str, Any]) -> None:
+        """Tell one event of the living run."""
+        at = records.timestamp()
+        kept = payload.trim(hook_input)
+        self._heartbeat.beat(
+            {
+                "agent": run.order.agent,
+                "timestamp": at,
+                "tool": kept.get("tool_name", kind),
+                "pid": run.pid,
+                "event": kind,
+                "session_id": kept.get("session_id"),
+                "agent_id": kept.get("agent_id"),
+                "run_id": run.order.run_id,
+            }
+        )
+        event: dict[str, Any] = {"event": "hook", "seq": 0, **run.identity, "kind": kind, "at": at, "payload": kept}
+        if kind in payload.EVIDENCE_KINDS:
+            self._link.send_evidence(_fitting(event, hook_input))
+            return
+        event["seq"] = self._spool.next_seq()
+        self._spool.add(event["seq"], _fitting(event, hook_input))
+        self._link.send_spooled()
+
+
+def _fitting(event: dict[str, Any], hook_input: dict[str, Any]) -> bytes:
+    """The packet; texts that JSON makes six times as long are cut until it fits."""
+    packet = records.encode(event)
+    divisor = 1
+    while len(packet) > PACKET_LIMIT:
+        divisor *= 2
+        packet = records.encode({**event, "payload": payload.trim(hook_input, divisor)})
+    return packet

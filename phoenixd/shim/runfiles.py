@@ -1,0 +1,75 @@
+"""run.json, exit.json and .clean-exit: what a run was and how it ended, for a daemon that was not there."""
+
+from __future__ import annotations
+
+import os
+
+import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from run import Run
+
+CLEAN_CODES = (0, 130)  # The end that an agent chose, and a person's Ctrl-C.
+
+
+class RunFiles:
+    """In the agent's state directory; every method that writes raises OSError."""
+
+    def __init__(self, state_dir: str, boot_id: str, shim: dict[str, int]) -> None:
+        self._state_dir = state_dir
+        self._boot_id = boot_id
+        self._shim = shim
+
+    def last_exit(self) -> dict[str, Any] | None:
+        """How the last run ended, also one of an earlier shim."""
+        try:
+            record = records.read_object(self._path("exit.json"))
+        except records.Unreadable:
+            return None
+        return record if {"incarnation", "run_id", "code", "signal"} <= record.keys() else None
+
+    def write_run(self, run: Run) -> None:
+        order = run.order
+        record = {
+            "agent": order.agent,
+            "incarnation": order.incarnation,
+            "run_id": order.run_id,
+            "boot_id": self._boot_id,
+            "shim": self._shim,
+            "child": {"pid": run.pid, "start_time": run.start_time},
+            "started_at": run.started_at,
+            "mode": order.mode,
+            "session_id": order.session_id,
+            "argv0": order.argv[0].decode("utf-8", "replace"),
+        }
+        # It names processes of this boot only, so that it need not survive the machine.
+        records.write(self._path("run.json"), record, durable=False)
+
+    def write_exit(self, record: dict[str, Any]) -> None:
+        records.write(self._path("exit.json"), record, durable=True)
+
+    def write_clean_exit(self, run: Run) -> None:
+        """The handshake of an agent that meant to stop; an end that was forced on it is none, whatever its code."""
+        if run.cause != "exit" or run.code not in CLEAN_CODES or not run.order.zero_is_clean:
+            return
+        marker = {"run_id": run.order.run_id, "incarnation": run.order.incarnation, "ended_at": run.ended_at}
+        records.write(self._path(".clean-exit"), marker, durable=True)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._state_dir, name)
+
+
+def exit_record(run: Run) -> dict[str, Any]:
+    return {
+        "agent": run.order.agent,
+        "incarnation": run.order.incarnation,
+        "run_id": run.order.run_id,
+        "code": run.code,
+        "signal": run.signal,
+        "cause": run.cause,
+        "ended_at": run.ended_at,
+        "killed": run.leftovers(),
+    }

@@ -1,0 +1,306 @@
+"""What the parts are together: orders in, a run and its hooks, every change told. It decides nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import order
+import procfs
+import records
+import runfiles
+from heartbeat import Heartbeat
+from hookfiles import HookFiles
+from hooks import HookEndpoint
+from link import Link
+from reactor import Reactor, Signals
+from reports import HookReports
+from run import Run
+from spool import Spool
+from terminal import Terminal, open_terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from launch import StartFailure
+
+PROTOCOL = 1
+REPORTED_PIDS = 1000
+
+
+class Malformed(Exception):
+    """A message with a field that is missing or of another type."""
+
+
+class Shim:
+    """One per agent and pane; outlives the daemon and every run."""
+
+    def __init__(self, agent: str, state_dir: str, run_dir: str, version: str) -> None:
+        self._agent = agent
+        self._version = version
+        self._run: Run | None = None
+        self._leaving: str | None = None
+        self._gone = False
+        self._notice: list[str] = []
+        self._boot_id = procfs.boot_id()
+        status = procfs.status(os.getpid())
+        self._process = {"pid": os.getpid(), "start_time": status.start_time if status else 0}
+        self._files = runfiles.RunFiles(state_dir, self._boot_id, self._process)
+        self._exit = self._files.last_exit()
+        self._reactor = Reactor()
+        self._signals = Signals(self._reactor, self._on_signals)
+        self._terminal = self._open_terminal()
+        self._heartbeat = Heartbeat(os.path.join(state_dir, "heartbeat.json"), self._reactor)
+        self._spool = Spool(os.path.join(state_dir, "spool.jsonl"))
+        self._hooks = HookEndpoint(
+            os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_hook, self._complain
+        )
+        self._hook_files = HookFiles(run_dir, self._reactor, self._incarnation, self._on_hook, self._complain)
+        self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
+            "hello": self._hello,
+            "start": self._start,
+            "terminate": lambda message: self._signal_run(message, Run.terminate),
+            "kill": lambda message: self._signal_run(message, Run.kill),
+            "ack": lambda message: self._spool.acknowledge(_number(message, "seq")),
+            "notice": self._take_notice,
+            "quit": lambda _message: self.leave("shim_terminated"),
+        }
+        self._show_notice()
+        # Last, because a daemon that can connect must find everything else in its place.
+        self._link = Link(
+            os.path.join(run_dir, "link.sock"), self._reactor, self._spool, self._on_message, self._is_own
+        )
+        self._reports = HookReports(self._heartbeat, self._spool, self._link)
+
+    def serve(self) -> None:
+        """Returns when it was told to leave, and nothing of a run is left."""
+        while not self._gone:
+            self._reactor.turn()
+        self._link.close()
+        self._hooks.close()
+        self._hook_files.close()
+
+    def leave(self, cause: str) -> None:
+        self._leaving = self._leaving or cause
+        if self._run is None:
+            self._gone = True
+        else:
+            self._run.kill(cause)
+
+    def fence(self) -> None:
+        """For a shim that cannot go on: end the run, and return when nothing of it is left."""
+        self.leave("shim_terminated")
+        while not self._gone:
+            self._reactor.turn()
+
+    # What the daemon says.
+
+    def _on_message(self, message: dict[str, Any]) -> None:
+        name = message.get("op")
+        operation = self._operations.get(name) if isinstance(name, str) else None
+        if operation is None:
+            self._complain(f"unknown op: {name!r}")
+            return
+        try:
+            operation(message)
+        except Malformed as error:
+            self._complain(f"{name}: {error}")
+
+    def _hello(self, _message: dict[str, Any]) -> None:
+        self._link.greet(
+            {
+                "event": "hello",
+                "protocol": PROTOCOL,
+                "version": self._version,
+                "agent": self._agent,
+                **self._process,
+                "boot_id": self._boot_id,
+                "hook_port": self._hooks.port,
+                "run": self._run.description if self._run is not None else None,
+                "exit": self._exit,
+            }
+        )
+        if self._spool.dropped:
+            self._complain(f"{self._spool.dropped} hook events were dropped while nobody acknowledged any")
+            self._spool.dropped = 0
+
+    def _start(self, message: dict[str, Any]) -> None:
+        path, run_id = _text(message, "order"), _text(message, "run_id")
+        identity = {"incarnation": _number(message, "incarnation"), "run_id": run_id}
+        # The same order again: a daemon that was killed cannot know that it gave it. It must never start a second run.
+        if self._run is not None and self._run.identity == identity:
+            if self._run.started:
+                self._tell("started", self._run.description)
+            return
+        if self._exit is not None and self._exit["run_id"] == run_id:
+            self._tell_exit(self._exit)
+            return
+        if self._run is not None or self._leaving is not None:
+            self._refuse(identity, "busy", "another run is not over" if self._run else "the shim is leaving")
+            return
+        try:
+            taken = order.take(path)
+        except records.Unreadable as error:
+            self._refuse(identity, error.errno_name, f"order: {error}")
+            return
+        except order.Unacceptable as error:
+            self._refuse(identity, "EINVAL", f"order: {error}")
+            return
+        if (taken.agent, taken.incarnation, taken.run_id) != (self._agent, *identity.values()):
+            self._refuse(identity, "EINVAL", "order: it is for another agent, incarnation or run")
+            return
+        self._launch(taken, identity)
+
+    def _launch(self, taken: order.Order, identity: dict[str, Any]) -> None:
+        self._notice = []
+        self._hook_files.forget_all()
+        controlling_fd = None
+        if self._terminal is not None:
+            self._terminal.prepare_for_agent()
+            controlling_fd = self._terminal.controlling_fd
+        try:
+            self._run = Run(taken, controlling_fd, self._reactor, self)
+        except OSError as error:
+            self._show_notice()
+            self._refuse(identity, records.errno_name(error), f"fork: {error.strerror}")
+
+    def _signal_run(self, message: dict[str, Any], signal_run: Callable[[Run], None]) -> None:
+        incarnation = _number(message, "incarnation")
+        if self._run is None or self._run.order.incarnation != incarnation:
+            self._tell("ignored", {"op": message["op"], "incarnation": incarnation})
+            return
+        signal_run(self._run)
+
+    def _take_notice(self, message: dict[str, Any]) -> None:
+        lines = message.get("lines")
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            raise Malformed("lines: a list of texts is required")
+        self._notice = lines
+        if self._run is None:
+            self._show_notice()
+
+    # What becomes of a run.
+
+    def run_started(self, run: Run) -> None:
+        self._keep("run.json", lambda: self._files.write_run(run))
+        self._tell("started", run.description)
+
+    def run_failed(self, run: Run, failure: StartFailure) -> None:
+        self._run = None
+        self._take_terminal_back()
+        self._tell(
+            "start_failed",
+            {**run.identity, "code": failure.code, "errno": failure.errno_name, "message": failure.message},
+        )
+        self._settle()
+
+    def run_lingers(self, run: Run, pids: list[int]) -> None:
+        self._tell("lingering", {"incarnation": run.order.incarnation, "pids": pids[:REPORTED_PIDS]})
+
+    def run_ended(self, run: Run) -> None:
+        # The agent's last words, which it may have said in the very moment of its death.
+        self._hooks.drain()
+        self._hook_files.drain()
+        self._heartbeat.flush()
+        if run.cause == "exit" and self._terminal is not None and self._terminal.is_lost():
+            run.cause = "terminal_lost"
+        record = runfiles.exit_record(run)
+        self._keep("exit.json", lambda: self._files.write_exit(record))
+        self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
+        self._exit = record
+        self._run = None
+        self._take_terminal_back()
+        self._tell_exit(record)
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._leaving is not None:
+            self._gone = True
+        else:
+            self._show_notice()
+
+    # What the agent's side says.
+
+    def _on_hook(self, kind: str, hook_input: dict[str, Any]) -> None:
+        if self._run is not None:
+            self._reports.report(self._run, kind, hook_input)
+
+    def _token(self) -> str | None:
+        return self._run.order.token if self._run is not None else None
+
+    def _incarnation(self) -> int | None:
+        return self._run.order.incarnation if self._run is not None else None
+
+    def _is_own(self, pid: int) -> bool:
+        # A peer that died before it could be looked at is not known to be a stranger.
+        return procfs.descends_from(pid, os.getpid()) is not False
+
+    # What the world says.
+
+    def _on_signals(self, arrived: set[int]) -> None:
+        # Why the agent dies matters more than that it does: a lost terminal sends SIGHUP here and ends the agent as
+        # well.
+        if signal.SIGHUP in arrived:
+            self.leave("terminal_lost")
+        if signal.SIGTERM in arrived:
+            self.leave("shim_terminated")
+        if signal.SIGCHLD in arrived and self._run is not None:
+            self._run.reap()
+
+    def _open_terminal(self) -> Terminal | None:
+        fd = open_terminal()
+        if fd is None:
+            return None
+        return Terminal(fd, self._reactor, lambda: self.leave("terminal_lost"))
+
+    def _take_terminal_back(self) -> None:
+        if self._terminal is not None:
+            self._terminal.take_back()
+
+    def _show_notice(self) -> None:
+        if self._terminal is not None:
+            self._terminal.show(self._notice or _default_notice(self._agent, self._exit))
+
+    def _keep(self, name: str, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:  # A full disk is the operator's to mend; the event below still tells the daemon.
+            self._complain(f"{name} could not be written: {error.strerror}")
+
+    def _tell(self, event: str, fields: dict[str, Any]) -> None:
+        self._link.send({"event": event, **fields})
+
+    def _tell_exit(self, record: dict[str, Any]) -> None:
+        fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
+        self._tell("exited", {**fields, "at": record.get("ended_at")})
+
+    def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:
+        self._tell("start_failed", {**identity, "code": 0, "errno": errno_name, "message": message})
+
+    def _complain(self, message: str) -> None:
+        self._link.complain(message)
+
+
+def _default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
+    ending = "has not been started"
+    if last_exit is not None and last_exit.get("signal") is not None:
+        ending = f"ended by signal {last_exit['signal']} at {last_exit.get('ended_at')}"
+    elif last_exit is not None:
+        ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
+    return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
+
+
+def _number(message: dict[str, Any], name: str) -> int:
+    value = message.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Malformed(f"{name}: a number is required")
+    return value
+
+
+def _text(message: dict[str, Any], name: str) -> str:
+    value = message.get(name)
+    if not isinstance(value, str) or not value:
+        raise Malformed(f"{name}: a text is required")
+    return value

@@ -1,0 +1,140 @@
+"""Lifecycle events until the daemon has acknowledged them: in memory, and in a file for the shim's successor.
+
+The file holds one JSON object a line: events in order, and {"acked": n} wherever everything up to n was acknowledged.
+Numbers go on where the last shim's ended, so that a number never means two events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+MAX_EVENTS = 1000
+MAX_BYTES = 1024 * 1024
+# Acknowledged lines stay in the file until it has grown to this; rewriting it for each would cost more than it saves.
+COMPACT_AT = 2 * MAX_BYTES
+READ_LIMIT = 4 * MAX_BYTES
+
+
+class Spool:
+    """Bounded: when it is full the oldest event goes, and `dropped` counts it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._packets: dict[int, bytes] = {}
+        self._bytes = 0
+        self._file_bytes = 0
+        self._fd: int | None = None
+        self.last_seq = 0
+        self.dropped = 0
+        self._load()
+        self._rewrite()
+
+    def add(self, seq: int, packet: bytes) -> None:
+        """Keep the encoded event that was given the number `next_seq()`."""
+        self.last_seq = seq
+        self._keep(seq, packet)
+        self._append(packet)
+
+    def next_seq(self) -> int:
+        return self.last_seq + 1
+
+    def acknowledge(self, seq: int) -> None:
+        """Forget every event up to and including `seq`."""
+        if not self._forget(seq):
+            return
+        if self._packets:
+            self._append(records.encode({"acked": next(iter(self._packets)) - 1}))
+        else:
+            self._rewrite()
+
+    def after(self, seq: int) -> tuple[int, bytes] | None:
+        """The first unacknowledged event with a greater number."""
+        for kept, packet in self._packets.items():
+            if kept > seq:
+                return kept, packet
+        return None
+
+    def _keep(self, seq: int, packet: bytes) -> None:
+        self._packets[seq] = packet
+        self._bytes += len(packet)
+        while len(self._packets) > MAX_EVENTS or self._bytes > MAX_BYTES:
+            oldest = next(iter(self._packets))
+            self._bytes -= len(self._packets.pop(oldest))
+            self.dropped += 1
+
+    def _forget(self, seq: int) -> bool:
+        acknowledged = [kept for kept in self._packets if kept <= seq]
+        for kept in acknowledged:
+            self._bytes -= len(self._packets.pop(kept))
+        return bool(acknowledged)
+
+    def _append(self, packet: bytes) -> None:
+        if self._fd is None or self._file_bytes + len(packet) > COMPACT_AT:
+            self._rewrite()
+            return
+        try:
+            written = os.write(self._fd, packet + b"\n")
+        except OSError:  # A full disk: memory still has it all, and the next event tries the file again.
+            self._close()
+            return
+        self._file_bytes += written
+
+    def _rewrite(self) -> None:
+        """The file anew, with nothing but what is still to be acknowledged."""
+        self._close()
+        first = next(iter(self._packets), self.last_seq + 1)
+        lines = [records.encode({"acked": first - 1}), *self._packets.values()]
+        temporary = f"{self._path}.shim"
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._fd = os.open(temporary, flags, 0o600)
+            self._file_bytes = os.write(self._fd, b"\n".join(lines) + b"\n")
+            os.rename(temporary, self._path)
+        except OSError:
+            self._close()
+
+    def _close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _load(self) -> None:
+        """Take over what another shim left, forgiving torn and foreign lines."""
+        try:
+            content = records.read_bytes(self._path, READ_LIMIT)
+        except records.Unreadable:
+            return
+        for record in _records(content):
+            seq, acked = _number(record.get("seq")), _number(record.get("acked"))
+            if seq > self.last_seq:
+                self.last_seq = seq
+                self._keep(seq, records.encode(record))
+            elif acked:
+                self.last_seq = max(self.last_seq, acked)
+                self._forget(acked)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value < 2**53 else 0
+
+
+def _records(content: bytes) -> Iterator[dict[str, Any]]:
+    for line in content.splitlines():
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            yield record

@@ -1,0 +1,134 @@
+"""The pane's terminal: given to the agent, taken back after it in a usable state, inert while nothing runs."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import select
+import termios
+
+from reactor import HUNG_UP, READABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from reactor import Reactor
+
+    Attributes = list[Any]  # As termios has them: a list of numbers, and the characters last.
+
+IFLAG, LFLAG = 0, 3
+MAX_LINES, MAX_LINE = 40, 400
+
+# What a full-screen program leaves behind when it is killed. CAN ends an escape sequence that it was in the middle of.
+RESET = (
+    b"\x18"
+    b"\x1b[?1049l\x1b[?47l"  # the alternate screen
+    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l"  # the mouse, in all its dialects
+    b"\x1b[?2004l\x1b[?1004l\x1b[?2026l"  # bracketed paste, focus reports, synchronised output
+    b"\x1b[<u\x1b[>4m"  # the keyboard protocols of kitty and xterm
+    b"\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[?7h"  # cursor keys, keypad, insert mode, origin; wrapping on
+    b"\x1b7\x1b[r\x1b8"  # the scroll region, without moving the cursor
+    b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
+)
+
+
+class Terminal:
+    """Opened anew by its path, so that O_NONBLOCK is ours alone: a stopped terminal must not stop the shim."""
+
+    def __init__(self, fd: int, reactor: Reactor, on_lost: Callable[[], None]) -> None:
+        self._fd = fd
+        self._reactor = reactor
+        self._on_lost = on_lost
+        self._sane = termios.tcgetattr(fd)
+        self._swallows = False
+        reactor.watch(fd, 0, self._ready)
+
+    @property
+    def controlling_fd(self) -> int | None:
+        """The descriptor to hand the foreground over with; None where it is not the session's own terminal."""
+        try:
+            os.tcgetpgrp(self._fd)
+        except OSError:
+            return None
+        return self._fd
+
+    def prepare_for_agent(self) -> None:
+        """Hand over a sane terminal without a key that was typed at nobody."""
+        self._swallow(False)
+        for inherited in (0, 1, 2):  # A past agent may have left it so, and the open file is the same one.
+            os.set_blocking(inherited, True)
+        self._set(self._sane)
+
+    def take_back(self) -> None:
+        """After the agent: foreground, modes, screen."""
+        foreground = self.controlling_fd
+        if foreground is not None:
+            try:
+                os.tcsetpgrp(foreground, os.getpgrp())
+            except OSError:
+                pass
+        self._set(self._sane)
+        self._write(RESET + b"\r\n")
+
+    def show(self, lines: Iterable[str]) -> None:
+        """Say why nothing runs here, and make the keyboard dead: no echo, no signals, nothing kept."""
+        inert = list(self._sane)
+        inert[IFLAG] &= ~termios.IXON
+        inert[LFLAG] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
+        self._set(inert)
+        self._swallow(True)
+        for line in itertools.islice(lines, MAX_LINES):
+            self._write(printable(line).encode("utf-8", "replace") + b"\r\n")
+
+    def is_lost(self) -> bool:
+        """Whether the other end, the terminal emulator or tmux, is gone."""
+        poll = select.poll()
+        poll.register(self._fd, 0)
+        return any(mask & (select.POLLHUP | select.POLLERR) for _, mask in poll.poll(0))
+
+    def _ready(self, mask: int) -> None:
+        if mask & HUNG_UP:
+            self._reactor.forget(self._fd)
+            self._on_lost()
+            return
+        try:
+            os.read(self._fd, 4096)
+        except BlockingIOError:
+            return
+        except OSError:  # Not the foreground any more; what is typed now goes to whoever is.
+            self._swallow(False)
+
+    def _swallow(self, wanted: bool) -> None:
+        if wanted != self._swallows and not self.is_lost():
+            self._swallows = wanted
+            self._reactor.change(self._fd, READABLE if wanted else 0)
+
+    def _set(self, attributes: Attributes) -> None:
+        try:
+            # Never TCSADRAIN: output that nobody takes would hold the caller for ever.
+            termios.tcsetattr(self._fd, termios.TCSANOW, attributes)
+            termios.tcflush(self._fd, termios.TCIFLUSH)
+            termios.tcflow(self._fd, termios.TCOON)
+        except termios.error:  # The terminal is gone, and its hang-up is on its way to _ready.
+            return
+
+    def _write(self, text: bytes) -> None:
+        try:
+            os.write(self._fd, text)
+        except OSError:  # Full, stopped or gone: a notice is not worth waiting for.
+            return
+
+
+def open_terminal() -> int | None:
+    """A descriptor of our own for the terminal on standard input; None where there is none."""
+    try:
+        return os.open(os.ttyname(0), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def printable(text: str) -> str:
+    """The text on one line, without a byte that a terminal would obey."""
+    return "".join(character if character.isprintable() else " " for character in text)[:MAX_LINE]

@@ -1,0 +1,155 @@
+"""A run's processes: found wherever they hid, and killed without ever hitting a stranger.
+
+The shim is a subreaper, so that whatever the agent started stays below it: setsid, double forks and daemons included.
+What is left of a run is therefore nothing once the shim has no child. The sweep for the run id in /proc/PID/environ
+finds what an outsider started on the agent's behalf (a tmux server, a service manager). A control group, where there
+is one, kills at once what forks faster than a loop can follow.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REMEMBERED_KILLS = 100
+
+
+class Leaf:
+    """The control group of one run; the shim itself must never be in it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def kill(self) -> None:
+        """Kill all members in one step, unless an agent has moved the caller itself in there."""
+        if os.getpid() in self.members():
+            return
+        try:
+            fd = os.open(f"{self.path}/cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:  # Linux before 5.14, or the leaf was removed: the loop over the children does the work.
+            return
+        try:
+            os.write(fd, b"1")
+        except OSError:
+            return
+        finally:
+            os.close(fd)
+
+    def members(self) -> list[int]:
+        return [int(pid) for pid in procfs.read(f"{self.path}/cgroup.procs").split()]
+
+    def populated(self) -> bool:
+        """Whether anything lives in the leaf or below it; a leaf that is gone is empty."""
+        if os.getpid() in self.members():
+            return False
+        return b"populated 1" in procfs.read(f"{self.path}/cgroup.events")
+
+
+class Tree:
+    """Everything that one run started, seen from the shim."""
+
+    def __init__(self, agent: str, run_id: str, cgroup: str | None) -> None:
+        self._marks = (f"PHOENIX_AGENT={agent}".encode(), f"PHOENIX_RUN_ID={run_id}".encode())
+        self._leaf = Leaf(cgroup) if cgroup else None
+        self._reaper = os.getpid()
+        self._signalled: set[int] = set()
+        self.killed: dict[int, str] = {}
+
+    def kill_group(self) -> None:
+        """Kill whoever is in the run's control group, together."""
+        if self._leaf is None:
+            return
+        for pid in self._leaf.members():
+            self._remember(pid)
+        self._leaf.kill()
+
+    def kill_descendants(self) -> bool:
+        """Kill all descendants in one pass; True if it met one that the pass before did not."""
+        signalled = set[int]()
+        queue = procfs.children(self._reaper)
+        seen = set(queue)
+        while queue:
+            pid = queue.pop()
+            offspring = [child for child in procfs.children(pid) if child not in seen]
+            seen.update(offspring)
+            queue.extend(offspring)
+            if _kill(pid, self._is_living_descendant, self._remember):
+                signalled.add(pid)
+        met_new = not signalled <= self._signalled
+        self._signalled = signalled
+        return met_new
+
+    def kill_strays(self) -> bool:
+        """Kill what carries the run's marks or sits in its leaf; True if there was anything."""
+        strays = self._strays()
+        for pid in strays:
+            _kill(pid, self._is_stray, self._remember)
+        if self._leaf is not None and self._leaf.populated():
+            self.kill_group()
+            return True
+        return bool(strays)
+
+    def survivors(self) -> list[int]:
+        """Whatever still lives of the run, by any of the three ways to find it."""
+        found = set(self._strays())
+        if self._leaf is not None:
+            found.update(self._leaf.members())
+        queue = [self._reaper]
+        while queue:
+            offspring = set(procfs.children(queue.pop())) - found
+            found |= offspring
+            queue.extend(offspring)
+        return sorted(pid for pid in found if _lives(pid))
+
+    def _strays(self) -> list[int]:
+        # The shim and those above it are never the run's, whatever their environment says.
+        spared = procfs.ancestors(self._reaper)
+        return [pid for pid in procfs.all_pids() if pid not in spared and self._is_stray(pid)]
+
+    def _is_stray(self, pid: int) -> bool:
+        return procfs.environment_has(pid, self._marks) and _lives(pid)
+
+    def _is_living_descendant(self, pid: int) -> bool:
+        current = procfs.status(pid)
+        if current is None or current.state in "ZX":
+            return False
+        return procfs.descends_from(current.parent, self._reaper) is True
+
+    def _remember(self, pid: int) -> None:
+        if len(self.killed) < REMEMBERED_KILLS and pid not in self.killed:
+            self.killed[pid] = procfs.command(pid)
+
+
+def _lives(pid: int) -> bool:
+    current = procfs.status(pid)
+    return current is not None and current.state not in "ZX"
+
+
+def _kill(pid: int, is_ours: Callable[[int], bool], remember: Callable[[int], None]) -> bool:
+    """SIGKILL through a pidfd; the question is asked after the pidfd holds the process.
+
+    A pid that was handed on in between either answers the question wrongly, or belongs to a process that the pidfd
+    does not mean: the signal then goes to the dead one, and nowhere.
+    """
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not is_ours(pid):
+            return False
+        remember(pid)
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # A program of another user that the agent could start, and this user cannot end.
+        return True
+    finally:
+        os.close(pidfd)
+    return True
