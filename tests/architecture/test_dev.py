@@ -1,0 +1,175 @@
+"""`./dev` on machines that lack something: it says what, how to get it, and exits 2 before it touches anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.report import Run, read_run, summarise
+
+ROOT = Path(__file__).resolve().parents[2]
+# What every Debian has; tmux, git, python and apt-get are what a test adds.
+ESSENTIAL = "cat chmod cut dirname env flock id mkdir mktemp printf rm sed sh sha256sum sort tar uname wc find".split()
+
+
+class Machine:
+    """A PATH with the essentials and what a test puts there; no terminal, no CI."""
+
+    def __init__(self, directory: Path) -> None:
+        self.programs = directory / "bin"
+        self.programs.mkdir()
+        self.environment = {
+            "PATH": str(self.programs),
+            "HOME": str(directory),
+            "PHOENIX_DEV_VENVS": str(directory / "v"),
+        }
+        for name in ESSENTIAL:
+            self.has(name)
+
+    def has(self, name: str) -> None:
+        if found := shutil.which(name):
+            (self.programs / name).symlink_to(found)
+
+    def pretends(self, name: str, script: str) -> None:
+        program = self.programs / name
+        program.unlink(missing_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(stat.S_IRWXU)
+
+    def has_this_python(self) -> None:
+        self.pretends("python3", f'exec {sys.executable} "$@"')
+
+    def dev(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(ROOT / "dev"), *arguments],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_help_needs_nothing(machine: Machine) -> None:
+    answered = machine.dev("help")
+
+    assert answered.returncode == 0
+    assert all(f"  {verb} " in answered.stdout for verb in ("demo", "test", "lint", "bench", "proof", "simulate"))
+
+
+def test_an_unknown_command_is_refused_with_the_list(machine: Machine) -> None:
+    refused = machine.dev("tset")
+
+    assert refused.returncode == 2
+    assert "'tset'" in refused.stderr
+    assert "./dev COMMAND" in refused.stderr
+
+
+def test_another_system_than_linux_is_refused_at_once(machine: Machine) -> None:
+    machine.pretends("uname", "echo Darwin")
+
+    refused = machine.dev("test")
+
+    assert refused.returncode == 2
+    assert "Linux only" in refused.stderr
+
+
+def test_without_a_python_it_names_one(machine: Machine) -> None:
+    machine.pretends("python3", 'case "$*" in *"-I -c"*) exit 0 ;; esac')
+
+    refused = machine.dev("setup")
+
+    assert refused.returncode == 2
+    assert "no Python 3.11 or newer" in refused.stderr
+    assert "apt-get install python3 python3-venv" in refused.stderr
+
+
+def test_a_missing_package_is_named_in_one_line_that_nobody_ran(machine: Machine) -> None:
+    machine.has_this_python()
+    machine.pretends("apt-get", f"touch {machine.programs}/was-run")
+
+    refused = machine.dev("demo")
+
+    assert refused.returncode == 2
+    assert "apt-get update && apt-get install -y --no-install-recommends tmux git" in refused.stderr
+    assert not (machine.programs / "was-run").exists()
+
+
+def test_ci_installs_unasked(machine: Machine) -> None:
+    machine.environment["CI"] = "true"
+    machine.has_this_python()
+    log = machine.programs / "log"
+    machine.pretends("apt-get", f'echo "$@" >>{log}; exit 1')
+    machine.pretends("id", "echo 0")
+
+    refused = machine.dev("demo")
+
+    assert refused.returncode == 2
+    assert log.read_text() == "update\n"
+    assert "the lines above say why" in refused.stderr
+
+
+def test_without_root_the_line_begins_with_sudo(machine: Machine) -> None:
+    machine.has_this_python()
+    machine.pretends("apt-get", "exit 1")
+    machine.pretends("id", "echo 1000")
+
+    assert "sudo sh -c 'apt-get update && apt-get install" in machine.dev("demo").stderr
+
+
+def test_another_distribution_gets_the_names(machine: Machine) -> None:
+    machine.has_this_python()
+
+    refused = machine.dev("demo")
+
+    assert refused.returncode == 2
+    assert "needed: tmux git" in refused.stderr
+
+
+def test_what_did_not_run_is_listed_by_name_and_the_last_line_counts(tmp_path: Path) -> None:
+    report = tmp_path / "00.xml"
+    report.write_text(
+        '<testsuites><testsuite><testcase classname="tests.a" name="test_x"/>'
+        '<testcase classname="tests.a" name="test_y"><skipped message="not run: strace is absent"/></testcase>'
+        "</testsuite></testsuites>"
+    )
+
+    text, well = summarise([read_run("Python 3.11", report)], ["the suite on other Pythons: none is here"])
+
+    assert well
+    assert "  tests/a::test_y: strace is absent\n" in text
+    assert "  the suite on other Pythons: none is here\n" in text
+    assert text.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
+
+
+@pytest.mark.parametrize("content", [None, "<broken"])
+def test_a_run_without_a_report_is_a_failure(tmp_path: Path, content: str | None) -> None:
+    """A crashed pytest must not read as a success."""
+    report = tmp_path / "00.xml"
+    if content is not None:
+        report.write_text(content)
+
+    text, well = summarise([read_run("Python 3.11", report)], [])
+
+    assert not well
+    assert text.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_nothing_that_ran_is_no_success() -> None:
+    assert summarise([], [])[1] is False
+    assert summarise([Run("Python 3.11", finished=True)], [])[1] is False
+
+
+@pytest.mark.parametrize("script", ["dev", ".ci/run"])
+def test_scripts_are_executable(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK)
