@@ -1,0 +1,13 @@
+"""The operator's configuration: TOML files in layers, checked at the edge, turned into the core's frozen values."""
+
+from __future__ import annotations
+
+from phoenixd.config.configuration import Configuration, json_schema, load_configuration, read_configuration
+from phoenixd.config.declarations import declaration, remove_agent, write_agent
+from phoenixd.config.plan import Change, Plan, plan
+from phoenixd.config.problems import Problem
+
+__all__ = [
+    "Change", "Configuration", "Plan", "Problem", "declaration", "json_schema", "load_configuration", "plan",
+    "read_configuration", "remove_agent", "write_agent",
+]  # fmt: skip

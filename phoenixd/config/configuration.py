@@ -1,0 +1,122 @@
+"""The whole configuration, as the daemon and `phoenixctl config` see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from phoenixd.config.environment import environment_layers
+from phoenixd.config.inheritance import spell_out, with_defaults
+from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
+from phoenixd.config.problems import Problem, problems_of
+from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
+from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
+from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What all files together say. An agent with an error is in `problems`, and not in `agents`."""
+
+    agents: Mapping[str, AgentSpec] = field(default_factory=dict)
+    limits: FleetLimits = field(default_factory=FleetLimits)
+    settings: ConfigurationTable = field(default_factory=ConfigurationTable, repr=False)
+    """All tables, with every default: `settings.brief.max_chars`, `settings.agent["x"].breaker.warn`."""
+    problems: tuple[Problem, ...] = ()
+    files: tuple[str, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Dotted key -> the file and line that set it last."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    def shown(self) -> dict[str, Any]:
+        """Every key with its value in force, as plain data; the values of env are masked."""
+        plain = self.settings.model_dump(mode="json")
+        plain["defaults"]["env"] = _masked(self.settings.defaults)
+        for name, table in self.settings.agent.items():
+            plain["agent"][name]["env"] = _masked(table)
+        return plain
+
+
+def load_configuration(place: Path | None, state: Path, environ: Mapping[str, str]) -> Configuration:
+    """Read all layers; raises ConfigurationError that lists every error. Warnings stay in `problems`."""
+    configuration = read_configuration(place, state, environ)
+    if configuration.errors:
+        raise ConfigurationError(
+            "\n".join(map(str, configuration.errors)), "mend it, then look again with: phoenixctl config check"
+        )
+    return configuration
+
+
+def read_configuration(place: Path | None, state: Path, environ: Mapping[str, str]) -> Configuration:
+    """Read all layers and keep whatever is wrong with them as `problems`; never raises for what files contain."""
+    declarations = state / "agents.d"
+    files = tuple(configuration_files(place, declarations))
+    written = [read_layer(path) for path in files if path.parent != declarations]
+    declared = [read_layer(path) for path in files if path.parent == declarations]
+    return assemble([*written, *environment_layers(environ), *declared], state)
+
+
+def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
+    """Lay the layers over each other, lowest first, and judge the sum."""
+    layers = [spell_out(layer) for layer in layers]
+    stack = lay_all(layers)
+    problems = [Problem(layer.error, file=layer.file, line=layer.error_line) for layer in layers if layer.error]
+    settings, found = _validate(stack)
+    problems += found
+    for name, table in settings.agent.items():
+        problems += agent_problems(name, table, stack)
+    problems += shared_heartbeats(settings.agent, state, stack)
+    unusable = {problem.agent for problem in problems if problem.severity == "error"}
+    return Configuration(
+        agents={
+            name: specification(name, table, _source(stack, name))
+            for name, table in sorted(settings.agent.items())
+            if name not in unusable
+        },
+        limits=FleetLimits(**settings.fleet.model_dump()),
+        settings=settings,
+        problems=tuple(problems),
+        files=tuple(layer.file for layer in layers),
+        origins={".".join(path): str(origin) for path, origin in stack.origins.items()},
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of a configuration file."""
+    schema = ConfigurationTable.model_json_schema(mode="validation")
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "phoenixd.toml"}
+
+
+def _validate(stack: Stack) -> tuple[ConfigurationTable, list[Problem]]:
+    """Validate all tables at once; where that fails, go on with those that are right."""
+    tables = with_defaults(stack.tables)
+    try:
+        return ConfigurationTable.model_validate(tables), []
+    except ValidationError as error:
+        problems = list(problems_of(error, stack))
+        locations = [finding["loc"] for finding in error.errors(include_url=False, include_input=False)]
+    wrong_agents = {location[1] for location in locations if location[0] == "agent" and len(location) > 1}
+    wrong_tables = {location[0] for location in locations if location[0] != "agent" or len(location) == 1}
+    kept = {key: value for key, value in tables.items() if key not in wrong_tables}
+    if isinstance(agents := kept.get("agent"), Mapping):
+        kept["agent"] = {name: table for name, table in agents.items() if name not in wrong_agents}
+    return ConfigurationTable.model_validate(kept), problems
+
+
+def _source(stack: Stack, name: str) -> str:
+    origin = stack.origin(("agent", name))
+    return origin.file if origin else ""
+
+
+def _masked(table: AgentTable) -> dict[str, Any]:
+    return {
+        name: {"file": value.file} if isinstance(value, CredentialTable) else "***" for name, value in table.env.items()
+    }

@@ -1,0 +1,77 @@
+"""Agents that `add` declares: one file each in STATE_DIR/agents.d, which is the last layer of the configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from phoenixd.config.configuration import Configuration
+from phoenixd.config.tables import AGENT_NAME
+from phoenixd.config.toml import write_toml
+from phoenixd.errors import ConfigurationError
+
+
+def write_agent(state: Path, name: str, table: Mapping[str, Any], configuration: Configuration | None = None) -> Path:
+    """Declare an agent, or replace its declaration, so that a crash leaves the old or the new one.
+
+    Raises ConfigurationError when the name is none, or another layer of `configuration` declares the agent.
+    """
+    if not AGENT_NAME.fullmatch(name):
+        raise ConfigurationError(f'"{name[:40]}" is no agent name', "use 1 to 32 of a-z, 0-9, _ and -")
+    path = declaration(state, name)
+    _refuse_foreign(path, name, configuration)
+    try:
+        text = write_toml({"agent": {name: table}})
+    except ValueError as error:
+        raise ConfigurationError(f"the declaration of {name} cannot be written: {error}") from None
+    _replace(path, f"# Declared by `phoenixctl add`; `phoenixctl remove {name}` takes it away.\n\n{text}".encode())
+    return path
+
+
+def remove_agent(state: Path, name: str, configuration: Configuration | None = None) -> bool:
+    """Withdraw a declaration; False when there was none. Raises ConfigurationError for an agent of other layers."""
+    path = declaration(state, name)
+    _refuse_foreign(path, name, configuration)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    _sync_directory(path.parent)
+    return True
+
+
+def declaration(state: Path, name: str) -> Path:
+    """The file of an agent that was added."""
+    return state / "agents.d" / f"{name}.toml"
+
+
+def _refuse_foreign(path: Path, name: str, configuration: Configuration | None) -> None:
+    spec = configuration.agents.get(name) if configuration else None
+    if spec is not None and spec.source and Path(spec.source) != path:
+        raise ConfigurationError(
+            f'the agent "{name}" is declared in {spec.source}', f"edit {spec.source}, then run: phoenixctl apply"
+        )
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    # A declaration may hold environment values, so it is private from its first byte on.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(temporary, path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

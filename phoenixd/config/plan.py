@@ -1,0 +1,64 @@
+"""What a new configuration would change, before anything is done: `plan` shows it, `apply` and SIGHUP follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from phoenixd.core.spec import AgentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An agent whose specification differs, and in which keys. Values are left out: some are secrets."""
+
+    spec: AgentSpec
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The difference of two configurations. An unchanged agent is never touched."""
+
+    added: tuple[AgentSpec, ...] = ()
+    changed: tuple[Change, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.added or self.changed or self.removed)
+
+
+def plan(before: Mapping[str, AgentSpec], after: Mapping[str, AgentSpec]) -> Plan:
+    """Compare by value. In which file an agent stands is no difference."""
+    both = sorted(before.keys() & after.keys())
+    changes = [Change(after[name], changed_keys(before[name], after[name])) for name in both]
+    return Plan(
+        added=tuple(after[name] for name in sorted(after.keys() - before.keys())),
+        changed=tuple(change for change in changes if change.keys),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        unchanged=tuple(change.spec.name for change in changes if not change.keys),
+    )
+
+
+def changed_keys(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:
+    """The keys that differ, as the configuration spells them: `restart.max_crashes`, `env.PATH`."""
+    return tuple(_differences(replace(before, source=""), replace(after, source=""), ""))
+
+
+def _differences(before: Any, after: Any, prefix: str) -> list[str]:
+    found: list[str] = []
+    for item in fields(before):
+        old, new = getattr(before, item.name), getattr(after, item.name)
+        if old == new:
+            continue
+        if is_dataclass(old) and type(old) is type(new):
+            found += _differences(old, new, f"{prefix}{item.name}.")
+        elif item.name == "env" and not prefix:
+            names = {name for name, _ in set(old) ^ set(new)}
+            found += sorted(f"env.{name}" for name in names)
+        else:
+            found.append(prefix + item.name)
+    return found

@@ -1,0 +1,117 @@
+"""What is wrong with a configuration, in words that name the file, the key and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from phoenixd.config.layers import KeyPath, Origin, Stack
+from phoenixd.config.tables import AgentTable, ConfigurationTable
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding. An error makes the configuration unusable, a warning does not."""
+
+    message: str
+    key: str = ""
+    file: str = ""
+    line: int | None = None
+    severity: Literal["error", "warning"] = "error"
+    agent: str | None = None
+    """The agent that it concerns."""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return ": ".join(part for part in (place, self.key, self.message) if part)
+
+
+def problem_at(stack: Stack, path: KeyPath, message: str, severity: Literal["error", "warning"] = "error") -> Problem:
+    """A finding about a key, with the file and line that set it."""
+    origin = stack.origin(path) or Origin("")
+    agent = path[1] if path[:1] == ("agent",) and len(path) > 1 else None
+    return Problem(message, ".".join(path), origin.file, origin.line, severity, agent)
+
+
+def problems_of(error: ValidationError, stack: Stack) -> Iterator[Problem]:
+    """Translate what pydantic found. Values are never quoted, because they may be secrets."""
+    for finding in error.errors(include_url=False, include_input=False):
+        path = _key_path(finding["loc"])
+        if _is_inherited(path, stack):
+            continue  # It is reported once, where `[defaults]` has it.
+        match finding["type"]:
+            case "extra_forbidden":
+                yield problem_at(stack, path, _unknown_key(path))
+            case "model_type" | "model_attributes_type" | "dict_type":
+                yield problem_at(stack, path, "must be a table")
+            case _:
+                yield problem_at(stack, path, _sentence(finding["msg"]))
+
+
+def _is_inherited(path: KeyPath, stack: Stack) -> bool:
+    while path[:1] == ("agent",) and len(path) > 2:
+        if path in stack.origins:
+            return False
+        if ("defaults", *path[2:]) in stack.origins:
+            return True
+        path = path[:-1]
+    return False
+
+
+def _unknown_key(path: KeyPath) -> str:
+    model = _model_at(path[:-1]) or ConfigurationTable
+    key, names = path[-1], sorted(model.model_fields)
+    below = {leaf[-1]: ".".join(leaf) for leaf in _leaves(model) if len(leaf) > 1}
+    if key in below:
+        return f"unknown key; did you mean {below[key]}?"
+    if close := difflib.get_close_matches(key, [*names, *below], n=1, cutoff=0.7):
+        return f"unknown key; did you mean {below.get(close[0], close[0])}?"
+    return f"unknown key; known here: {', '.join(names)}"
+
+
+def _model_at(path: Sequence[str]) -> type[BaseModel] | None:
+    model: type[BaseModel] = ConfigurationTable
+    names = iter(path)
+    for name in names:
+        if name == "agent" and model is ConfigurationTable:
+            if next(names, None) is None:
+                return None
+            model = AgentTable
+            continue
+        field = model.model_fields.get(name)
+        nested = _nested_model(field.annotation) if field else None
+        if nested is None:
+            return None
+        model = nested
+    return model
+
+
+def _nested_model(annotation: Any) -> type[BaseModel] | None:
+    candidates = (annotation, *get_args(annotation))
+    return next((kind for kind in candidates if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def _leaves(model: type[BaseModel]) -> Iterator[KeyPath]:
+    for name, field in model.model_fields.items():
+        yield (name,)
+        nested = _nested_model(field.annotation)
+        if nested is not None and name != "agent":
+            yield from ((name, *rest) for rest in _leaves(nested))
+
+
+def _key_path(location: tuple[int | str, ...]) -> KeyPath:
+    """pydantic adds the member of a union that it tried (`str`, `CredentialTable`); the operator wrote no such key."""
+    path = tuple(str(part) for part in location)
+    if "env" in path:
+        index = path.index("env")
+        path = (*path[: index + 2], *(part for part in path[index + 2 :] if part == "file"))
+    return path
+
+
+def _sentence(message: str) -> str:
+    expected = "Input should be "
+    return f"must be {message.removeprefix(expected)}" if message.startswith(expected) else message

@@ -1,0 +1,98 @@
+"""From an agent's table to what the core supervises, and the checks that need more than one table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from phoenixd.config.layers import Stack
+from phoenixd.config.problems import Problem, problem_at
+from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable
+from phoenixd.core.spec import (
+    AgentSpec,
+    Kind,
+    LivenessRules,
+    LoopRules,
+    RestartPolicy,
+    RestartRules,
+    ResumeRules,
+    StopRules,
+)  # fmt: skip
+from phoenixd.documents.credential import credential_reference
+from phoenixd.harness import DEFAULT_ARGV
+
+
+def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
+    """Build the core's value; the table is known to be complete (see `agent_problems`)."""
+    restart, resume, liveness = table.restart, table.resume, table.liveness
+    return AgentSpec(
+        name=name,
+        argv=table.argv or DEFAULT_ARGV.get(table.harness, ()),
+        cwd=table.cwd or "",
+        kind=Kind(table.kind),
+        harness=table.harness,
+        prompt=table.prompt,
+        autostart=table.autostart,
+        account=table.account,
+        env=tuple(sorted((key, _value(value)) for key, value in table.env.items())),
+        env_from=table.env_from,
+        fresh_args=table.fresh_args,
+        resume_args=table.resume_args,
+        prompt_via=table.prompt_via,
+        transcript=table.transcript,
+        heartbeat_file=table.heartbeat_file,
+        seed_trust=table.seed_trust,
+        restart=RestartRules(**{**restart.model_dump(), "policy": RestartPolicy(restart.policy)}),
+        resume=ResumeRules(**resume.model_dump()),
+        liveness=LivenessRules(**liveness.model_dump()),
+        stop=StopRules(**table.stop.model_dump()),
+        loop=LoopRules(**table.loop.model_dump()),
+        project=table.project,
+        source=source,
+    )
+
+
+def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Problem]:
+    """What is missing or contradicts itself within one agent."""
+    here = ("agent", name)
+    if not AGENT_NAME.fullmatch(name):
+        yield problem_at(stack, here, "a name is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter or digit")
+    if table.harness not in DEFAULT_ARGV:
+        known = ", ".join(sorted(DEFAULT_ARGV))
+        yield problem_at(
+            stack, (*here, "harness"), f'this version cannot drive "{table.harness}" ({known}); use "command"'
+        )
+    elif not table.argv and not DEFAULT_ARGV[table.harness]:
+        yield problem_at(stack, here, f'argv is missing: the harness "{table.harness}" knows no program of its own')
+    if table.cwd is None:
+        yield problem_at(stack, here, "cwd is missing: every agent works in a directory of its own choice")
+    elif not os.path.isdir(table.cwd):
+        yield problem_at(stack, (*here, "cwd"), f"{table.cwd} is no directory now", "warning")
+    for key, value in table.env.items():
+        if isinstance(value, CredentialTable) and not Path(value.file).is_file():
+            yield problem_at(stack, (*here, "env", key), f"the file {value.file} does not exist now", "warning")
+    runtime, stale = table.loop.max_runtime, table.liveness.stale
+    if table.kind == "loop" and 0 < runtime <= stale:
+        yield problem_at(
+            stack, (*here, "loop", "max_runtime"), "max_runtime ends an iteration before liveness.stale can", "warning"
+        )
+
+
+def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stack) -> Iterator[Problem]:
+    """Two agents must not feed on one file (F-HB-6): each one's own heartbeat counts too."""
+    owners = {os.path.realpath(state / "agents" / name / "heartbeat.json"): name for name in agents}
+    for name, table in sorted(agents.items()):
+        if table.heartbeat_file is None:
+            continue
+        owner = owners.setdefault(os.path.realpath(table.heartbeat_file), name)
+        if owner != name:
+            yield problem_at(
+                stack,
+                ("agent", name, "heartbeat_file"),
+                f'{table.heartbeat_file} is already the heartbeat of "{owner}"',
+            )
+
+
+def _value(value: str | CredentialTable) -> str:
+    return credential_reference(value.file) if isinstance(value, CredentialTable) else value

@@ -1,0 +1,212 @@
+"""The shape of the configuration: one frozen model for each table of TOML. Defaults are the core's."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from phoenixd.config.duration import Duration
+from phoenixd.core.spec import FleetLimits, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
+
+AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+RESERVED_VARIABLES = ("PHOENIX_", "TMUX")
+
+_RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _FLEET = (
+    RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), FleetLimits(),
+)  # fmt: skip
+
+
+def refuse(message: str) -> PydanticCustomError:
+    """An error whose text reaches the operator as it stands."""
+    return PydanticCustomError("refused", "{reason}", {"reason": message})
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise refuse("must not contain a zero byte")
+    return value
+
+
+def _absolute_path(value: str) -> str:
+    expanded = os.path.expanduser(_text(value))
+    if not os.path.isabs(expanded):
+        raise refuse(f'"{value}" is a relative path; the daemon has no directory to take it from, so write it from /')
+    return os.path.normpath(expanded)
+
+
+def _list_to_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Text = Annotated[str, AfterValidator(_text)]
+AbsolutePath = Annotated[str, AfterValidator(_absolute_path)]
+Words = Annotated[tuple[Text, ...], BeforeValidator(_list_to_tuple)]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
+
+
+class CredentialTable(Table):
+    """A value of `env` that is read from a file at every start."""
+
+    file: AbsolutePath
+
+
+class RestartTable(Table):
+    policy: Literal["on-failure", "always", "never"] = "on-failure"
+    max_crashes: Annotated[int, Field(ge=1, le=100)] = _RESTART.max_crashes
+    period: Duration = _RESTART.period
+    early_exit: Duration | None = None
+    backoff_initial: Duration = _RESTART.backoff_initial
+    backoff_factor: Annotated[float, Field(ge=1, le=10)] = _RESTART.backoff_factor
+    backoff_max: Duration = _RESTART.backoff_max
+    productive: Duration = _RESTART.productive
+
+    @model_validator(mode="after")
+    def _ordered(self) -> RestartTable:
+        if self.backoff_initial > self.backoff_max:
+            raise refuse("backoff_initial must not exceed backoff_max")
+        if self.early_exit is not None and self.early_exit > self.productive:
+            raise refuse("early_exit must not exceed productive")
+        return self
+
+
+class ResumeTable(Table):
+    enabled: bool = _RESUME.enabled
+    prompt: Text | None = None
+    window: Duration = _RESUME.window
+    max_age: Duration = _RESUME.max_age
+    refused_within: Duration = _RESUME.refused_within
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ResumeTable:
+        if self.refused_within > self.window:
+            raise refuse("refused_within must not exceed window")
+        return self
+
+
+class LivenessTable(Table):
+    stale: Duration = _LIVENESS.stale
+    check_interval: Duration = _LIVENESS.check_interval
+    subagent_max: Duration = _LIVENESS.subagent_max
+    lease_slack: Duration = _LIVENESS.lease_slack
+    lease_max: Duration = _LIVENESS.lease_max
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LivenessTable:
+        if not 0 < self.check_interval <= self.stale:
+            raise refuse("check_interval must lie above 0 and not exceed stale")
+        if self.stale > self.subagent_max:
+            raise refuse("subagent_max must not be less than stale")
+        return self
+
+
+class BreakerTable(Table):
+    warn: Annotated[int, Field(ge=1, le=1000)] = 3
+    stop: Annotated[int, Field(ge=1, le=1000)] = 5
+
+    @model_validator(mode="after")
+    def _ordered(self) -> BreakerTable:
+        if self.warn >= self.stop:
+            raise refuse("warn must be less than stop")
+        return self
+
+
+class StopTable(Table):
+    grace: Duration = _STOP.grace
+    kill_retry: Annotated[Duration, Field(gt=0)] = _STOP.kill_retry
+
+
+class LoopTable(Table):
+    pause: Duration = _LOOP.pause
+    max_runtime: Duration = _LOOP.max_runtime
+    session: Literal["fresh", "resume"] = "fresh"
+
+
+class AgentTable(Table):
+    """The keys of one agent, and of `[defaults]`."""
+
+    harness: Literal["claude", "codex", "gemini", "command"] = "command"
+    kind: Literal["resident", "loop", "orchestrator", "ephemeral"] = "resident"
+    cwd: AbsolutePath | None = None
+    prompt: Text | None = None
+    autostart: bool = True
+    argv: Words = ()
+    account: Text | None = None
+    project: Text | None = None
+    env: dict[str, Text | CredentialTable] = Field(default_factory=dict, repr=False)
+    env_from: Literal["daemon", "login", "none"] = "daemon"
+    fresh_args: Words = ()
+    resume_args: Words | None = None
+    prompt_via: Literal["argv", "paste", "none"] | None = None
+    transcript: AbsolutePath | None = None
+    heartbeat_file: AbsolutePath | None = None
+    seed_trust: bool = False
+    restart: RestartTable = RestartTable()
+    resume: ResumeTable = ResumeTable()
+    liveness: LivenessTable = LivenessTable()
+    breaker: BreakerTable = BreakerTable()
+    stop: StopTable = StopTable()
+    loop: LoopTable = LoopTable()
+
+    @model_validator(mode="after")
+    def _names_of_variables(self) -> AgentTable:
+        for name in self.env:
+            if not VARIABLE_NAME.fullmatch(name):
+                raise refuse(f'env: "{name[:40]}" is no name of an environment variable')
+            if name.startswith(RESERVED_VARIABLES):
+                raise refuse(f"env: {name} is set by phoenixd itself")
+        return self
+
+
+class DaemonTable(Table):
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "text"] = "auto"
+    api_group: Text = ""
+
+
+class NotifyTable(Table):
+    command: Words = ()
+    timeout: Annotated[Duration, Field(gt=0)] = 10.0
+
+
+class FleetTable(Table):
+    max_starting: Annotated[int, Field(ge=1, le=1000)] = _FLEET.max_starting
+    outage_min: Annotated[int, Field(ge=2, le=1000)] = _FLEET.outage_min
+    outage_share: Annotated[float, Field(gt=0, le=1)] = _FLEET.outage_share
+    outage_window: Annotated[Duration, Field(gt=0)] = _FLEET.outage_window
+    observe_retry: Annotated[Duration, Field(gt=0)] = _FLEET.observe_retry
+
+
+class BriefTable(Table):
+    max_chars: Annotated[int, Field(ge=1000, le=9500)] = 9500
+    happenings: Annotated[int, Field(ge=0, le=100)] = 12
+    git: bool = True
+
+
+class LoopsTable(Table):
+    stale_days: Annotated[int, Field(ge=1, le=3650)] = 14
+    resolved_days: Annotated[int, Field(ge=1, le=3650)] = 7
+
+
+class JournalTable(Table):
+    keep: Annotated[Duration, Field(ge=3600)] = 30 * 86400.0
+
+
+class ConfigurationTable(Table):
+    """All files together, after they were laid over each other."""
+
+    daemon: DaemonTable = DaemonTable()
+    notify: NotifyTable = NotifyTable()
+    fleet: FleetTable = FleetTable()
+    brief: BriefTable = BriefTable()
+    loops: LoopsTable = LoopsTable()
+    journal: JournalTable = JournalTable()
+    defaults: AgentTable = AgentTable()
+    agent: dict[str, AgentTable] = Field(default_factory=dict)

@@ -1,0 +1,134 @@
+"""Where phoenixd keeps things: configuration, state and runtime directories. Standard library alone, because phoenixctl
+looks in the same places on its hot path."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from phoenixd.errors import ConfigurationError
+
+SOCKET_PATH_LIMIT = 107
+"""Bytes of a socket's path that the kernel takes (sun_path), without the closing zero."""
+
+LINGER = Path("/var/lib/systemd/linger")
+
+
+@dataclass(frozen=True, slots=True)
+class Directories:
+    """The three places of one daemon. `configuration` is None when there is none; it may name a single file."""
+
+    configuration: Path | None
+    state: Path
+    runtime: Path
+
+    @property
+    def declarations(self) -> Path:
+        """Where `add` keeps its agents: the last layer of the configuration."""
+        return self.state / "agents.d"
+
+    def agent_state(self, name: str) -> Path:
+        return self.state / "agents" / name
+
+    def agent_runtime(self, name: str) -> Path:
+        return self.runtime / "agents" / name
+
+
+def find_directories(
+    environ: Mapping[str, str],
+    *,
+    configuration: str | None = None,
+    state: str | None = None,
+    runtime: str | None = None,
+    linger: Path = LINGER,
+    system: Path = Path("/etc/phoenixd"),
+) -> Directories:
+    """Find all three; the arguments are the flags of the same name, and win. Raises ConfigurationError."""
+    state_directory = find_state_directory(environ, state)
+    return Directories(
+        configuration=find_configuration(environ, configuration, system=system),
+        state=state_directory,
+        runtime=find_runtime_directory(environ, state_directory, runtime, linger=linger),
+    )
+
+
+def find_configuration(
+    environ: Mapping[str, str], flag: str | None = None, *, system: Path = Path("/etc/phoenixd")
+) -> Path | None:
+    """The configuration directory, or the file that `--config` names; None when no place has one."""
+    if flag is not None:
+        named = Path(flag).absolute()
+        if not named.exists():
+            raise ConfigurationError(f"--config {flag}: there is no such file or directory")
+        return named
+    from_systemd = environ.get("CONFIGURATION_DIRECTORY", "").partition(":")[0]
+    places = [Path(from_systemd)] if from_systemd else [system, _xdg(environ, "XDG_CONFIG_HOME", ".config")]
+    # A system-wide directory that this user may not read belongs to another daemon.
+    return next((place for place in places if place.is_dir() and os.access(place, os.R_OK | os.X_OK)), None)
+
+
+def find_state_directory(environ: Mapping[str, str], flag: str | None = None) -> Path:
+    """The directory of everything that has to survive."""
+    if flag is not None:
+        return Path(flag).absolute()
+    # Inside an agent's pane PHOENIX_STATE_DIR is the agent's own directory, never a daemon's.
+    own = "" if "PHOENIX_AGENT" in environ else environ.get("PHOENIX_STATE_DIR", "")
+    if own:
+        return _absolute("PHOENIX_STATE_DIR", own)
+    from_systemd = environ.get("STATE_DIRECTORY", "").partition(":")[0]
+    if from_systemd:
+        return _absolute("STATE_DIRECTORY", from_systemd)
+    return _xdg(environ, "XDG_STATE_HOME", ".local/state")
+
+
+def find_runtime_directory(
+    environ: Mapping[str, str], state: Path, flag: str | None = None, *, linger: Path = LINGER
+) -> Path:
+    """The directory of sockets and orders. $XDG_RUNTIME_DIR counts only where it outlives the last logout."""
+    if flag is not None:
+        return Path(flag).absolute()
+    if own := environ.get("PHOENIX_RUNTIME_DIR", ""):
+        return _absolute("PHOENIX_RUNTIME_DIR", own)
+    if from_systemd := environ.get("RUNTIME_DIRECTORY", "").partition(":")[0]:
+        return _absolute("RUNTIME_DIRECTORY", from_systemd)
+    session = environ.get("XDG_RUNTIME_DIR", "")
+    if session and os.path.isabs(session) and (linger / _user_name()).exists():
+        return Path(session) / "phoenixd"
+    return state / "run"
+
+
+def check_socket_paths(runtime: Path, agents: Iterable[str] = ()) -> None:
+    """Refuse a runtime directory whose sockets the kernel could not bind; raises ConfigurationError."""
+    sockets = [runtime / "tmux.sock", runtime / "api.sock"]
+    sockets += [runtime / "agents" / name / "link.sock" for name in agents]
+    longest = max(sockets, key=lambda path: len(os.fsencode(path)))
+    length = len(os.fsencode(longest))
+    if length > SOCKET_PATH_LIMIT:
+        raise ConfigurationError(
+            f"the socket path {longest} has {length} bytes, and the kernel takes {SOCKET_PATH_LIMIT}",
+            "choose a shorter directory: --runtime-dir DIR, or PHOENIX_RUNTIME_DIR",
+        )
+
+
+def _absolute(name: str, value: str) -> Path:
+    if not os.path.isabs(value):
+        raise ConfigurationError(f"{name}={value} is not an absolute path", "give the whole path, from /")
+    return Path(value)
+
+
+def _xdg(environ: Mapping[str, str], name: str, below_home: str) -> Path:
+    root = environ.get(name, "")
+    # The XDG specification has relative values ignored.
+    if not os.path.isabs(root):
+        root = os.path.join(environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir, below_home)
+    return Path(root) / "phoenixd"
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

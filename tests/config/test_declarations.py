@@ -1,0 +1,80 @@
+"""`add` and `remove`: one file for each agent, and nobody else's agents."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.config import load_configuration, remove_agent, write_agent
+from phoenixd.errors import ConfigurationError
+
+TABLE: dict[str, Any] = {"argv": ["sleep", "1"], "cwd": "/", "prompt": 'say "hi"\nand\tgo\u0001', "env": {"K": "v=é"}}
+
+
+def test_a_declared_agent_is_part_of_the_configuration(tmp_path: Path) -> None:
+    path = write_agent(tmp_path, "a", TABLE)
+
+    spec = load_configuration(None, tmp_path, {}).agents["a"]
+    assert (spec.argv, spec.prompt, dict(spec.env)) == (("sleep", "1"), TABLE["prompt"], TABLE["env"])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [item.name for item in path.parent.iterdir()] == ["a.toml"]
+
+
+def test_a_second_declaration_replaces_the_first(tmp_path: Path) -> None:
+    write_agent(tmp_path, "a", TABLE)
+    write_agent(tmp_path, "a", {"argv": ["true"], "cwd": "/tmp"}, load_configuration(None, tmp_path, {}))
+
+    assert load_configuration(None, tmp_path, {}).agents["a"].cwd == "/tmp"
+
+
+def test_a_removed_agent_is_gone_and_a_second_removal_says_so(tmp_path: Path) -> None:
+    write_agent(tmp_path, "a", TABLE)
+
+    assert remove_agent(tmp_path, "a") is True
+    assert load_configuration(None, tmp_path, {}).agents == {}
+    assert remove_agent(tmp_path, "a") is False
+
+
+def test_an_agent_of_another_layer_is_neither_replaced_nor_removed(tmp_path: Path) -> None:
+    place = tmp_path / "etc"
+    place.mkdir()
+    (place / "phoenixd.toml").write_text('[agent.a]\nargv = ["x"]\ncwd = "/"\n')
+    configuration = load_configuration(place, tmp_path, {})
+
+    with pytest.raises(ConfigurationError, match=r"declared in .*phoenixd\.toml"):
+        write_agent(tmp_path, "a", TABLE, configuration)
+    with pytest.raises(ConfigurationError, match=r"declared in .*phoenixd\.toml"):
+        remove_agent(tmp_path, "a", configuration)
+    assert not (tmp_path / "agents.d").exists()
+
+
+@pytest.mark.parametrize("name", ["", "A", "../a", "a/b", "a.b", "-a", "a" * 33, "a\n"])
+def test_a_name_that_is_none_reaches_no_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="no agent name"):
+        write_agent(tmp_path, name, TABLE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_toml_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        write_agent(tmp_path, "a", {**TABLE, "prompt": None})
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+
+
+@given(prompt=TEXT, argv=st.lists(TEXT, min_size=1, max_size=4), value=TEXT)
+def test_every_declaration_is_read_back_as_it_was_given(
+    tmp_path_factory: pytest.TempPathFactory, prompt: str, argv: list[str], value: str
+) -> None:
+    state = tmp_path_factory.mktemp("state")
+    write_agent(state, "a", {"cwd": "/", "argv": argv, "prompt": prompt, "env": {"K": value}})
+
+    spec = load_configuration(None, state, {}).agents["a"]
+    assert (spec.prompt, spec.argv, dict(spec.env)) == (prompt, tuple(argv), {"K": value})

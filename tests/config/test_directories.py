@@ -1,0 +1,87 @@
+"""Where the daemon and phoenixctl look, in the order of the design."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from phoenixd.directories import check_socket_paths, find_configuration, find_directories
+from phoenixd.errors import ConfigurationError
+
+USER = pwd.getpwuid(os.getuid()).pw_name
+
+
+@pytest.fixture
+def linger(tmp_path: Path) -> Path:
+    directory = tmp_path / "linger"
+    directory.mkdir()
+    return directory
+
+
+def test_flags_win_over_everything(tmp_path: Path, linger: Path) -> None:
+    environ = {"PHOENIX_STATE_DIR": "/x", "STATE_DIRECTORY": "/y", "PHOENIX_RUNTIME_DIR": "/z", "HOME": "/h"}
+
+    found = find_directories(environ, configuration=str(tmp_path), state="/s", runtime="/r", linger=linger)
+
+    assert (found.configuration, found.state, found.runtime) == (tmp_path, Path("/s"), Path("/r"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"PHOENIX_STATE_DIR": "/a", "STATE_DIRECTORY": "/b", "HOME": "/h"}, "/a"),
+        ({"STATE_DIRECTORY": "/b:/c", "HOME": "/h"}, "/b"),
+        ({"XDG_STATE_HOME": "/d", "HOME": "/h"}, "/d/phoenixd"),
+        ({"XDG_STATE_HOME": "relative", "HOME": "/h"}, "/h/.local/state/phoenixd"),
+        ({"HOME": "/h"}, "/h/.local/state/phoenixd"),
+        ({"PHOENIX_AGENT": "a", "PHOENIX_STATE_DIR": "/a/agents/a", "HOME": "/h"}, "/h/.local/state/phoenixd"),
+    ],
+)
+def test_the_state_directory(environ: dict[str, str], expected: str, linger: Path) -> None:
+    assert find_directories(environ, linger=linger, system=linger / "none").state == Path(expected)
+
+
+def test_the_runtime_directory_of_a_login_counts_only_where_linger_keeps_it(linger: Path) -> None:
+    environ = {"XDG_RUNTIME_DIR": "/run/user/7", "HOME": "/h", "PHOENIX_STATE_DIR": "/s"}
+
+    assert find_directories(environ, linger=linger).runtime == Path("/s/run")
+    (linger / USER).touch()
+    assert find_directories(environ, linger=linger).runtime == Path("/run/user/7/phoenixd")
+    assert find_directories({**environ, "RUNTIME_DIRECTORY": "/run/p"}, linger=linger).runtime == Path("/run/p")
+    assert find_directories({**environ, "PHOENIX_RUNTIME_DIR": "/q"}, linger=linger).runtime == Path("/q")
+
+
+def test_the_configuration_is_searched_in_order(tmp_path: Path) -> None:
+    system, home = tmp_path / "system", tmp_path / "home"
+    environ = {"XDG_CONFIG_HOME": str(home)}
+    assert find_configuration(environ, system=system) is None
+    (home / "phoenixd").mkdir(parents=True)
+    assert find_configuration(environ, system=system) == home / "phoenixd"
+    system.mkdir()
+    assert find_configuration(environ, system=system) == system
+    assert find_configuration({**environ, "CONFIGURATION_DIRECTORY": str(home)}, system=system) == home
+    assert find_configuration(environ, str(system), system=home) == system
+
+
+@pytest.mark.parametrize("name", ["PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY"])
+def test_p80_a_relative_path_is_refused(name: str, linger: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}=x is not an absolute path"):
+        find_directories({name: "x", "HOME": "/h"}, linger=linger)
+
+
+def test_a_configuration_that_is_named_and_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no such file"):
+        find_configuration({}, str(tmp_path / "none"))
+
+
+def test_a_socket_path_is_checked_against_what_the_kernel_takes() -> None:
+    fits = Path("/" + "r" * (107 - len("/agents//link.sock") - 32 - 1))
+
+    check_socket_paths(fits, ["a" * 32])
+    with pytest.raises(ConfigurationError, match="108 bytes") as refused:
+        check_socket_paths(Path(f"{fits}r"), ["a" * 32])
+    assert "--runtime-dir" in refused.value.remedy
+    check_socket_paths(Path(f"{fits}r"), ["a"])

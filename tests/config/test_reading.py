@@ -1,0 +1,304 @@
+"""Layers, origins, refusals: what the operator wrote, and what is answered."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from phoenixd.config import load_configuration, read_configuration
+from phoenixd.core.spec import Kind, RestartPolicy
+from phoenixd.documents.credential import credential_path
+from phoenixd.errors import ConfigurationError
+
+AGENT = '[agent.a]\nargv = ["sleep", "1"]\ncwd = "/"\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    directory = tmp_path / "etc"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def complaint(place: Path, state: Path, text: str) -> str:
+    write(place / "phoenixd.toml", text)
+    with pytest.raises(ConfigurationError) as refused:
+        load_configuration(place, state, {})
+    return refused.value.message
+
+
+def test_nothing_configured_is_a_configuration(state: Path) -> None:
+    assert load_configuration(None, state, {}).agents == {}
+
+
+def test_an_agent_is_read_with_the_rules_of_its_kind(place: Path, state: Path) -> None:
+    write(
+        place / "phoenixd.toml",
+        AGENT
+        + """
+kind = "loop"
+prompt = "Work."
+resume = false
+[agent.a.env]
+TOKEN = "t"
+KEY = {file = "/etc/hostname"}
+[agent.a.restart]
+policy = "always"
+period = "1h30m"
+[agent.a.loop]
+pause = 2.5
+""",
+    )
+
+    spec = load_configuration(place, state, {}).agents["a"]
+
+    assert (spec.argv, spec.cwd, spec.kind, spec.prompt) == (("sleep", "1"), "/", Kind.LOOP, "Work.")
+    assert (spec.restart.policy, spec.restart.period, spec.loop.pause) == (RestartPolicy.ALWAYS, 5400.0, 2.5)
+    assert not spec.resume.enabled
+    assert spec.source == str(place / "phoenixd.toml")
+    env = dict(spec.env)
+    assert env["TOKEN"] == "t"
+    assert credential_path(env["KEY"]) == "/etc/hostname"
+
+
+def test_a_harness_knows_its_own_program(place: Path, state: Path) -> None:
+    write(place / "phoenixd.toml", '[agent.a]\nharness = "claude"\ncwd = "/"\n')
+
+    assert load_configuration(place, state, {}).agents["a"].argv == ("claude",)
+
+
+def test_later_layers_win_and_the_state_directory_is_the_last(place: Path, state: Path) -> None:
+    write(place / "phoenixd.toml", AGENT + 'prompt = "main"\naccount = "main"\nproject = "main"\nautostart = false\n')
+    write(place / "conf.d" / "20-second.toml", '[agent.a]\nproject = "second"\n')
+    write(place / "conf.d" / "10-first.toml", '[agent.a]\nproject = "first"\naccount = "first"\n')
+    write(place / "conf.d" / "ignored.conf", "this is not read")
+    write(place / "agents.d" / "b.toml", '[agent.b]\nargv = ["true"]\ncwd = "/"\n')
+    write(state / "agents.d" / "c.toml", '[agent.c]\nargv = ["true"]\ncwd = "/"\n[agent.a]\nprompt = "last"\n')
+
+    configuration = load_configuration(place, state, {})
+
+    a = configuration.agents["a"]
+    assert (a.prompt, a.project, a.account, a.autostart) == ("last", "second", "first", False)
+    assert set(configuration.agents) == {"a", "b", "c"}
+    assert configuration.origins["agent.a.project"] == f"{place}/conf.d/20-second.toml:2"
+    assert configuration.origins["agent.a.prompt"] == f"{state}/agents.d/c.toml:5"
+    assert configuration.agents["c"].source == f"{state}/agents.d/c.toml"
+    assert a.source == f"{place}/phoenixd.toml"
+
+
+def test_config_may_name_a_single_file(place: Path, state: Path) -> None:
+    file = write(place / "other.toml", AGENT)
+
+    assert set(load_configuration(file, state, {}).agents) == {"a"}
+
+
+def test_defaults_hold_for_all_that_do_not_set_the_key_themselves(place: Path, state: Path) -> None:
+    write(
+        place / "phoenixd.toml",
+        """
+[defaults]
+cwd = "/"
+argv = ["true"]
+[defaults.restart]
+max_crashes = 7
+period = "1h"
+[defaults.env]
+A = "default"
+B = "default"
+[agent.a.restart]
+max_crashes = 3
+[agent.a.env]
+B = "own"
+[agent.b]
+""",
+    )
+
+    agents = load_configuration(place, state, {}).agents
+
+    assert (agents["a"].restart.max_crashes, agents["a"].restart.period) == (3, 3600.0)
+    assert (agents["b"].restart.max_crashes, agents["b"].cwd) == (7, "/")
+    assert dict(agents["a"].env) == {"A": "default", "B": "own"}
+
+
+def test_the_seeds_environment_names_are_accepted(place: Path, state: Path) -> None:
+    write(place / "phoenixd.toml", AGENT + '[defaults.liveness]\nstale = "1h"\n')
+    environ = {
+        "HEARTBEAT_STALE_MINUTES": "20",
+        "HEARTBEAT_CHECK_INTERVAL": "30",
+        "CB_WARNING_THRESHOLD": "2",
+        "CB_STOP_THRESHOLD": "4",
+    }
+
+    configuration = load_configuration(place, state, environ)
+
+    liveness = configuration.agents["a"].liveness
+    assert (liveness.stale, liveness.check_interval) == (1200.0, 30.0)
+    breaker = configuration.settings.agent["a"].breaker
+    assert (breaker.warn, breaker.stop) == (2, 4)
+    assert configuration.origins["defaults.liveness.stale"] == "environment variable HEARTBEAT_STALE_MINUTES"
+
+
+def test_a_bad_environment_value_is_refused_by_name(state: Path) -> None:
+    with pytest.raises(ConfigurationError, match="CB_STOP_THRESHOLD: must be a number"):
+        load_configuration(None, state, {"CB_STOP_THRESHOLD": "many"})
+    with pytest.raises(ConfigurationError, match=r"defaults\.breaker: warn must be less than stop"):
+        load_configuration(None, state, {"CB_STOP_THRESHOLD": "3"})
+
+
+@pytest.mark.parametrize(
+    ("text", "place_of_it", "suggestion"),
+    [
+        ("[agent.a]\ncwdd = '/'\n", "phoenixd.toml:2: agent.a.cwdd", "did you mean cwd?"),
+        (AGENT + "[agent.a.restart]\nmax_crash = 3\n", "phoenixd.toml:5: agent.a.restart.max_crash", "max_crashes?"),
+        (AGENT + "stale = 3\n", "phoenixd.toml:4: agent.a.stale", "did you mean liveness.stale?"),
+        (AGENT + "max_crashs = 3\n", "phoenixd.toml:4: agent.a.max_crashs", "did you mean restart.max_crashes?"),
+        ("[agents.a]\n", "phoenixd.toml:1: agents", "did you mean agent?"),
+        ("[defaults]\nharnes = 'claude'\n", "phoenixd.toml:2: defaults.harnes", "did you mean harness?"),
+        ("[daemon]\nzzzzzz = 1\n", "phoenixd.toml:2: daemon.zzzzzz", "known here: api_group, log_format, log_level"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
+    place: Path, state: Path, text: str, place_of_it: str, suggestion: str
+) -> None:
+    message = complaint(place, state, text)
+
+    assert place_of_it in message
+    assert suggestion in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (AGENT.replace('"/"', '"work"'), 'agent.a.cwd: "work" is a relative path'),
+        ("[agent.a]\nargv = ['x']\n", "cwd is missing"),
+        ("[agent.a]\ncwd = '/'\n", "argv is missing"),
+        (AGENT + "harness = 'codex'\n", 'this version cannot drive "codex"'),
+        (AGENT + "harness = 'emacs'\n", "agent.a.harness: must be 'claude', 'codex', 'gemini' or 'command'"),
+        (AGENT + "[agent.a.breaker]\nwarn = 5\nstop = 5\n", "phoenixd.toml:4: agent.a.breaker: warn must be less"),
+        (AGENT + "[agent.a.breaker]\nwarn = 9\n", "warn must be less than stop"),
+        (AGENT + "[agent.a.restart]\nbackoff_initial = '10m'\n", "backoff_initial must not exceed backoff_max"),
+        (AGENT + "[agent.a.liveness]\ncheck_interval = '1h'\n", "check_interval must lie above 0"),
+        (AGENT + "[agent.a.liveness]\nstale = '3h'\n", "subagent_max must not be less than stale"),
+        (AGENT + "[agent.a.liveness]\nstale = 'soon'\n", '"soon" is no duration'),
+        (AGENT + "[agent.a.liveness]\nstale = -1\n", "between 0 and ten years"),
+        (AGENT + "[agent.a.liveness]\nstale = true\n", "a duration is a number of seconds"),
+        (AGENT + f"[agent.a.liveness]\nstale = {10**400}\n", "between 0 and ten years"),
+        (AGENT + "[agent.a.restart]\nmax_crashes = 1000\n", "less than or equal to 100"),
+        (AGENT + "argv = 3\n", "is not TOML"),
+        (AGENT + "fresh_args = [1]\n", "phoenixd.toml:4: agent.a.fresh_args.0: must be a valid string"),
+        (AGENT + 'prompt = "a\\u0000b"\n', "agent.a.prompt: must not contain a zero byte"),
+        (AGENT + "heartbeat_file = 'beat.json'\n", "relative path"),
+        (AGENT + "[agent.a.env]\n'A B' = 'x'\n", "no name of an environment variable"),
+        (AGENT + "[agent.a.env]\nPHOENIX_TOKEN = 'x'\n", "PHOENIX_TOKEN is set by phoenixd itself"),
+        (AGENT + "[agent.a.env]\nA = 5\n", "agent.a.env.A: must be a valid string"),
+        (AGENT + "[agent.a.env]\nA = {path = '/x'}\n", "agent.a.env.A"),
+        (AGENT + "restart = 'always'\n", "agent.a.restart: must be a table"),
+        ("[agent]\na = 3\n", "agent.a: must be a table"),
+        ("agent = 3\n", "agent: must be a table"),
+        ("[agent.Abc]\nargv=['x']\ncwd='/'\n", "agent.Abc: a name is 1 to 32"),
+        ("[agent.'a\\n']\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
+        (f"[agent.{'a' * 33}]\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
+        ("[fleet]\nmax_starting = 0\n", "fleet.max_starting"),
+        ("= broken", "phoenixd.toml:1: is not TOML"),
+        ("x = " + "[" * 100_000, "is not TOML"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words(place: Path, state: Path, text: str, expected: str) -> None:
+    assert expected in complaint(place, state, text)
+
+
+def test_every_error_is_told_at_once(place: Path, state: Path) -> None:
+    write(place / "conf.d" / "x.toml", "[daemon]\nlog_level = 'loud'\n")
+
+    message = complaint(place, state, AGENT + "kindd = 'x'\n[agent.b]\nargv = ['x']\n")
+
+    assert len(message.splitlines()) == 3
+
+
+def test_an_error_in_defaults_is_told_once(place: Path, state: Path) -> None:
+    message = complaint(place, state, "[defaults.liveness]\nstale = 'soon'\n" + AGENT + AGENT.replace(".a", ".b"))
+
+    assert message.count("soon") == 1
+    assert "defaults.liveness.stale" in message
+
+
+def test_a_wrong_agent_does_not_take_the_right_ones_with_it(place: Path, state: Path) -> None:
+    write(place / "phoenixd.toml", AGENT + "[agent.b]\ncwd = 3\n[fleet]\nmax_starting = 2\n")
+
+    configuration = read_configuration(place, state, {})
+
+    assert set(configuration.agents) == {"a"}
+    assert configuration.limits.max_starting == 2
+    assert [problem.agent for problem in configuration.errors] == ["b"]
+
+
+def test_f_hb_6_two_agents_may_not_share_a_heartbeat_file(place: Path, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    text = AGENT + f"heartbeat_file = '{tmp_path}/beat'\n" + AGENT.replace(".a", ".b")
+
+    assert 'already the heartbeat of "a"' in complaint(
+        place, state, text + f"heartbeat_file = '{tmp_path}/link/beat'\n"
+    )
+    own = f"heartbeat_file = '{state}/agents/a/heartbeat.json'\n"
+    assert 'already the heartbeat of "a"' in complaint(place, state, AGENT + AGENT.replace(".a", ".b") + own)
+
+
+def test_secrets_are_in_no_message_and_no_rendering(place: Path, state: Path) -> None:
+    secret = "hunter2-hunter2"
+    write(place / "phoenixd.toml", AGENT + f"[agent.a.env]\nA = '{secret}'\n")
+    configuration = load_configuration(place, state, {})
+    wrong = complaint(
+        place, state, AGENT + f"[agent.a.env]\nA = '{secret}'\nB = ['{secret}']\nPHOENIX_X = '{secret}'\n"
+    )
+
+    assert dict(configuration.agents["a"].env) == {"A": secret}
+    assert secret not in repr(configuration)
+    assert secret not in repr(configuration.settings)
+    assert secret not in repr(configuration.shown())
+    assert secret not in wrong
+
+
+def test_a_missing_directory_or_credential_is_a_warning(place: Path, state: Path) -> None:
+    write(
+        place / "phoenixd.toml",
+        "[agent.a]\nargv = ['x']\ncwd = '/nowhere/at/all'\n[agent.a.env]\nK = {file = '/nowhere/key'}\n",
+    )
+
+    configuration = load_configuration(place, state, {})
+
+    assert {problem.severity for problem in configuration.problems} == {"warning"}
+    assert {problem.key for problem in configuration.problems} == {"agent.a.cwd", "agent.a.env.K"}
+
+
+def test_a_fifo_or_a_giant_in_place_of_a_declaration_is_a_problem_and_no_hang(state: Path) -> None:
+    (state / "agents.d").mkdir(parents=True)
+    os.mkfifo(state / "agents.d" / "pipe.toml")
+    (state / "agents.d" / "large.toml").write_bytes(b"#" * (2 << 20))
+    (state / "agents.d" / "bytes.toml").write_bytes(b"\xff\xfe")
+
+    problems = [str(problem) for problem in read_configuration(None, state, {}).problems]
+
+    assert len(problems) == 3
+    assert any("not a regular file" in problem for problem in problems)
+    assert any("larger than" in problem for problem in problems)
+    assert any("not UTF-8" in problem for problem in problems)
+
+
+def test_a_home_directory_is_written_as_a_tilde(place: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(place))
+    write(place / "phoenixd.toml", AGENT.replace('"/"', '"~/"'))
+
+    assert load_configuration(place, state, {}).agents["a"].cwd == str(place)
