@@ -1,0 +1,170 @@
+"""The one connection that writes: whole batches in one transaction, and housekeeping in between."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from phoenixd.drivers.journal_reserve import Reserve
+from phoenixd.drivers.journal_rows import BatchRows, Incarnation, sealed, sealed_entry, unsealed
+from phoenixd.drivers.journal_salvage import settle
+from phoenixd.drivers.journal_schema import (
+    INSERT_AGENT,
+    INSERT_ENTRY,
+    INSERT_INCARNATION,
+    INSERT_META,
+    SAVED_KEY,
+    connect,
+)
+from phoenixd.errors import JournalFailed, PhoenixdError
+
+KEEP_SECONDS = 30 * 24 * 3600.0
+RETENTION_INTERVAL = 3600.0
+RETENTION_STEP = 500
+OLDEST_STEP = "SELECT max(seq), min(wall) FROM (SELECT seq, at, wall FROM entries ORDER BY seq LIMIT ?) WHERE at < ?"
+CHECKPOINT_COMMITS, CHECKPOINT_COMMITS_BUSY = 128, 1024
+"""Commits after which the log is copied into the file: when nobody waits, and at the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A small fact to keep, as a sealed row of meta."""
+
+    row: tuple[str, str, int]
+
+
+class Writer:
+    """Lives on one thread. After an error it has no connection until the next write has checked and reopened one."""
+
+    def __init__(self, path: Path, reserve: Reserve) -> None:
+        self.damage = settle(path)
+        self.trouble: str | None = None
+        """What housekeeping last failed at; commits go on."""
+        self._path = path
+        self._reserve = reserve
+        self._connection: sqlite3.Connection | None = connect(path)
+        self._content_suspect = False
+        self._acknowledged = 0
+        self._unmoved_commits = 0
+        self._at = 0.0
+        self._retained_at = -RETENTION_INTERVAL
+        reserve.ensure()
+
+    def write(self, requests: Sequence[BatchRows | Fact]) -> list[tuple[int, ...]]:
+        """Make all requests durable together; the row numbers of each one's entries. Raises JournalFailed.
+
+        A failed write may still come to light after a crash, whole: its frames can have reached the disk.
+        """
+        try:
+            connection = self._connection or self._reopen()
+            connection.execute("BEGIN IMMEDIATE")
+            numbers = [self._write_one(connection, request) for request in requests]
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._abandon(error)
+            raise JournalFailed(f"the journal did not take a batch: {error}") from error
+        self._acknowledged = max([self._acknowledged, *(seq for group in numbers for seq in group)])
+        self._unmoved_commits += 1
+        return numbers
+
+    def rest(self, is_idle: Callable[[], bool]) -> None:
+        """Housekeeping that no commit waits for: the reserve, the log, the entries past their time."""
+        self._reserve.ensure()
+        try:
+            if self._connection is None:
+                return
+            if self._unmoved_commits >= (CHECKPOINT_COMMITS if is_idle() else CHECKPOINT_COMMITS_BUSY):
+                self._unmoved_commits = 0
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            if self._at >= self._retained_at + RETENTION_INTERVAL:
+                done = False
+                while is_idle() and not done:
+                    done = self._forget_some(self._connection)
+                if done:
+                    self._retained_at = self._at
+            self.trouble = None
+        except sqlite3.Error as error:
+            self.trouble = str(error)
+            self._abandon(error)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _write_one(self, connection: sqlite3.Connection, request: BatchRows | Fact) -> tuple[int, ...]:
+        if isinstance(request, Fact):
+            connection.execute(INSERT_META, request.row)
+            return ()
+        first = 1 + (connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone() or (0,))[0]
+        numbers = tuple(range(first, first + len(request.entries)))
+        connection.executemany(INSERT_ENTRY, map(sealed_entry, numbers, request.entries))
+        connection.executemany(INSERT_AGENT, request.agents)
+        connection.executemany("DELETE FROM agents WHERE name = ?", [(name,) for name in request.removed])
+        for row in request.incarnations:
+            _write_incarnation(connection, row)
+        connection.execute(INSERT_META, sealed(SAVED_KEY, request.saved))
+        self._at = request.at
+        return numbers
+
+    def _forget_some(self, connection: sqlite3.Connection) -> bool:
+        """Remove a step of old entries; whether none is left.
+
+        Age is supervised time: a wall clock that jumps ahead must not empty the journal.
+        """
+        before = self._at - KEEP_SECONDS
+        last, wall = connection.execute(OLDEST_STEP, (RETENTION_STEP, before)).fetchone()
+        if last is None:
+            return True
+        connection.execute("BEGIN IMMEDIATE")
+        removed = connection.execute("DELETE FROM entries WHERE seq <= ?", (last,)).rowcount
+        connection.execute("DELETE FROM incarnations WHERE ended_wall < ?", (wall,))
+        connection.execute("COMMIT")
+        return removed < RETENTION_STEP
+
+    def _reopen(self) -> sqlite3.Connection:
+        try:
+            self.damage = settle(self._path, None if self._content_suspect else "light") or self.damage
+        except PhoenixdError as error:
+            raise JournalFailed(f"the journal cannot be opened again: {error.message}", error.remedy) from error
+        connection = connect(self._path)
+        (last,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'").fetchone()
+        if (last or 0) < self._acknowledged:
+            self.trouble = f"the disk lost entries {last or 0} to {self._acknowledged} after it had confirmed them"
+        self._connection = connection
+        self._content_suspect = False
+        return connection
+
+    def _abandon(self, error: sqlite3.Error) -> None:
+        """Give up the transaction, and the connection where what it believes of the file is no longer to be trusted.
+
+        Linux marks pages clean when writing them back fails, so that a second fsync of the same descriptor can succeed
+        without them ("fsyncgate", 2018). SQLite writes the frames of a failed commit again before it syncs again, and
+        a new descriptor does not begin with errors forgotten; nothing here repeats a bare fsync.
+        """
+        connection = self._connection
+        if connection is None:
+            return
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        with suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
+                return  # Nothing reached the file, and reopening would ask a full disk for more.
+        self._content_suspect = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+        self._connection = None
+        with suppress(sqlite3.Error):
+            connection.close()
+
+
+def _write_incarnation(connection: sqlite3.Connection, row: Incarnation) -> None:
+    key = (row.agent, row.incarnation)
+    found = connection.execute("SELECT * FROM incarnations WHERE agent = ? AND incarnation = ?", key).fetchone()
+    columns = unsealed(found) if found else None
+    known = Incarnation(*columns) if columns else None
+    merged = row.merged(known)
+    if merged != known:
+        connection.execute(INSERT_INCARNATION, sealed(*merged.columns))
