@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -19,7 +20,7 @@ class Terminal:
         self._size = (str(width), str(height))
         self._room = tempfile.TemporaryDirectory(prefix="phx-term-")
         self._socket = Path(self._room.name) / "s"
-        self._runs = 0
+        self._programs: list[Program] = []
         self._screen = ""
 
     def __enter__(self) -> Terminal:
@@ -27,12 +28,14 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self._tmux("kill-server", check=False)
+        # A CLI that is hung up still writes to its HOME while it ends; the next step of a test must not race with that.
+        for program in self._programs:
+            program.end()
         self._room.cleanup()
 
     def run(self, argv: list[str], env: dict[str, str], cwd: Path) -> Program:
         """Start the program in a new pane. Its environment is exactly `env`."""
-        self._runs += 1
-        name = f"run{self._runs}"
+        name = f"run{len(self._programs) + 1}"
         # The status of an exit is written by the wrapping shell: tmux 3.3a loses pane_dead_status at times.
         status, pid = Path(self._room.name) / f"{name}.status", Path(self._room.name) / f"{name}.pid"
         inner = f"echo $$ > {pid}; exec env -i {shlex.join([f'{k}={v}' for k, v in env.items()])} {shlex.join(argv)}"
@@ -41,7 +44,8 @@ class Terminal:
         script.write_text(f"sh -c {shlex.quote(inner)}\n{ending}\n")
         x, y = self._size
         self._tmux("new-session", "-d", "-x", x, "-y", y, "-s", name, "-c", str(cwd), "sh", str(script))
-        return Program(self, name, status, pid)
+        self._programs.append(Program(self, name, status, pid))
+        return self._programs[-1]
 
     def _tmux(self, *arguments: str, check: bool = True) -> str:
         command = ["tmux", "-S", str(self._socket), "-f", "/dev/null", *arguments]
@@ -94,6 +98,21 @@ class Program:
                 raise TimeoutError("the program did not start")
             time.sleep(0.01)
         return int(self._pid.read_text())
+
+    def end(self, timeout: float = 10.0) -> None:
+        """Wait until the hung-up program is gone, and kill it when it does not go."""
+        if not self._pid.exists():
+            return
+        try:
+            handle = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        try:
+            if not select.select([handle], [], [], timeout)[0]:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                select.select([handle], [], [], timeout)
+        finally:
+            os.close(handle)
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         os.kill(self.pid, number)
