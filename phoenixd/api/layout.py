@@ -1,0 +1,134 @@
+"""Lines of text for people: hostile words made harmless, columns that hold, signs that may be coloured."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+COLOURS = {"!": "31;1", "~": "33", "*": "32", ".": "2", "?": "35"}
+KEPT_MARKS = 2
+"""Combining marks kept after one character; more of them only smear over the neighbouring lines."""
+ELLIPSIS = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where text goes: width in columns, the reader's time zone (None: the machine's), whether signs are coloured."""
+
+    now: float
+    width: int = 80
+    zone: tzinfo | None = None
+    colour: bool = False
+
+    def local(self, wall: float) -> datetime:
+        """A wall time in the reader's zone; what no calendar holds becomes the epoch."""
+        try:
+            moment = datetime.fromtimestamp(wall, self.zone)
+        except (OverflowError, ValueError, OSError):
+            moment = datetime.fromtimestamp(0, self.zone)
+        return moment if moment.tzinfo else moment.astimezone()
+
+    def clock(self, wall: float) -> str:
+        """Time of day with seconds, with the date before it when that is not today's."""
+        moment = self.local(wall)
+        return f"{moment:%H:%M:%S}" if self._is_today(wall) else f"{moment:%m-%d %H:%M:%S}"
+
+    def minute(self, wall: float) -> str:
+        """Time of day without seconds, with the date before it when that is not today's."""
+        moment = self.local(wall)
+        return f"{moment:%H:%M}" if self._is_today(wall) else f"{moment:%m-%d %H:%M}"
+
+    def sign(self, sign: str) -> str:
+        """A group's sign; the word stands beside it, so colour is never alone."""
+        return f"\x1b[{COLOURS[sign]}m{sign}\x1b[0m" if self.colour else sign
+
+    def _is_today(self, wall: float) -> bool:
+        return self.local(wall).date() == self.local(self.now).date()
+
+
+def clean(text: str, *, lines: bool = False) -> str:
+    """Take out what could move a cursor, reverse the reading direction or forge a line.
+
+    Control, format (bidi, zero width), surrogate, private and unassigned characters go; white space becomes a space.
+    With `lines`, newlines and tabs stay.
+    """
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        if " " <= character <= "~":
+            kept.append(character)
+            marks = 0
+        elif character in "\n\t" and lines:
+            kept.append(character)
+            marks = 0
+        elif character.isspace():
+            kept.append(" ")
+        elif (category := unicodedata.category(character)) in ("Mn", "Me"):
+            marks += 1
+            if marks <= KEPT_MARKS:
+                kept.append(character)
+        elif category[0] != "C":
+            kept.append(character)
+            marks = 0
+    return "".join(kept)
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal gives the text."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(character) for character in text)
+
+
+def clip(text: str, width: int) -> str:
+    """The cleaned text in at most `width` columns, its end marked when it was cut."""
+    text = clean(text)
+    if columns(text) <= width:
+        return text
+    room = width - len(ELLIPSIS)
+    if room <= 0:
+        return ELLIPSIS[: max(0, width)]
+    kept: list[str] = []
+    for character in text:
+        room -= _columns_of(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + ELLIPSIS
+
+
+def pad(text: str, width: int) -> str:
+    """The text clipped or filled to exactly `width` columns."""
+    text = clip(text, width)
+    return text + " " * (width - columns(text))
+
+
+def wrap(words: str, width: int, indent: str = "") -> list[str]:
+    """Cleaned words in lines of at most `width` columns, later ones indented; no word is cut unless it must."""
+    lines: list[str] = []
+    line = ""
+    for word in clean(words).split():
+        lead = indent if lines else ""
+        candidate = f"{line} {word}" if line else lead + word
+        if columns(candidate) <= width:
+            line = candidate
+            continue
+        if line:
+            lines.append(line)
+        line = clip(indent + word, width)
+    return [*lines, line] if line else lines
+
+
+def page(lines: Iterable[str]) -> str:
+    """The lines as one text without trailing blanks."""
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def _columns_of(character: str) -> int:
+    if character < "\x7f":
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

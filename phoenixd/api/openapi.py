@@ -1,0 +1,140 @@
+"""The OpenAPI 3.1 description, derived from the table of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from phoenixd.api.operations import OPERATIONS, Operation, Parameter
+from phoenixd.api.schemas import SCHEMAS
+from phoenixd.api.times import DURATION_PATTERN
+
+Json = dict[str, Any]
+
+
+def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json:
+    """The whole description, for the operations that have a path."""
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        if operation.path is not None:
+            paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "phoenixd control API",
+            "version": version,
+            "description": "HTTP over the unix socket RUNTIME_DIR/api.sock. Who asks is known by SO_PEERCRED, or by "
+            "the token of an agent's living run. `Accept: text/plain` answers with the text that phoenixctl prints.",
+        },
+        "servers": [{"url": "http://phoenixd", "description": "the host name is ignored"}],
+        "paths": paths,
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {
+                "agentToken": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "PHOENIX_TOKEN of a living run: that agent's rights and no more",
+                }
+            },
+            "responses": {
+                "Problem": {
+                    "description": "Refused or failed: what, why, and what to do",
+                    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                }
+            },
+        },
+        "security": [{}, {"agentToken": []}],
+    }
+
+
+def _operation(operation: Operation) -> Json:
+    told: Json = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "x-rights": operation.rights,
+        "x-idempotent": operation.idempotent,
+        "parameters": [_parameter(parameter) for parameter in (*operation.at("path"), *operation.at("query"))],
+        "responses": {"200": _answer(operation), "default": {"$ref": "#/components/responses/Problem"}},
+    }
+    if operation.words:
+        told["x-phoenixctl"] = " ".join(operation.words)
+    if operation.method == "POST":
+        told["parameters"].append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "the same key and request again gets the same answer, and nothing is done twice",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 128},
+            }
+        )
+    if operation.stream:
+        told["parameters"].append(
+            {
+                "name": "Last-Event-ID",
+                "in": "header",
+                "required": False,
+                "description": "go on after this row, also over restarts of the daemon",
+                "schema": {"type": "string"},
+            }
+        )
+    if body := operation.at("body"):
+        told["requestBody"] = {
+            "required": any(parameter.required for parameter in body),
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "properties": {parameter.name: schema(parameter) for parameter in body},
+                        "required": [parameter.name for parameter in body if parameter.required],
+                        "additionalProperties": False,
+                    }
+                }
+            },
+        }
+    return told
+
+
+def _answer(operation: Operation) -> Json:
+    content: Json = {"application/json": {"schema": {"$ref": f"#/components/schemas/{operation.response}"}}}
+    if operation.text:
+        content["text/plain"] = {"schema": {"type": "string"}}
+    if operation.stream:
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+    return {"description": operation.summary, "content": content}
+
+
+def _parameter(parameter: Parameter) -> Json:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.required,
+        "description": parameter.help,
+        "schema": schema(parameter),
+    }
+
+
+def schema(parameter: Parameter) -> Json:
+    """JSON Schema of one parameter."""
+    told: Json = {"description": parameter.help}
+    match parameter.type:
+        case "strings":
+            told |= {"type": "array", "items": {"type": "string"}, "maxItems": 1000}
+        case "pairs":
+            told |= {"type": "object", "additionalProperties": {"type": "string"}}
+        case "duration":
+            told |= {"type": ["string", "number"], "pattern": DURATION_PATTERN, "minimum": 0}
+        case _:
+            told["type"] = parameter.type
+    if parameter.choices:
+        told["enum"] = list(parameter.choices)
+    if parameter.pattern:
+        told["pattern"] = parameter.pattern
+    if parameter.minimum is not None:
+        told["minimum"] = parameter.minimum
+    if parameter.maximum is not None:
+        told["maximum"] = parameter.maximum
+    if parameter.default is not None:
+        told["default"] = parameter.default
+    return told

@@ -1,0 +1,315 @@
+"""The one table of operations: routes, OpenAPI and phoenixctl's verbs are all derived from it, so they cannot differ.
+
+Standard library only, because phoenixctl reads it too. An operation without a path is phoenixctl's own; two operations
+with the same words are one verb, told apart by which path parameters were given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Place = Literal["path", "query", "body", "local"]
+Type = Literal["string", "integer", "boolean", "duration", "strings", "pairs"]
+Rights = Literal["agent", "read", "operate", "admin"]
+Method = Literal["GET", "POST", "DELETE"]
+Value = str | int | bool | None
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
+KIBIBYTE = 1024
+BODY_LIMIT = 64 * KIBIBYTE
+SEND_LIMIT = 2 * KIBIBYTE * KIBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of an operation. `flag` is how phoenixctl spells it; without one it is positional.
+
+    Type `strings` is a list; on the command line it is what follows `--`. `pairs` is a table, given as repeated K=V.
+    A hidden parameter is set by the client itself and has no spelling.
+    """
+
+    name: str
+    place: Place
+    type: Type
+    help: str
+    flag: str | None = None
+    short: str | None = None
+    required: bool = False
+    default: Value = None
+    choices: tuple[str, ...] = ()
+    pattern: str | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that can be asked. `rights` is the least that a caller needs; `agent` means: about itself.
+
+    idempotent: asking again changes nothing more, also without an Idempotency-Key.
+    stream: also served as server-sent events. response: name of a schema in `schemas.py`, None for none.
+    exits: what phoenixctl's exit codes mean here, beyond 0, 1, 2, 4, 5 and 7, which mean the same everywhere.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    method: Method = "GET"
+    path: str | None = None
+    rights: Rights = "read"
+    response: str | None = None
+    idempotent: bool = True
+    stream: bool = False
+    text: bool = True
+    exits: tuple[tuple[int, str], ...] = ()
+    body_limit: int = BODY_LIMIT
+
+    def at(self, place: Place) -> tuple[Parameter, ...]:
+        """The parameters that travel in this place."""
+        return tuple(parameter for parameter in self.parameters if parameter.place == place)
+
+
+# A table is read down its columns; the formatter would give each argument a line of its own.
+# fmt: off
+NAME = Parameter("name", "path", "string", "the agent", required=True, pattern=NAME_PATTERN)
+NEW_NAME = Parameter("name", "body", "string", "name of the new agent", required=True, pattern=NAME_PATTERN)
+WIDTH = Parameter("width", "query", "integer", "columns of the text", default=80, minimum=20, maximum=1000, hidden=True)
+COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", default=False, hidden=True)
+LOOK = Parameter("look", "query", "boolean", "a person reads this: remember when", default=False, hidden=True)
+FOLLOW = Parameter("follow", "local", "boolean", "go on as it changes", flag="--follow", short="-f", default=False)
+CONFIG = Parameter("config", "local", "string", "configuration file or directory", flag="--config")
+FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
+LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
+TEXT_FORM = (WIDTH, COLOUR)
+TIMED_OUT = (8, "it did not come about in time; it may still")
+NOT_NOW = (6, "the agent's present state does not allow it")
+ARGV = Parameter("argv", "body", "strings", "the command, after --")
+
+
+def _wait(help_text: str, default: bool, flag: str | None = "--wait") -> Parameter:
+    return Parameter("wait", "body", "boolean", help_text, flag=flag, default=default, hidden=flag is None)
+
+
+def _timeout(default: str) -> Parameter:
+    return Parameter("timeout", "body", "duration", "how long to wait at most", flag="--timeout", default=default)
+
+
+DECLARATION = (
+    Parameter(
+        "harness", "body", "string", "which CLI it is; guessed from the command", flag="--harness",
+        choices=("claude", "codex", "gemini", "command"),
+    ),
+    Parameter(
+        "kind", "body", "string", "what exit 0 means", flag="--kind",
+        choices=("resident", "loop", "orchestrator", "ephemeral"),
+    ),
+    Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd"),
+    Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
+    Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        "list_agents", ("status",), "What needs you, is everything alive, what happened since you looked",
+        (Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), *TEXT_FORM, LOOK),
+        path="/v1/agents", response="Status",
+    ),
+    Operation(
+        "show_agent", ("status",), "One agent in full", (NAME, *TEXT_FORM), path="/v1/agents/{name}", rights="agent",
+        response="Status", exits=((3, "the agent is not running"),),
+    ),
+    Operation(
+        "up", ("up",), "Start the daemon if none runs",
+        (
+            CONFIG, Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
+            Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
+        ),
+        exits=(TIMED_OUT,),
+    ),
+    Operation(
+        "down", ("down",), "Stop the daemon; agents run on unless --agents",
+        (
+            Parameter(
+                "agents", "body", "boolean", "stop every agent first, and keep them stopped", flag="--agents",
+                default=False,
+            ),
+            _timeout("2m"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/down", rights="admin", response="Message", exits=(TIMED_OUT,),
+    ),
+    Operation(
+        "run", ("run",), "up, add, start and attach in one",
+        (
+            Parameter("name", "local", "string", "name of the agent; default: from the command", pattern=NAME_PATTERN),
+            Parameter("detached", "local", "boolean", "do not attach", flag="--detached", short="-d", default=False),
+            *DECLARATION, Parameter("argv", "body", "strings", "the command, after --", required=True),
+        ),
+        exits=((6, "another agent of that name exists"), TIMED_OUT),
+    ),
+    Operation(
+        "add_agent", ("add",), "Declare an agent; it is not started", (NEW_NAME, *DECLARATION, ARGV, *TEXT_FORM),
+        method="POST", path="/v1/agents", rights="admin", response="Added", idempotent=False,
+        exits=((6, "an agent of that name exists"),),
+    ),
+    Operation(
+        "remove_agent", ("remove",), "Stop an agent and forget it", (NAME, *TEXT_FORM), method="DELETE",
+        path="/v1/agents/{name}", rights="admin", response="Message", exits=(NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "start_agent", ("start",), "Start an agent, and keep it running",
+        (NAME, FRESH, _wait("return when it runs", default=False), _timeout("1m"), *TEXT_FORM), method="POST",
+        path="/v1/agents/{name}/start", rights="operate", response="Outcome", exits=(NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "stop_agent", ("stop",), "Stop an agent, and keep it stopped; returns when nothing of it is left",
+        (
+            NAME,
+            Parameter(
+                "after_iteration", "body", "boolean", "let a loop finish its iteration first", flag="--after-iteration",
+                default=False,
+            ),
+            _wait("return when nothing of it is left", default=True, flag=None), _timeout("1m"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/stop", rights="operate", response="Outcome", exits=(NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "restart_agent", ("restart",), "End the present run and start a new one",
+        (NAME, FRESH, _wait("return when the new one runs", default=False), _timeout("1m"), *TEXT_FORM), method="POST",
+        path="/v1/agents/{name}/restart", rights="operate", response="Outcome", idempotent=False,
+        exits=(NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "attach", ("attach",), "Sit down at an agent's terminal (tmux; prefix d leaves it)",
+        (
+            NAME,
+            Parameter(
+                "read_only", "local", "boolean", "watch without typing", flag="--read-only", short="-r", default=False,
+            ),
+        ),
+        exits=((6, "this terminal is inside another tmux"),),
+    ),
+    Operation(
+        "read_pane", ("logs",), "What an agent's terminal shows", (NAME, LINES, FOLLOW), path="/v1/agents/{name}/pane",
+        response="Pane", stream=True,
+    ),
+    Operation(
+        "send_text", ("send",), "Type a text into an agent, and say whether it arrived",
+        (
+            NAME, Parameter("text", "body", "string", "the text, or - for standard input", required=True),
+            _wait("return when it arrived", default=True, flag=None), _timeout("1m"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/send", rights="operate", response="Sent", idempotent=False,
+        exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,
+    ),
+    Operation(
+        "list_events", ("events",), "What happened, from the journal",
+        (
+            Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN), FOLLOW,
+            Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
+            LINES, *TEXT_FORM,
+        ),
+        path="/v1/events", response="Events", stream=True,
+    ),
+    Operation(
+        "explain_agent", ("explain",), "Why an agent is as it is: the last decisions, their reasons and readings",
+        (NAME, LINES, *TEXT_FORM), path="/v1/agents/{name}/explain", response="Explanation",
+    ),
+    Operation(
+        "inbox", ("inbox",), "What waits for a person, oldest first", TEXT_FORM, path="/v1/inbox", response="Inbox",
+    ),
+    Operation(
+        "since", ("since",), "What happened since a time, or since you looked",
+        (Parameter("time", "query", "string", "8h, 18:00, yesterday, a date, last", default="last"), *TEXT_FORM, LOOK),
+        path="/v1/since", response="Since",
+    ),
+    Operation(
+        "wait_agent", ("wait",), "Wait until an agent is in a state",
+        (
+            NAME,
+            Parameter(
+                "for", "query", "string", "what to wait for", flag="--for", required=True,
+                choices=("idle", "waiting", "stopped", "running"),
+            ),
+            Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
+            *TEXT_FORM,
+        ),
+        path="/v1/agents/{name}/wait", response="Waited", exits=(TIMED_OUT,),
+    ),
+    Operation(
+        "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",
+        response="Doctor", exits=((3, "something needs repair"),),
+    ),
+    Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
+    Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),
+    Operation("config_schema", ("config", "schema"), "JSON Schema of the configuration"),
+    Operation(
+        "plan", ("plan",), "What apply would change", TEXT_FORM, path="/v1/plan", rights="operate", response="Plan",
+    ),
+    Operation(
+        "apply", ("apply",), "Read the configuration again and do what plan shows", TEXT_FORM, method="POST",
+        path="/v1/apply", rights="admin", response="Plan",
+    ),
+    Operation(
+        "heartbeat_show", ("heartbeat", "show"), "The newest sign of life of an agent", (NAME, *TEXT_FORM),
+        path="/v1/agents/{name}/heartbeat", rights="agent", response="Heartbeat",
+    ),
+    Operation(
+        "heartbeat_simulate", ("heartbeat", "simulate"), "Claim an old heartbeat, to see what a hang leads to",
+        (NAME, Parameter("age", "body", "duration", "how old it is to be", flag="--age", default="20m"), *TEXT_FORM),
+        method="POST", path="/v1/agents/{name}/heartbeat", rights="operate", response="Message", exits=(NOT_NOW,),
+    ),
+    Operation(
+        "watchdog", ("watchdog",), "Have every agent looked at again now (the form for cron)",
+        (
+            Parameter(
+                "once", "local", "boolean", "look once; the daemon itself never stops looking", flag="--once",
+                default=False,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/watchdog", rights="operate", response="Rechecked",
+    ),
+    Operation("hooks_print", ("hooks", "print"), "The hooks that report to phoenixd, as settings JSON"),
+    Operation(
+        "hooks_install", ("hooks", "install"), "Merge them into Claude Code's settings",
+        (
+            Parameter("user", "local", "boolean", "~/.claude/settings.json", flag="--user", default=False),
+            Parameter("project", "local", "string", "DIR/.claude/settings.json", flag="--project"),
+        ),
+    ),
+    Operation("hooks_test", ("hooks", "test"), "Call the hook program once for each event"),
+    Operation("install_service", ("install-service",), "Install the systemd units (--system or --user)"),
+    Operation("demo", ("demo",), "See an agent killed, and back at its task"),
+    Operation(
+        "version", ("version",), "Versions of phoenixctl and of the daemon", path="/v1/version", rights="agent",
+        response="Version",
+    ),
+    Operation(
+        "completion", ("completion",), "Completion script for a shell",
+        (Parameter("shell", "local", "string", "which shell", required=True, choices=("bash", "zsh", "fish")),),
+    ),
+    Operation(
+        "health", (), "Whether the daemon answers", path="/healthz", rights="agent", response="Health", text=False,
+    ),
+    Operation("openapi", (), "This description", path="/openapi.json", rights="agent", response="OpenAPI", text=False),
+)
+# fmt: on
+
+BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+
+def served() -> tuple[Operation, ...]:
+    """The operations that the daemon answers."""
+    return tuple(operation for operation in OPERATIONS if operation.path is not None)
+
+
+def verbs() -> dict[tuple[str, ...], tuple[Operation, ...]]:
+    """phoenixctl's verbs in the order of the table, each with the operations behind it."""
+    found: dict[tuple[str, ...], tuple[Operation, ...]] = {}
+    for operation in OPERATIONS:
+        if operation.words:
+            found[operation.words] = (*found.get(operation.words, ()), operation)
+    return found

@@ -1,0 +1,119 @@
+"""What the API says in JSON: plain dictionaries from core values. A test compares them with `schemas.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from phoenixd.api.service import Change, Facts, Finding, LoopCounts
+from phoenixd.api.times import rfc3339
+from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.projection import Row
+from phoenixd.ports import StoredEntry
+
+Json = dict[str, Any]
+
+
+def status(rows: Iterable[Row], facts: Facts, loops: Callable[[str], LoopCounts]) -> Json:
+    """The document of `status --json` (design section 6)."""
+    return {"agents": [agent(row, loops(row.name)) for row in rows], "daemon": daemon(facts)}
+
+
+def agent(row: Row, loops: LoopCounts) -> Json:
+    """One agent. context, breaker and resonance keep their places until something measures them: null is unknown."""
+    return {
+        "name": row.name,
+        "kind": row.kind,
+        "harness": row.harness,
+        "desired": row.desired,
+        "state": row.state,
+        "activity": row.activity,
+        "group": row.group,
+        "incarnation": row.incarnation,
+        "pid": row.pid,
+        "session_id": row.session_id,
+        "mode": row.mode,
+        "since": rfc3339(row.since),
+        "started_at": rfc3339(row.started_at),
+        "last_heartbeat": rfc3339(row.last_evidence),
+        "last_evidence": rfc3339(row.last_evidence),
+        "restarts": row.restarts,
+        "reason": row.reason,
+        "waiting_for": row.waiting_for,
+        "context": None,
+        "breaker": {"state": "CLOSED", "no_progress_count": 0},
+        "resonance": None,
+        "open_loops": loops.open,
+        "stale_loops": loops.stale,
+        "parked_until": rfc3339(row.parked_until),
+        "due_in": None if row.due is None else round(row.due, 3),
+        "hooks": row.hooks,
+        "item": row.item.id if row.item else None,
+    }
+
+
+def daemon(facts: Facts) -> Json:
+    """The daemon about itself."""
+    return {
+        "version": facts.version,
+        "pid": facts.pid,
+        "started_at": rfc3339(facts.started_at),
+        "tmux": facts.tmux,
+        "tier": facts.tier,
+        "degraded": facts.degraded is not None,
+        "degraded_reason": facts.degraded,
+    }
+
+
+def event(stored: StoredEntry) -> Json:
+    """One journaled event with what was decided."""
+    entry = stored.entry
+    return {
+        "id": stored.seq,
+        "at": rfc3339(entry.wall),
+        "agent": entry.agent,
+        "incarnation": entry.incarnation,
+        "event": entry.event,
+        "state": entry.state,
+        "reason": entry.reason,
+        "readings": dict(entry.readings),
+        "actions": list(entry.actions),
+        "detail": entry.detail,
+    }
+
+
+def item(inbox_item: InboxItem) -> Json:
+    """One thing that waits for a person."""
+    return {
+        "id": inbox_item.id,
+        "agent": inbox_item.agent,
+        "incarnation": inbox_item.incarnation,
+        "kind": inbox_item.kind,
+        "text": inbox_item.text,
+        "text_hash": inbox_item.text_hash,
+        "opened": rfc3339(inbox_item.opened_wall),
+        "answer_by": inbox_item.answer_by,
+    }
+
+
+def last_exit(told: Agent) -> Json | None:
+    """How the agent's newest run ended."""
+    end = told.last_exit
+    if end is None:
+        return None
+    return {
+        "incarnation": end.incarnation,
+        "code": end.code,
+        "signal": end.signal,
+        "cause": end.cause,
+        "lived": round(end.lived, 3),
+        "at": rfc3339(end.at_wall),
+    }
+
+
+def finding(found: Finding) -> Json:
+    return {"level": found.level, "title": found.title, "detail": found.detail, "remedy": found.remedy}
+
+
+def change(planned: Change) -> Json:
+    return {"agent": planned.agent, "action": planned.action, "detail": planned.detail, "restart": planned.restart}

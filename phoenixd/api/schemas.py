@@ -1,0 +1,218 @@
+"""JSON Schemas of what the API answers, by the names that the table of operations uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phoenixd.api.operations import NAME_PATTERN
+
+Schema = dict[str, Any]
+
+STRING: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+BOOLEAN: Schema = {"type": "boolean"}
+NUMBER: Schema = {"type": "number"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+AGENT_NAME: Schema = {"type": "string", "pattern": NAME_PATTERN}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _words(*words: str) -> Schema:
+    return {"type": "string", "enum": list(words)}
+
+
+def _object(properties: dict[str, Schema]) -> Schema:
+    """An object of ours: all keys are always there, and readers have to ignore keys that a later version adds."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _list(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _nullable_ref(name: str) -> Schema:
+    return {"oneOf": [_ref(name), {"type": "null"}]}
+
+
+# A table is read down its columns; the formatter would give each argument a line of its own.
+# fmt: off
+READINGS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}}
+
+SCHEMAS: dict[str, Schema] = {
+    "Agent": _object(
+        {
+            "name": AGENT_NAME,
+            "kind": _words("resident", "loop", "orchestrator", "ephemeral"),
+            "harness": STRING,
+            "desired": _words("running", "stopped"),
+            "state": _words(
+                "stopped",
+                "starting",
+                "running",
+                "stopping",
+                "backing_off",
+                "parked",
+                "quarantined",
+                "handing_off",
+                "restoring",
+            ),
+            "activity": {"type": ["string", "null"], "enum": ["working", "idle", "waiting", None]},
+            "group": _words("needs_you", "healing", "working", "resting", "unknown"),
+            "incarnation": COUNT,
+            "pid": _or_null(INTEGER),
+            "session_id": _or_null(STRING),
+            "mode": {"type": ["string", "null"], "enum": ["fresh", "resume", None]},
+            "since": _or_null(TIME),
+            "started_at": _or_null(TIME),
+            "last_heartbeat": _or_null(TIME),
+            "last_evidence": _or_null(TIME),
+            "restarts": COUNT,
+            "reason": STRING,
+            "waiting_for": _or_null(STRING),
+            "context": {
+                "oneOf": [
+                    _object({"tokens": COUNT, "limit": COUNT, "percent": NUMBER, "updated_at": TIME}),
+                    {"type": "null"},
+                ]
+            },
+            "breaker": _object({"state": _words("CLOSED", "HALF_OPEN", "OPEN"), "no_progress_count": COUNT}),
+            "resonance": {"oneOf": [_object({"state": STRING, "last_verified": _or_null(TIME)}), {"type": "null"}]},
+            "open_loops": COUNT,
+            "stale_loops": COUNT,
+            "parked_until": _or_null(TIME),
+            "due_in": _or_null(NUMBER),
+            "hooks": _words("ok", "missing", "none"),
+            "item": _or_null(INTEGER),
+        }
+    ),
+    "Daemon": _object(
+        {
+            "version": STRING,
+            "pid": INTEGER,
+            "started_at": TIME,
+            "tmux": _or_null(STRING),
+            "tier": STRING,
+            "degraded": BOOLEAN,
+            "degraded_reason": _or_null(STRING),
+        }
+    ),
+    "Status": _object({"agents": _list(_ref("Agent")), "daemon": _ref("Daemon")}),
+    "Event": _object(
+        {
+            "id": COUNT,
+            "at": _or_null(TIME),
+            "agent": _or_null(STRING),
+            "incarnation": COUNT,
+            "event": STRING,
+            "state": _or_null(STRING),
+            "reason": STRING,
+            "readings": READINGS,
+            "actions": _list(STRING),
+            "detail": {"type": "object"},
+        }
+    ),
+    "Events": _object({"events": _list(_ref("Event")), "next": COUNT}),
+    "LastExit": _object(
+        {
+            "incarnation": COUNT,
+            "code": _or_null(INTEGER),
+            "signal": _or_null(INTEGER),
+            "cause": STRING,
+            "lived": NUMBER,
+            "at": _or_null(TIME),
+        }
+    ),
+    "Explanation": _object(
+        {"agent": _ref("Agent"), "last_exit": _nullable_ref("LastExit"), "decisions": _list(_ref("Event"))}
+    ),
+    "Item": _object(
+        {
+            "id": INTEGER,
+            "agent": STRING,
+            "incarnation": COUNT,
+            "kind": STRING,
+            "text": STRING,
+            "text_hash": STRING,
+            "opened": _or_null(TIME),
+            "answer_by": _words("reply", "attach", "command"),
+        }
+    ),
+    "Inbox": _object({"items": _list(_ref("Item"))}),
+    "Since": _object(
+        {
+            "from": _or_null(TIME),
+            "to": TIME,
+            "complete": BOOLEAN,
+            "journal_begins": _or_null(TIME),
+            "deaths": _object(
+                {
+                    "total": COUNT,
+                    "healed": COUNT,
+                    "healing": COUNT,
+                    "quarantined": COUNT,
+                    "ended": COUNT,
+                    "resumed": COUNT,
+                    "fresh": COUNT,
+                    "slowest": _or_null(NUMBER),
+                    "agents": _list(STRING),
+                }
+            ),
+            "waited": _list(_object({"agent": STRING, "seconds": NUMBER, "open": BOOLEAN})),
+            "outages": COUNT,
+            "daemon_starts": COUNT,
+            "sent": COUNT,
+            "not_delivered": COUNT,
+            "started": COUNT,
+            "stopped": COUNT,
+            "finished": COUNT,
+        }
+    ),
+    "Outcome": _object({"agent": _nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),
+    "Sent": _object(
+        {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
+    ),
+    "Waited": _object({"met": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),
+    "Added": _object({"name": AGENT_NAME, "warnings": _list(STRING), "message": STRING}),
+    "Message": _object({"message": STRING, "done": BOOLEAN}),
+    "Pane": _object({"name": AGENT_NAME, "text": STRING}),
+    "Finding": _object(
+        {"level": _words("ok", "warning", "problem"), "title": STRING, "detail": STRING, "remedy": STRING}
+    ),
+    "Doctor": _object({"findings": _list(_ref("Finding"))}),
+    "Change": _object(
+        {"agent": STRING, "action": _words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
+    ),
+    "Plan": _object({"changes": _list(_ref("Change"))}),
+    "Heartbeat": _object(
+        {
+            "name": AGENT_NAME,
+            "last_evidence": _or_null(TIME),
+            "age": _or_null(NUMBER),
+            "hooks": _words("ok", "missing", "none"),
+            "file": {"type": ["object", "null"]},
+        }
+    ),
+    "Rechecked": _object({"agents": _list(_object({"agent": STRING, "found": STRING, "done": STRING}))}),
+    "Version": _object({"version": STRING, "api": INTEGER, "pid": INTEGER}),
+    "Health": _object({"ok": BOOLEAN}),
+    "OpenAPI": {"type": "object"},
+    "Problem": _object(
+        {
+            "type": STRING,
+            "title": STRING,
+            "status": INTEGER,
+            "detail": STRING,
+            "remedy": STRING,
+            "code": _words("not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"),
+        }
+    ),
+}
+# fmt: on

@@ -1,0 +1,148 @@
+"""What the API needs of the daemon, as a Protocol, and the plain values that cross it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import Event
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
+from phoenixd.ports import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The daemon about itself. started_at: wall seconds.
+
+    tmux: version of the terminal server that answers, or None. tier: how well an agent is fenced in.
+    degraded: why the journal cannot be trusted now; None while it can.
+    """
+
+    version: str
+    pid: int
+    started_at: float
+    tmux: str | None
+    tier: str
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCounts:
+    """Open loops of an agent, and how many of them are stale."""
+
+    open: int = 0
+    stale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that doctor looked at. A remedy is a command, or a sentence; every finding that is not ok has one."""
+
+    level: Literal["ok", "warning", "problem"]
+    title: str
+    detail: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of a plan. restart: whether a living run ends for it."""
+
+    agent: str
+    action: Literal["add", "remove", "change", "keep"]
+    detail: str = ""
+    restart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """What a forced look at one agent found, and what was done about it; both for people."""
+
+    agent: str
+    found: str
+    done: str = ""
+
+
+class Service(Protocol):
+    """The daemon as the handlers see it. All may raise PhoenixdError, whose message and remedy reach the caller."""
+
+    @property
+    def journal(self) -> Journal:
+        """For reads, and for remember and recall; the handlers never commit."""
+        ...
+
+    def fleet(self) -> Fleet: ...
+
+    def now(self) -> Moment: ...
+
+    def facts(self) -> Facts: ...
+
+    def loops(self, agent: str) -> LoopCounts: ...
+
+    async def order(self, event: Event) -> Refusal | None:
+        """Put an event on the queue; return after the commit that holds it, with the refusal if it was refused."""
+        ...
+
+    async def wait_for(self, predicate: Callable[[Fleet], bool], timeout: float) -> bool:
+        """Return True as soon as the predicate holds (at once if it does), False after `timeout` seconds."""
+        ...
+
+    async def wait_committed(self, after: int, timeout: float) -> bool:
+        """Return True as soon as the journal holds a row newer than `after`, False after `timeout` seconds.
+
+        A doorbell without content: followers read the rows themselves, so that no queue has to be bounded.
+        """
+        ...
+
+    async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
+        """Declare an agent from the keys of an [agent.NAME] table: check, write agents.d/NAME.toml, order it.
+
+        Returns warnings for people (a missing binary is one), or the refusal, with nothing written.
+        """
+        ...
+
+    async def remove(self, name: str) -> Refusal | None:
+        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow."""
+        ...
+
+    async def plan(self) -> tuple[Change, ...]:
+        """Compare the files with the fleet; raises ConfigurationError."""
+        ...
+
+    async def apply(self) -> tuple[Change, ...]:
+        """Do what `plan` shows, and return what was done; raises ConfigurationError, with nothing done."""
+        ...
+
+    async def doctor(self) -> tuple[Finding, ...]: ...
+
+    async def pane(self, name: str, lines: int) -> str:
+        """The last lines of the agent's terminal as plain text, history included where there is some."""
+        ...
+
+    async def heartbeat(self, name: str) -> Mapping[str, object] | None:
+        """The agent's heartbeat.json as read safely, None where there is none."""
+        ...
+
+    async def recheck(self) -> tuple[Rechecked, ...]:
+        """Look at every agent's processes and evidence now; one entry for each agent."""
+        ...
+
+    def shut_down(self) -> None:
+        """Begin to end the daemon, leaving the agents alone; returns at once."""
+        ...
+
+    def agent_of_token(self, token: str) -> str | None:
+        """The agent whose living run was given this token; compared in constant time."""
+        ...
+
+    def shim_pids(self) -> Mapping[int, str]:
+        """The pid of every living shim, with its agent. Complete before the API is bound."""
+        ...
+
+    @property
+    def agents_cgroup(self) -> str | None:
+        """The cgroup below which `<agent>/<incarnation>` lie, as /proc/PID/cgroup spells it."""
+        ...

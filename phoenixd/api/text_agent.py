@@ -1,0 +1,136 @@
+"""What the verbs about one agent print, and the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
+from phoenixd.api.service import Change, Finding, Rechecked
+from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
+from phoenixd.api.times import ago
+from phoenixd.core.agent import InboxItem
+from phoenixd.core.projection import SIGNS, Row
+
+LABEL_COLUMNS = 12
+HOOKS = {"ok": "its hooks arrive", "missing": "its hooks are missing", "none": "no hooks"}
+LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
+
+
+def agent(row: Row, here: Page) -> str:
+    """One agent in full."""
+    run = [f"incarnation {row.incarnation}"]
+    if row.pid is not None:
+        run.append(f"pid {row.pid}")
+    if row.mode is not None:
+        run.append("resumed" if row.mode == "resume" else "fresh")
+    told = {
+        "waiting": f"{row.waiting_for} - phoenixctl attach {row.name}" if row.waiting_for is not None else "",
+        "reason": row.reason,
+        "since": f"{ago(here.now - row.since)} ({here.clock(row.since)})",
+        "due": f"in {ago(row.due)}" if row.due is not None else "",
+        "run": ", ".join(run),
+        "evidence": f"none in this run, {HOOKS[row.hooks]}"
+        if row.evidence_age is None
+        else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
+        "session": row.session_id or "none yet",
+        "wanted": row.desired,
+        "kind": f"{row.kind}, {row.harness}",
+        "restarts": str(row.restarts),
+    }
+    lines = [f"{here.sign(SIGNS[row.group])} {summary(row)}"]
+    for label, text in told.items():
+        lines += _labelled(label, text, here)
+    return page([*lines, "", next_commands([row], here)])
+
+
+def summary(row: Row) -> str:
+    """An agent's state in a clause."""
+    state = row.state.replace("_", " ")
+    return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
+
+
+def inbox(items: Sequence[InboxItem], here: Page) -> str:
+    """What waits for a person, oldest first."""
+    if not items:
+        return page(["Nothing waits for you. What happened: phoenixctl since last"])
+    width = _name_columns(item.agent for item in items)
+    lines = [f"{len(items)} {'waits' if len(items) == 1 else 'wait'} for you, oldest first.", ""]
+    for item in items:
+        lead = f"#{item.id:<5}{pad(item.agent, width)} {ago(here.now - item.opened_wall):>{AGE_COLUMNS}}  "
+        said = f"{item.kind}: {item.text}" if item.text else item.kind
+        lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
+    first = items[0]
+    if first.answer_by == "command":
+        return page([*lines, "", f"why: phoenixctl explain {first.agent}"])
+    return page([*lines, "", f"answer: phoenixctl attach {first.agent}"])
+
+
+def doctor(findings: Sequence[Finding], here: Page) -> str:
+    """Findings, the worst first, each with its remedy."""
+    ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
+    wrong = sum(finding.level != "ok" for finding in findings)
+    verdict = f"{wrong} of {len(findings)} checks need attention." if wrong else f"All {len(findings)} checks are fine."
+    lines = [verdict, ""]
+    for finding in ranked:
+        said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
+        told = wrap(said, here.width - 2)
+        lines += [
+            f"{here.sign(LEVELS[finding.level])} {line}" if number == 0 else f"  {line}"
+            for number, line in enumerate(told)
+        ]
+        if finding.remedy:
+            lines.append(f"    do: {' '.join(finding.remedy.split())}")
+    return page(lines)
+
+
+def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
+    """What apply would do, or did."""
+    real = [change for change in changes if change.action != "keep"]
+    if not real:
+        return page(["The configuration and the fleet agree; nothing to do. See: phoenixctl status"])
+    width = _name_columns(change.agent for change in real)
+    lines: list[str] = []
+    for change in real:
+        note = "  (its run ends)" if change.restart else ""
+        lead = f"{change.action:<7} {pad(change.agent, width)} "
+        lines.append(lead + clip(change.detail, max(10, here.width - columns(lead) - len(note))) + note)
+    kept = len(changes) - len(real)
+    if kept:
+        lines.append(f"{kept} agents stay as they are")
+    return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl apply"])
+
+
+def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
+    """The newest sign of life, from all kinds of evidence, and what heartbeat.json says."""
+    if row.evidence_age is None:
+        lines = [f"{row.name}: no sign of life in this run, {HOOKS[row.hooks]}"]
+    else:
+        lines = [f"{row.name}: last sign of life {ago(row.evidence_age)} ago, {HOOKS[row.hooks]}"]
+    if file is None:
+        lines.append("  no heartbeat.json yet")
+    for key, value in (file or {}).items():
+        lines += _labelled(str(key)[: LABEL_COLUMNS - 1], str(value), here)
+    return page([*lines, "", f"next: phoenixctl explain {row.name}"])
+
+
+def rechecked(looked: Sequence[Rechecked], here: Page) -> str:
+    """What a forced look found."""
+    if not looked:
+        return page(["No agents to look at. Try: phoenixctl add NAME -- claude"])
+    width = _name_columns(look.agent for look in looked)
+    lines: list[str] = []
+    for look in looked:
+        said = f"{look.found} -> {look.done}" if look.done else look.found
+        lines.append(f"{pad(look.agent, width)} {clip(said, here.width - width - 1)}")
+    return page([*lines, "", "next: phoenixctl status"])
+
+
+def _labelled(label: str, text: str, here: Page) -> list[str]:
+    if not text:
+        return []
+    first, *rest = wrap(text, max(20, here.width - LABEL_COLUMNS)) or [""]
+    return [f"  {pad(label, LABEL_COLUMNS - 2)}{first}", *(" " * LABEL_COLUMNS + line for line in rest)]
+
+
+def _name_columns(names: Iterable[str]) -> int:
+    return max(NAME_COLUMNS, max(map(len, names), default=0))

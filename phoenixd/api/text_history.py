@@ -1,0 +1,134 @@
+"""What `since`, `explain` and `events` print: the past, sorted, with its period and its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from phoenixd.api.history import Digest, Stretch
+from phoenixd.api.layout import Page, clip, page, wrap
+from phoenixd.api.text import next_commands
+from phoenixd.api.text_agent import summary
+from phoenixd.api.times import ago, span
+from phoenixd.core.projection import Row
+from phoenixd.ports import StoredEntry
+
+REPEATS_SHOWN = 1
+
+
+def since(stretch: Stretch, here: Page) -> str:
+    """The stretch from then to now, added up."""
+    digest = stretch.digest
+    period = f"{here.minute(digest.since)} to {here.minute(stretch.until)}"
+    if stretch.journal_begins is not None:
+        quality = f"the journal begins at {here.minute(stretch.journal_begins)}"
+    else:
+        quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
+    lines = wrap(f"{period}, {quality}", here.width)
+    lines += _deaths(digest, here)
+    if digest.outages:
+        lines += _line("outages", digest.outages, "the terminal server did not answer", here)
+    if stretch.waiting:
+        waits = " · ".join(f"{item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in stretch.waiting)
+        lines += _line("waiting", len(stretch.waiting), waits, here)
+    if digest.finished:
+        lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
+    asked = [
+        f"{count} {word}"
+        for count, word in (
+            (digest.started, "started"),
+            (digest.stopped, "stopped"),
+            (digest.sent, "texts sent"),
+            (digest.not_delivered, "texts not delivered"),
+        )
+        if count
+    ]
+    if asked:
+        lines += [f"  {'by you':<10}     {', '.join(asked)}"]
+    if len(lines) == 1:
+        lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
+    when = here.local(digest.since)
+    return page([*lines, "", f"each event: phoenixctl events --since {when:%Y-%m-%dT%H:%M:%S%z}"])
+
+
+def explain(row: Row, decisions: Sequence[StoredEntry], here: Page) -> str:
+    """Why an agent is as it is: its last decisions with their reasons and readings, repeats told once."""
+    lines = wrap(f"{summary(row)}: {row.reason}", here.width)
+    if not decisions:
+        lines.append("  no decision about it stands in the journal yet")
+    for _, group in groupby(decisions, key=lambda stored: (stored.entry.event, stored.entry.reason)):
+        same = list(group)
+        for stored in same[:REPEATS_SHOWN]:
+            lines += _decision(stored, here)
+        if len(same) > REPEATS_SHOWN:
+            hint = f"(phoenixctl events {row.name})"
+            lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
+    if row.due is not None:
+        lines.append(f"  next       in {ago(row.due)}")
+    return page([*lines, "", next_commands([row], here)])
+
+
+def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None) -> str:
+    """One line for each event; says its period, and why it is empty."""
+    if not rows:
+        about = f" about {agent}" if agent else ""
+        further = "further back: phoenixctl events --since yesterday"
+        return page([f"Nothing{about} stands in the journal for that time; {further}"])
+    first, last = rows[0].entry.wall, rows[-1].entry.wall
+    lines = [event(stored, here) for stored in rows]
+    counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
+    why = f"why: phoenixctl explain {agent}" if agent else "why: phoenixctl explain NAME"
+    return page([*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"])
+
+
+def event(stored: StoredEntry, here: Page) -> str:
+    """One event on one line."""
+    entry = stored.entry
+    said = f"{entry.event} -> {entry.reason}" if entry.reason else entry.event
+    return clip(f"{here.clock(entry.wall)}  {entry.agent or 'fleet':<12} {said}", here.width)
+
+
+def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:
+    entry = stored.entry
+    lead = f"  {here.clock(entry.wall)}  "
+    said = f"{entry.event} -> {entry.reason}" if entry.reason else entry.event
+    for number, line in enumerate(wrap(said, max(20, here.width - len(lead)))):
+        yield (lead if number == 0 else " " * len(lead)) + line
+    if entry.readings:
+        readings = ", ".join(f"{name} = {_reading(value)}" for name, value in entry.readings)
+        for line in wrap(f"({readings})", max(20, here.width - len(lead))):
+            yield " " * len(lead) + line
+
+
+def _reading(value: str | int | float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _deaths(digest: Digest, here: Page) -> list[str]:
+    if not digest.deaths:
+        return []
+    parts: list[str] = []
+    if digest.healed:
+        how = [f"resumed {digest.resumed}" if digest.resumed else "", f"fresh {digest.fresh}" if digest.fresh else ""]
+        slowest = f"; slowest {span(digest.slowest)}" if digest.slowest is not None else ""
+        parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}")
+    unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
+    unhealed += [f"{name} {count} (trying again)" for name, count in sorted(digest.healing_agents.items())]
+    if digest.ended:
+        unhealed.append(f"{digest.ended} of agents that were stopped since")
+    lines = _line("deaths", digest.deaths, parts[0], here) if parts else []
+    if unhealed:
+        text = f"not healed: {', '.join(unhealed)}"
+        lines += (
+            [f"{'':<17}{line}" for line in wrap(text, here.width - 17)]
+            if lines
+            else _line("deaths", digest.deaths, text, here)
+        )
+    return lines
+
+
+def _line(label: str, count: int, text: str, here: Page) -> list[str]:
+    first, *rest = wrap(text, max(20, here.width - 17)) or [""]
+    return [f"  {label:<10} {count:>3} {first}", *(f"{'':<17}{line}" for line in rest)]

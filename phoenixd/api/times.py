@@ -1,0 +1,82 @@
+"""Times as people and machines write them: RFC 3339, durations like 15m, points in the past like 18:00."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(s|m|h|d|w)", re.ASCII)
+_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:s|m|h|d|w)){1,5}", re.ASCII)
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,6})?", re.ASCII)
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", re.ASCII)
+DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?[smhdw]){1,5}$|^[0-9]+(\.[0-9]+)?$"
+
+
+def rfc3339(wall: float | None) -> str | None:
+    """Unix seconds as RFC 3339 UTC with milliseconds; None stays None, and so does what no calendar holds."""
+    if wall is None:
+        return None
+    try:
+        return datetime.fromtimestamp(wall, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from `90`, `15m`, `1h30m`; raises ValueError."""
+    text = text.strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is no duration; write 90, 45s, 15m, 2h or 1h30m")
+    return sum(float(amount) * UNITS[unit] for amount, unit in _PART.findall(text))
+
+
+def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
+    """Unix seconds of a point in the past: a duration ago, a clock time, today, yesterday, a date or RFC 3339."""
+    text = text.strip()
+    local = datetime.fromtimestamp(now, zone) if zone else datetime.fromtimestamp(now).astimezone()
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text == "today":
+        return midnight.timestamp()
+    if text == "yesterday":
+        return (midnight - timedelta(days=1)).timestamp()
+    if clock := _CLOCK.fullmatch(text):
+        hour, minute, second = (int(part or 0) for part in clock.groups())
+        if hour > 23 or minute > 59 or second > 59:
+            raise ValueError(f"{text!r} is no time of day")
+        moment = local.replace(hour=hour, minute=minute, second=second, microsecond=0)
+        return (moment if moment <= local else moment - timedelta(days=1)).timestamp()
+    if _DURATION.fullmatch(text):
+        return max(0.0, now - parse_duration(text))
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=local.tzinfo)).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"{text[:40]!r} is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or 2026-11-20T18:00:00Z"
+        ) from None
+
+
+def ago(seconds: float) -> str:
+    """An age or a span in at most seven columns: 4s, 12m, 3h 05m, 2d 4h."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m"
+    if whole < 86400:
+        return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d {whole % 86400 // 3600}h"
+
+
+def span(seconds: float) -> str:
+    """A measured length: 1.8 s, 41 s, 12m 03s, then as `ago`."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f} s"
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    if seconds < 3600:
+        return f"{int(seconds) // 60}m {int(seconds) % 60:02d}s"
+    return ago(seconds)
