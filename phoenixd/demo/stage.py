@@ -1,4 +1,7 @@
-"""The demo's stage: a daemon of its own, in a temporary directory, driven by the same phoenixctl that everybody uses."""
+"""A daemon with a state directory of its own, started, asked, killed and cleared away from outside.
+
+The demo plays on it, and so do the end-to-end tests: everything goes through `phoenixctl`, as a user's would.
+"""
 
 from __future__ import annotations
 
@@ -7,129 +10,121 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-AGENT = "demo"
 PATIENCE = 20.0
 
 
-class DemoFailed(Exception):
-    """A step of the story did not come true in time."""
+class StageFailed(Exception):
+    """Something did not come true in time."""
 
 
 class Stage:
-    """Starts, asks, kills and clears away one daemon and its only agent."""
+    """One daemon below `root`. Environment and interpreter are the caller's."""
 
-    def __init__(self, goal: str) -> None:
-        self.place = tempfile.TemporaryDirectory(prefix="phx-demo-")
-        root = Path(self.place.name)
-        self.state, self.runtime, self.workspace = root / "state", root / "run", root / "workspace"
-        for directory in (self.state, self.runtime, self.workspace, self.state / "agents.d"):
-            directory.mkdir(mode=0o700)
-        self._write_agent(goal)
+    def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.root, self.state, self.runtime = root, root / "state", root / "run"
+        for directory in (self.state, self.runtime, self.state / "agents.d"):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.environ = {**(os.environ if environ is None else environ), "XDG_CONFIG_HOME": str(root / "config")}
         self.process: subprocess.Popen[bytes] | None = None
 
-    def _write_agent(self, goal: str) -> None:
-        program = Path(__file__).with_name("agent.py")
-        (self.state / "agents.d" / f"{AGENT}.toml").write_text(
-            "\n".join(
-                (
-                    f"[agent.{AGENT}]",
-                    f"argv = [{json.dumps(sys.executable)}, {json.dumps(str(program))}]",
-                    f"cwd = {json.dumps(str(self.workspace))}",
-                    f"prompt = {json.dumps(goal)}",
-                    "autostart = false",
-                    "# Short limits, so that minutes become seconds.",
-                    f"[agent.{AGENT}.restart]",
-                    'productive = "1s"',
-                    'early_exit = "0s"',
-                    f"[agent.{AGENT}.liveness]",
-                    'stale = "2s"',
-                    'check_interval = "1s"',
-                    "",
-                )
+    @property
+    def log(self) -> Path:
+        return self.state / "phoenixd.log"
+
+    def declare(self, name: str, text: str) -> None:
+        """Write an agent's declaration; the daemon reads it at its start, or on `apply`."""
+        (self.state / "agents.d" / f"{name}.toml").write_text(text)
+
+    def up(self, *, wait: bool = True) -> None:
+        """Start the daemon, and wait until it answers."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "phoenixd", "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=self.environ,
             )
-        )
+        if wait:
+            self.until("the daemon answers", self.answers)
 
-    def up(self) -> None:
-        """Start the daemon and wait until it answers."""
-        log = (self.state / "phoenixd.log").open("ab")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "phoenixd", "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env={**os.environ, "XDG_CONFIG_HOME": str(self.state)},
-        )
-        self.until("the daemon answers", lambda: self.ask("status", "--json", check=False) is not None)
+    def answers(self) -> bool:
+        """Whether the daemon answers; one that has ended never will."""
+        if self.process is not None and self.process.poll() is not None:
+            raise StageFailed(f"the daemon ended with {self.process.returncode}:\n{self.log_tail()}")
+        return self.ctl("status", "--json").returncode == 0
 
-    def kill_daemon(self) -> None:
-        """kill -9, and wait until it is gone."""
+    def kill(self) -> None:
+        """kill -9 the daemon, and wait until it is gone."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def down(self) -> None:
-        """End agent and daemon, and remove every trace."""
-        self.ask("down", "--agents", check=False)
-        if self.process is not None:
+        """End agents, daemon and tmux server."""
+        if self.process is not None and self.process.poll() is None:
+            self.ctl("down", "--agents")
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        subprocess.run(["tmux", "-S", str(self.runtime / "tmux.sock"), "kill-server"], capture_output=True, check=False)
-        self.place.cleanup()
+                self.kill()
+        server = ["tmux", "-S", str(self.runtime / "tmux.sock"), "kill-server"]
+        subprocess.run(server, capture_output=True, check=False)
 
-    def ask(self, *words: str, check: bool = True) -> str | None:
-        """Run phoenixctl and return its output; None when it failed and `check` is off."""
-        done = subprocess.run(
+    def ctl(self, *words: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run phoenixctl, and return what came of it."""
+        return subprocess.run(
             [sys.executable, "-m", "phoenixd.ctl", "--socket", str(self.runtime / "api.sock"), *words],
             capture_output=True,
             text=True,
             check=False,
+            input=input,
+            env=self.environ,
         )
-        if done.returncode == 0:
-            return done.stdout
-        if check:
-            raise DemoFailed(f"phoenixctl {' '.join(words)} ended with {done.returncode}: {done.stderr.strip()}")
-        return None
 
-    def row(self) -> dict[str, Any]:
-        """The agent's row of `status --json`."""
-        answer = json.loads(self.ask("status", "--json") or "{}")
-        row: dict[str, Any] = next(row for row in answer["agents"] if row["name"] == AGENT)
-        return row
+    def ask(self, *words: str) -> str:
+        """Run phoenixctl and return its output; raises StageFailed when it failed."""
+        done = self.ctl(*words)
+        if done.returncode != 0:
+            raise StageFailed(f"phoenixctl {' '.join(words)} ended with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """All rows of `status --json`, by name."""
+        return {row["name"]: row for row in json.loads(self.ask("status", "--json"))["agents"]}
+
+    def row(self, name: str) -> dict[str, Any]:
+        return self.rows()[name]
 
     def until(self, what: str, condition: Callable[[], bool], patience: float = PATIENCE) -> float:
-        """Wait for a condition, and return the seconds that it took."""
+        """Wait for a condition that no event announces to an outsider, and return the seconds that it took."""
         began = time.monotonic()
         while not condition():
             if time.monotonic() - began > patience:
-                raise DemoFailed(f"waited {patience:.0f} s in vain until {what}; see {self.state}/phoenixd.log")
+                raise StageFailed(f"waited {patience:.0f} s in vain until {what}\n{self.log_tail()}")
             time.sleep(0.02)
         return time.monotonic() - began
 
-    def until_running(self, incarnation: int, mode: str) -> dict[str, Any]:
+    def until_running(
+        self, name: str, incarnation: int, modes: Sequence[str] = ("fresh", "resume"), patience: float = PATIENCE
+    ) -> dict[str, Any]:
         """Wait for an incarnation at work, and return its row."""
+        row: dict[str, Any] = {}
 
         def arrived() -> bool:
-            row = self.row()
-            return (row["incarnation"], row["state"], row["mode"]) == (incarnation, "running", mode)
+            row.update(self.row(name))
+            return row["incarnation"] == incarnation and row["state"] == "running" and row["mode"] in modes
 
-        self.until(f"incarnation {incarnation} runs ({mode})", arrived)
-        return self.row()
+        self.until(f"incarnation {incarnation} of {name} runs ({' or '.join(modes)})", arrived, patience)
+        return row
 
-    def told(self) -> str:
-        """What the agent's newest session was told at its start."""
-        return (self.state / "agents" / AGENT / "demo-told.txt").read_text()
-
-    def forget_conversations(self) -> None:
-        """Delete the agent's transcripts, as a clean-up or a full disk would."""
-        for conversation in (self.state / "agents" / AGENT).glob("demo-conversation-*.txt"):
-            conversation.unlink()
+    def log_tail(self, lines: int = 15) -> str:
+        """The daemon's last words."""
+        written = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return "\n".join(written[-lines:])

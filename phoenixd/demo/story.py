@@ -3,117 +3,153 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from phoenixd.demo.stage import AGENT, DemoFailed, Stage
+from phoenixd.demo.stage import Stage, StageFailed
 
+NAME = "demo"
 GOAL = "Count the steps of the demo. Never begin again at one if you can help it."
 
 
 def main(arguments: list[str]) -> int:
     """Tell the whole story; 0 when every part of it came true."""
-    parser = argparse.ArgumentParser(prog="phoenixctl demo", description=__doc__)
-    parser.parse_args(arguments)
+    argparse.ArgumentParser(prog="phoenixctl demo", description=__doc__).parse_args(arguments)
     began = time.monotonic()
-    stage = Stage(GOAL)
-    told: list[str] = []
-    try:
-        for number, chapter in enumerate(CHAPTERS, 1):
-            print(f"{number}. {chapter.__doc__}", flush=True)
-            outcome = chapter(stage)
-            told.append(outcome)
-            print(f"   {outcome}\n", flush=True)
-    except DemoFailed as failure:
-        print(f"   FAILED: {failure}\n\n{_log_tail(stage.state / 'phoenixd.log')}")
-        return 1
-    finally:
-        stage.down()
-    print(f"All {len(told)} came true in {time.monotonic() - began:.0f} s:")
-    for outcome in told:
+    with tempfile.TemporaryDirectory(prefix="phx-demo-") as root:
+        stage = Stage(Path(root))
+        stage.declare(NAME, _declaration(stage))
+        try:
+            outcomes = _tell(stage)
+        except StageFailed as failure:
+            print(f"   FAILED: {failure}")
+            return 1
+        finally:
+            stage.down()
+    print(f"All {len(outcomes)} came true in {time.monotonic() - began:.0f} s:")
+    for outcome in outcomes:
         print(f"  ok  {outcome}")
     print("\nNext: phoenixctl up; phoenixctl run NAME -- claude      (docs/tutorial/first-agent.md)")
     return 0
 
 
+def _tell(stage: Stage) -> list[str]:
+    outcomes = []
+    for number, chapter in enumerate(CHAPTERS, 1):
+        print(f"{number}. {chapter.__doc__}", flush=True)
+        outcomes.append(chapter(stage))
+        print(f"   {outcomes[-1]}\n", flush=True)
+    return outcomes
+
+
+def _declaration(stage: Stage) -> str:
+    program = Path(__file__).with_name("agent.py")
+    return f"""\
+[agent.{NAME}]
+argv = [{json.dumps(sys.executable)}, {json.dumps(str(program))}]
+cwd = {json.dumps(str(stage.root))}
+prompt = {json.dumps(GOAL)}
+autostart = false
+# Short limits, so that minutes become seconds.
+[agent.{NAME}.restart]
+productive = "1s"
+early_exit = "0s"
+[agent.{NAME}.liveness]
+stale = "2s"
+check_interval = "1s"
+"""
+
+
 def begin(stage: Stage) -> str:
-    """An agent is declared and started under a fresh daemon."""
+    """An agent is declared, and started under a fresh daemon."""
     stage.up()
-    stage.ask("start", AGENT)
-    row = stage.until_running(1, "fresh")
-    stage.until("the agent works", lambda: stage.row()["activity"] == "working")
-    return f"{AGENT} works in its own tmux session, pid {row['pid']}"
+    stage.ask("start", NAME)
+    row = stage.until_running(NAME, 1, ["fresh"])
+    stage.until("the agent works", lambda: stage.row(NAME)["activity"] == "working")
+    return f"{NAME} works in its own tmux session, pid {row['pid']}"
 
 
 def crash(stage: Stage) -> str:
     """The agent is killed with SIGKILL in the middle of its work."""
     _live_a_while(stage)
     took = _kill(stage, 2, "resume")
-    return f"killed, and back at work in the same session after {took * 1000:.0f} ms (measured from outside)"
+    return f"killed, and back at work in the same session after {took * 1000:.0f} ms, as phoenixctl sees it"
 
 
 def refused(stage: Stage) -> str:
     """Its transcript is deleted, then it is killed again: the resume will be refused."""
     _live_a_while(stage)
-    stage.forget_conversations()
+    for conversation in _files(stage).glob("demo-conversation-*.txt"):
+        conversation.unlink()
     _kill(stage, 4, "fresh")
-    if GOAL not in stage.told():
-        raise DemoFailed("the fresh session was not told the goal")
+    told = _files(stage) / "demo-told.txt"
+    stage.until("the fresh session is told its goal", lambda: GOAL in told.read_text())
     return "resume refused, then fresh at once; the brief told the new session its goal, byte for byte"
 
 
 def hang(stage: Stage) -> str:
     """It is made to hang on a child that left its process group. The limit here is 2 s instead of 15 min."""
     _live_a_while(stage)
-    stage.ask("send", AGENT, "hang")
-    stage.until_running(5, "resume")
-    return "silence with an open turn was seen, its whole tree ended (exit 124), and it went on"
+    stage.ask("send", NAME, "hang")
+    stage.until_running(NAME, 5, ["resume"])
+    return "its silence with an open turn was seen, its whole tree ended (exit 124), and it went on"
 
 
 def kill_daemon(stage: Stage) -> str:
     """The daemon itself is killed with SIGKILL, and started again."""
-    before = stage.row()["pid"]
-    stage.kill_daemon()
+    before = stage.row(NAME)["pid"]
+    stage.kill()
     if not Path(f"/proc/{before}").exists():
-        raise DemoFailed("the agent died with the daemon")
+        raise StageFailed("the agent died with the daemon")
     stage.up()
-    after = stage.until_running(5, "resume")["pid"]
+    after = stage.until_running(NAME, 5)["pid"]
     if before != after:
-        raise DemoFailed(f"the agent was pid {before} and is {after} now")
+        raise StageFailed(f"the agent was pid {before} and is {after} now")
     return f"the agent lived on as pid {after}, and the new daemon adopted it"
 
 
 def clean_exit(stage: Stage) -> str:
-    """The agent is told to quit, and the daemon is killed and started once more."""
-    stage.ask("send", AGENT, "quit", check=False)
-    stage.until("it has stopped", lambda: stage.row()["state"] == "stopped")
-    stage.kill_daemon()
+    """The agent is told to quit, and then the daemon is killed and started once more."""
+    stage.ctl("send", NAME, "quit")
+    stage.until("it has stopped", lambda: stage.row(NAME)["state"] == "stopped")
+    stage.kill()
     stage.up()
-    row = stage.row()
+    row = stage.row(NAME)
     if row["state"] != "stopped" or row["desired"] != "stopped":
-        raise DemoFailed(f"it is {row['state']}")
+        raise StageFailed(f"it is {row['state']}")
     return "exit 0 is an agent's own end: it stays down, also over a restart of the daemon"
 
 
 CHAPTERS: tuple[Callable[[Stage], str], ...] = (begin, crash, refused, hang, kill_daemon, clean_exit)
 
 
+def _files(stage: Stage) -> Path:
+    return stage.state / "agents" / NAME
+
+
 def _live_a_while(stage: Stage) -> None:
     """Let the run pass the second that counts as productive here."""
-    stage.until("it has evidence", lambda: stage.row()["last_evidence"] is not None)
-    time.sleep(1.2)
+    stage.until("it has evidence", lambda: stage.row(NAME)["last_evidence"] is not None)
+    began = stage.row(NAME)["pid"]
+    stage.until("it lives a second", lambda: _age(began) > 1.2)
+
+
+def _age(pid: int) -> float:
+    """Seconds that a process has lived."""
+    with open(f"/proc/{pid}/stat") as stat, open("/proc/uptime") as uptime:
+        started = int(stat.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return float(uptime.read().split()[0]) - started
 
 
 def _kill(stage: Stage, incarnation: int, mode: str) -> float:
+    pid = stage.row(NAME)["pid"]
     began = time.monotonic()
-    os.kill(stage.row()["pid"], signal.SIGKILL)
-    stage.until_running(incarnation, mode)
+    os.kill(pid, signal.SIGKILL)
+    stage.until_running(NAME, incarnation, [mode])
     return time.monotonic() - began
-
-
-def _log_tail(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    return "\n".join(["The daemon's last words:", *lines[-15:]])

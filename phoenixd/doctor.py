@@ -1,0 +1,127 @@
+"""What `phoenixctl doctor` looks at in a living daemon: each finding names its remedy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from phoenixd.api.service import Finding
+from phoenixd.core.agent import Agent, Quarantined
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
+from phoenixd.core.projection import row
+
+VERSION_TIMEOUT = 10.0
+
+
+@dataclass(slots=True)
+class Doctor:
+    """Examines the daemon and each agent. Ports are callables, so that it names no driver.
+
+    degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. version_of: runs an
+    agent's command with --version in the agent's environment, and returns its first line or what went wrong.
+    """
+
+    now: Callable[[], Moment]
+    degraded: Callable[[], str | None]
+    damage: Callable[[], str | None]
+    tmux: Callable[[], str | None]
+    tier: str
+    problems: Callable[[], Awaitable[tuple[str, ...]]]
+    environment_of: Callable[[Agent], Awaitable[Mapping[str, str]]]
+
+    async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
+        """All findings, the daemon's first, then each agent's."""
+        findings = [*self._daemon(), *await self._configuration()]
+        for _, agent in sorted(fleet.agents.items()):
+            findings += await self._agent(agent)
+        return tuple(findings)
+
+    def _daemon(self) -> list[Finding]:
+        findings = []
+        degraded, damage, tmux = self.degraded(), self.damage(), self.tmux()
+        if degraded:
+            remedy = "free space or mend the file system of the state directory; it recovers by itself"
+            findings.append(Finding("problem", "the journal cannot be written", degraded, remedy))
+        else:
+            findings.append(Finding("ok", "the journal takes every decision"))
+        if damage:
+            findings.append(Finding("warning", "the journal was damaged and salvaged", damage, "phoenixctl since 24h"))
+        if tmux:
+            findings.append(Finding("ok", f"tmux {tmux} answers"))
+        else:
+            remedy = "systemctl status phoenixd-tmux, or the daemon's log"
+            findings.append(Finding("problem", "the tmux server does not answer", "", remedy))
+        if self.tier == "cgroup":
+            findings.append(Finding("ok", "every run has a cgroup of its own", "nothing of a run can outlive its stop"))
+        else:
+            findings.append(
+                Finding(
+                    "warning",
+                    "runs are held by a subreaper, not by a cgroup",
+                    "an agent of the same user that kills its own shim can leave processes behind; they are swept by run id",
+                    "phoenixctl install-service, whose units delegate a cgroup",
+                )
+            )
+        return findings
+
+    async def _configuration(self) -> list[Finding]:
+        return [Finding("problem", "configuration", text, "phoenixctl config check") for text in await self.problems()]
+
+    async def _agent(self, agent: Agent) -> list[Finding]:
+        name = agent.name
+        findings: list[Finding] = []
+        if isinstance(agent.state, Quarantined):
+            findings.append(
+                Finding("problem", f"{name} is quarantined", agent.state.cause, f"phoenixctl explain {name}")
+            )
+        if not os.path.isdir(agent.spec.cwd):
+            findings.append(
+                Finding("problem", f"{name}: its directory is missing", agent.spec.cwd, f"mkdir -p {agent.spec.cwd}")
+            )
+        environment = await self.environment_of(agent)
+        found = find_command(agent.spec.argv[0], environment.get("PATH", os.defpath), agent.spec.cwd)
+        if found is None:
+            remedy = "install it, or give its whole path in argv"
+            findings.append(Finding("problem", f"{name}: its command is not found", agent.spec.argv[0], remedy))
+        elif agent.spec.harness != "command":
+            findings.append(await _version(name, found, environment))
+        if row(agent, self.now()).hooks == "missing":
+            detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
+            findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
+        if all(finding.level == "ok" for finding in findings):
+            findings.append(Finding("ok", f"{name} is {agent.state.name}", agent.reason))
+        return findings
+
+
+def find_command(command: str, path: str, cwd: str) -> str | None:
+    """Where the agent's environment finds its command, as exec will look for it; None where it does not."""
+    if "/" in command:
+        whole = os.path.join(cwd, command)
+        return whole if os.access(whole, os.X_OK) and os.path.isfile(whole) else None
+    for directory in path.split(":"):
+        whole = os.path.join(directory or cwd, command)
+        if os.access(whole, os.X_OK) and os.path.isfile(whole):
+            return whole
+    return None
+
+
+async def _version(name: str, command: str, environment: Mapping[str, str]) -> Finding:
+    try:
+        with anyio.fail_after(VERSION_TIMEOUT):
+            done = await anyio.run_process([command, "--version"], env=dict(environment), check=False, cwd="/")
+    except TimeoutError:
+        return Finding(
+            "problem", f"{name}: {command} --version does not answer", "", f"run it by hand: {command} --version"
+        )
+    except OSError as error:
+        return Finding("problem", f"{name}: {command} cannot run", str(error), "install it again")
+    first = done.stdout.decode(errors="replace").strip().splitlines()[:1]
+    if done.returncode != 0 or not first:
+        words = done.stderr.decode(errors="replace").strip()[-200:]
+        return Finding("problem", f"{name}: {command} --version fails", words, "install it again")
+    return Finding("ok", f"{name}: {Path(command).name} is {first[0][:60]}")
