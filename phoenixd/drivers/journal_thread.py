@@ -63,11 +63,14 @@ class DatabaseThread(Generic[Question, Answer]):
 
     async def ask(self, question: Question) -> Answer:
         """Await the answer. Cancelling gives up the waiting, not the work."""
-        if self._failure is not None:
-            raise JournalFailed(str(self._failure)) from self._failure
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        self._queue.put(Asked(question, loop, future))
+        if self._failure is None:
+            self._queue.put(Asked(question, loop, future))
+        # Looked at again: the thread may have died, and emptied its queue for the last time, just before.
+        if self._failure is not None:
+            future.cancel()
+            raise JournalFailed(str(self._failure)) from self._failure
         return await future
 
     def close(self) -> None:
