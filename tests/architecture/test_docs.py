@@ -1,0 +1,90 @@
+"""The documentation tells the truth: links lead somewhere, verbs and paths exist, the code map is whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from phoenixd import config
+from phoenixd.api.operations import verbs
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+
+    missing = [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+
+    assert missing == []
+
+
+@each_page
+def test_verbs_exist(page: Path) -> None:
+    known = {words[0] for words in verbs()}
+    text = page.read_text(encoding="utf-8")
+
+    named = set(re.findall(r"phoenixctl ([a-z][a-z-]+)", code_of(text)))
+
+    assert named - known == set()
+
+
+@each_page
+def test_paths_and_commands_of_this_repository_exist(page: Path) -> None:
+    code = code_of(page.read_text(encoding="utf-8"))
+    paths = re.findall(r"(?<![\w/.~-])((?:phoenixd|tests|docs|config|systemd)/[\w./*-]*)", code)
+    commands = set(re.findall(r"\./dev ([a-z]+)", code))
+    offered = set(re.findall(r"^  ([a-z]+)  ", (ROOT / "dev").read_text(encoding="utf-8"), re.MULTILINE))
+
+    missing = [path for path in paths if path.rstrip(".") not in EXAMPLES and not (ROOT / path).exists()]
+    assert missing == []
+    assert commands - offered == set()
+
+
+# Paths of the reader's own project.
+EXAMPLES = {"docs/plan.md"}
+
+
+def code_of(text: str) -> str:
+    """What a page shows as code, in blocks and between backticks."""
+    blocks = re.findall(r"^```.*?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", text)])
+
+
+def test_every_room_is_on_the_code_map() -> None:
+    code_map = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rooms = [path.name for path in (ROOT / "phoenixd").iterdir() if path.is_dir() and any(path.glob("*.py"))]
+
+    assert [room for room in rooms if f"`phoenixd/{room}/`" not in code_map] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 80
+
+
+def test_the_configuration_with_every_default_loads(tmp_path: Path) -> None:
+    loaded = config.load_configuration(ROOT / "config" / "phoenixd.toml", tmp_path, {})
+
+    assert list(loaded.problems) == []
+
+
+def test_every_test_that_a_promise_names_exists() -> None:
+    promises = (ROOT / "docs/promises.md").read_text(encoding="utf-8")
+    names = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", promises)
+
+    assert names
+    for path, test in names:
+        assert (ROOT / path).exists(), path
+        assert not test or f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), test
+
+
+def test_no_page_names_a_machine_of_ours() -> None:
+    """A path of somebody's machine is of no use to anybody else."""
+    pattern = re.compile(r"(?<![\w.])/(?:work|root|tmp)/[\w]")
+
+    assert [page.name for page in PAGES if pattern.search(page.read_text(encoding="utf-8"))] == []
