@@ -1,0 +1,167 @@
+"""The cgroup v2 tree in which each run gets a leaf of its own, where the host lets us have one.
+
+A leaf is the one net without holes: what a process forks is born in it, whatever it does to its session, its parents
+and its environment, and cgroup.kill ends all of it at once. A process leaves it only by writing into another
+cgroup.procs, which is what the run-id sweep looks for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+import structlog
+
+UNIT = "phoenixd-tmux.service"
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
+"""Where cgroup v2 is on today's hosts, and on those that still mount the controllers of v1 beside it."""
+
+Tier = Literal["cgroup", "subreaper"]
+
+log = structlog.get_logger("phoenixd.cgroups")
+
+
+class CgroupTree:
+    """A delegated subtree with `agents/<name>/<incarnation>` leaves, and `shims`, which is never killed."""
+
+    def __init__(self, root: Path, mount: Path) -> None:
+        self.root = root
+        self._mount = mount
+        self._agents = root / "agents"
+        self._shims = root / "shims"
+
+    @classmethod
+    def find(cls, state_dir: Path, *, explicit: Path | None = None, server_pid: int | None = None) -> CgroupTree | None:
+        """Return a tree that we may write and kill in, or None; never raises.
+
+        explicit: a root that the operator names. server_pid: the tmux server, whose unit delegates its cgroup to us.
+        Elsewhere a root of our own is made only where no systemd owns the hierarchy.
+        """
+        mount = next((mount for mount in MOUNTS if (mount / "cgroup.controllers").exists()), None)
+        if mount is None:
+            return None
+        for root in _candidates(mount, state_dir, explicit, server_pid):
+            tree = cls(root, mount)
+            try:
+                for directory in (tree._agents, tree._shims):
+                    directory.mkdir(parents=True, exist_ok=True)
+            except OSError:
+                continue
+            if os.access(tree._agents / "cgroup.kill", os.W_OK) and os.access(root / "cgroup.procs", os.W_OK):
+                return tree
+        return None
+
+    def create_leaf(self, agent: str, incarnation: int) -> str | None:
+        """Return the path of a run's leaf, for its order; None where it cannot be had, and the run goes without."""
+        leaf = self._leaf(agent, incarnation)
+        try:
+            leaf.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            log.warning("no cgroup for run", agent=agent, incarnation=incarnation, error=error.strerror)
+            return None
+        return str(leaf)
+
+    def place_shim(self, pid: int) -> bool:
+        """Move a shim out of harm's way: what it forks starts there, and the agent moves on to its leaf by itself."""
+        with contextlib.suppress(OSError):
+            (self._shims / "cgroup.procs").write_text(str(pid), encoding="ascii")
+            return True
+        return False
+
+    def members(self, agent: str, incarnation: int) -> frozenset[int]:
+        """Processes in a run's leaf, also in cgroups that the run made below it. Zombies are not among them."""
+        found: set[int] = set()
+        for directory in _below(self._leaf(agent, incarnation)):
+            with contextlib.suppress(OSError):  # Removed since it was listed, so nothing is in it.
+                found.update(map(int, (directory / "cgroup.procs").read_text(encoding="ascii").split()))
+        return frozenset(found)
+
+    def kill(self, agent: str, incarnation: int) -> bool:
+        """Send SIGKILL to everything in a run's leaf at once; False where there is no leaf."""
+        try:
+            (self._leaf(agent, incarnation) / "cgroup.kill").write_text("1", encoding="ascii")
+        except OSError:
+            return False
+        return True
+
+    def prune(self, agent: str, keep: int | None = None) -> None:
+        """Remove the agent's empty leaves except that of incarnation `keep`; what is not empty stays."""
+        home = self._agent(agent)
+        for leaf in _directories(home):
+            if leaf.name != str(keep):
+                _remove(leaf)
+        if keep is None:
+            with contextlib.suppress(OSError):
+                home.rmdir()
+
+    def owner_of(self, pid: int) -> tuple[str, int] | None:
+        """Agent and incarnation whose leaf a process is in, as the kernel attests it."""
+        at = _cgroup_of(pid, self._mount)
+        if at is None or not at.is_relative_to(self._agents):
+            return None
+        agent, incarnation, *_ = (*at.relative_to(self._agents).parts, "", "")
+        return (agent, int(incarnation)) if NAME.fullmatch(agent) and incarnation.isdigit() else None
+
+    def _agent(self, agent: str) -> Path:
+        if not NAME.fullmatch(agent):
+            raise ValueError(f"no agent's name: {agent!r}")
+        return self._agents / agent
+
+    def _leaf(self, agent: str, incarnation: int) -> Path:
+        return self._agent(agent) / str(int(incarnation))
+
+
+def tier(tree: CgroupTree | None) -> Tier:
+    """How sure a kill is: by cgroup, or by the shim being its tree's subreaper and the run id in the environment."""
+    return "subreaper" if tree is None else "cgroup"
+
+
+def _candidates(mount: Path, state_dir: Path, explicit: Path | None, server_pid: int | None) -> Iterator[Path]:
+    if explicit is not None:
+        yield explicit
+        return
+    home = _cgroup_of(os.getpid() if server_pid is None else server_pid, mount)
+    if home is None:
+        return
+    yield from (directory for directory in (home, *home.parents) if directory.name == UNIT)
+    if not os.path.isdir("/run/systemd/system"):
+        # Below where the server lives, so that a daemon which an agent starts stays within that agent's own leaf.
+        yield home / f"phoenixd-{sha256(os.fsencode(os.path.abspath(state_dir))).hexdigest()[:12]}"
+
+
+def _cgroup_of(pid: int, mount: Path) -> Path | None:
+    try:
+        lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    path = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), None)
+    return None if path is None or ".." in Path(path).parts else mount / path
+
+
+def _below(top: Path) -> Iterator[Path]:
+    """A cgroup and all cgroups in it, parents first."""
+    waiting = [top]
+    while waiting:
+        directory = waiting.pop()
+        yield directory
+        waiting += _directories(directory)
+
+
+def _directories(path: Path) -> list[Path]:
+    try:
+        with os.scandir(path) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _remove(leaf: Path) -> None:
+    for directory in reversed(list(_below(leaf))):
+        with contextlib.suppress(OSError):  # Something lives in it, or came into it just now.
+            directory.rmdir()

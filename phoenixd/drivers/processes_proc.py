@@ -1,0 +1,159 @@
+"""Reading /proc. What is read about a number can be a stranger's; only a pidfd held meanwhile makes it a fact."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+RUN_MARKER = b"PHOENIX_RUN_ID="
+"""What every process of a run has in its environment, unless it took it out."""
+
+GONE = (FileNotFoundError, ProcessLookupError)
+"""How the kernel says that a process ended: before the file was opened, or while it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """The fields of /proc/PID/stat that identify a process. start_time: clock ticks since boot (field 22)."""
+
+    command: str
+    state: str
+    parent: int
+    start_time: int
+
+
+@cache
+def boot_id() -> str:
+    """The kernel's identifier of this boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def read_stat(pid: int) -> Stat | None:
+    """Read a process's line, or None when there is no such process."""
+    try:
+        return parse_stat(_read(f"/proc/{pid}/stat"))
+    except GONE:
+        return None
+
+
+def parse_stat(line: bytes) -> Stat:
+    """Take a stat line apart. The command is in parentheses and may itself hold parentheses, spaces and newlines."""
+    head, _, tail = line.rpartition(b")")
+    fields = tail.split()
+    command = head.partition(b"(")[2].decode("utf-8", "replace")
+    printable = "".join(character if character.isprintable() else "?" for character in command)
+    return Stat(printable, fields[0].decode("ascii"), int(fields[1]), int(fields[19]))
+
+
+def process_ids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def children(pid: int) -> list[int]:
+    """Direct children of all threads of a process."""
+    if not _has_children_files():
+        return [other for other in process_ids() if (stat := read_stat(other)) and stat.parent == pid]
+    found: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except GONE:
+        return found
+    for thread in threads:
+        try:
+            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+        except GONE:
+            continue
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """Children, their children and so on, parents first."""
+    found: list[int] = []
+    seen = {pid}
+    waiting = [pid]
+    while waiting:
+        for child in children(waiting.pop()):
+            if child not in seen:
+                seen.add(child)
+                found.append(child)
+                waiting.append(child)
+    return found
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """The parent, its parent and so on, up to the first process of the host or container."""
+    seen = {pid}
+    while (stat := read_stat(pid)) and stat.parent > 0 and stat.parent not in seen:
+        pid = stat.parent
+        seen.add(pid)
+        yield pid
+
+
+def run_of(pid: int) -> str | None:
+    """The run id in a process's environment: None without one, or when the process is gone or another user's."""
+    environment = _environment(pid) or b""
+    at = environment.find(b"\0" + RUN_MARKER)
+    if at < 0:
+        return None
+    start = at + 1 + len(RUN_MARKER)
+    return environment[start : environment.index(b"\0", start)].decode("utf-8", "replace")
+
+
+def carries(pid: int, run_id: str) -> bool | None:
+    """Whether a process of our own user carries a run id in its environment; None when it is gone."""
+    environment = _environment(pid)
+    return None if environment is None else b"\0" + RUN_MARKER + os.fsencode(run_id) + b"\0" in environment
+
+
+def has_ended(pidfd: int) -> bool:
+    """Whether the process behind a pidfd has ended, reaped or not."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _environment(pid: int) -> bytes | None:
+    """The environment of one of our own processes, with a NUL before and after each entry; None when it is gone."""
+    try:
+        descriptor = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
+    except GONE:
+        return None
+    except PermissionError:
+        return b""
+    try:
+        content = _read_all(descriptor)
+        # Asked last and only where it matters: root can read everybody's environment.
+        if RUN_MARKER in content and os.fstat(descriptor).st_uid != os.geteuid():
+            return b""
+    except GONE:
+        return None
+    except PermissionError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return b"\0" + content + b"\0"
+
+
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return _read_all(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_all(descriptor: int) -> bytes:
+    content = os.read(descriptor, 1 << 16)
+    while chunk := os.read(descriptor, 1 << 16) if content else b"":
+        content += chunk
+    return content
+
+
+@cache
+def _has_children_files() -> bool:
+    """Whether the kernel was built with CONFIG_PROC_CHILDREN."""
+    return os.path.exists("/proc/thread-self/children")

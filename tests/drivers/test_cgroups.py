@@ -1,0 +1,109 @@
+"""Each run has a cgroup leaf of its own, where one can be had; where none can, everything goes on without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phoenixd.drivers.cgroups import CgroupTree, tier
+from tests.waiting import eventually_sync
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Iterator[CgroupTree]:
+    found = CgroupTree.find(tmp_path)
+    if found is None:
+        pytest.skip("not run: no cgroup v2 tree is writable here")
+    yield found
+    for agent in ("a", "b"):
+        found.prune(agent)
+    for directory in (found.root / "shims", found.root / "agents", found.root):
+        directory.rmdir()
+
+
+def member_of(leaf: str) -> subprocess.Popen[bytes]:
+    def join() -> None:
+        Path(leaf, "cgroup.procs").write_text("0")
+
+    return subprocess.Popen(["sleep", "1000"], preexec_fn=join)
+
+
+def test_a_leaf_holds_and_ends_its_run_alone(tree: CgroupTree) -> None:
+    first, second = tree.create_leaf("a", 1), tree.create_leaf("b", 1)
+    assert first is not None
+    assert second is not None
+    victim, bystander = member_of(first), member_of(second)
+    (Path(first) / "below").mkdir()
+    hidden = member_of(f"{first}/below")
+    try:
+        assert tree.members("a", 1) == {victim.pid, hidden.pid}
+        assert tree.owner_of(victim.pid) == ("a", 1)
+        assert tree.owner_of(hidden.pid) == ("a", 1)
+        assert tree.owner_of(os.getpid()) is None
+        assert tree.kill("a", 1)
+        assert victim.wait(10) == hidden.wait(10) == -9
+        assert bystander.poll() is None
+        assert tree.members("a", 1) == frozenset()
+    finally:
+        for process in (victim, bystander, hidden):
+            process.kill()
+            process.wait()
+
+
+def test_empty_leaves_of_old_incarnations_are_removed_and_living_ones_kept(tree: CgroupTree) -> None:
+    leaves = [Path(str(tree.create_leaf("a", number))) for number in range(1, 5)]
+    (leaves[0] / "below").mkdir()
+    living = member_of(str(leaves[1]))
+    try:
+        tree.prune("a", keep=4)
+        assert [leaf.exists() for leaf in leaves] == [False, True, False, True]
+    finally:
+        living.kill()
+        living.wait()
+    eventually_sync(lambda: tree.prune("a") or not leaves[3].parent.exists(), what="nothing is left of the agent")
+
+
+def test_a_shim_is_moved_where_no_kill_reaches(tree: CgroupTree) -> None:
+    leaf = tree.create_leaf("a", 1)
+    assert leaf is not None
+    shim = member_of(leaf)
+    try:
+        assert tree.place_shim(shim.pid)
+        tree.kill("a", 1)
+        assert tree.members("a", 1) == frozenset()
+        assert shim.poll() is None
+    finally:
+        shim.kill()
+        shim.wait()
+    assert not tree.place_shim(shim.pid)
+
+
+def test_no_leaf_is_no_failure(tree: CgroupTree) -> None:
+    assert not tree.kill("a", 99)
+    assert tree.members("a", 99) == frozenset()
+    tree.prune("a")
+    Path(tree.root, "agents", "cgroup.max.descendants").write_text("0")
+    assert tree.create_leaf("a", 1) is None
+    Path(tree.root, "agents", "cgroup.max.descendants").write_text("max")
+
+
+@pytest.mark.parametrize("name", ["", "..", "A", "a/b", "a\n", "a" * 33])
+def test_a_name_cannot_lead_out_of_the_tree(tree: CgroupTree, name: str) -> None:
+    with pytest.raises(ValueError, match="name"):
+        tree.create_leaf(name, 1)
+
+
+def test_where_nothing_can_be_written_the_tier_says_so(tmp_path: Path) -> None:
+    assert CgroupTree.find(tmp_path, explicit=Path("/proc/phoenixd")) is None
+    assert tier(None) == "subreaper"
+
+
+def test_the_same_state_directory_gets_the_same_tree(tree: CgroupTree, tmp_path: Path) -> None:
+    again = CgroupTree.find(tmp_path)
+    assert again is not None
+    assert again.root == tree.root
+    assert tier(again) == "cgroup"
