@@ -71,6 +71,10 @@ class Waiting:
     kind: str
     text: str
     since_wall: float
+    tool: str | None = None
+    """The tool that asks; its end, and not a neighbour's, closes the question."""
+    sub: bool = False
+    """A subagent asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,9 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Down, and staying down until somebody starts it."""
+    """Down, and staying down until somebody starts it. failed: it ended badly, and nobody had asked for an end."""
 
+    failed: bool = False
     name: Literal["stopped"] = "stopped"
 
 
@@ -206,6 +211,8 @@ class LastExit:
     lived: float
     at_wall: float
     killed: int = 0
+    ran: bool = True
+    """Whether the command was ever executed in this run."""
 
     @property
     def text(self) -> str:

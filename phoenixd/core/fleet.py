@@ -64,13 +64,13 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_request(fleet, event, now)
     else:
         decided = _on_run_event(fleet, event, now)
-    braked = _brake(decided, event, now)
+    braked = _brake(fleet, decided, event, now)
     return _release_starts(braked, now)
 
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     """The earliest instant at which a Tick is needed; starts that are due but held or capped need none."""
-    blocked = fleet.hold_until is not None or _free_slots(fleet) <= 0
+    blocked = fleet.hold_until is not None or _free_slots(fleet, now) <= 0
     earliest = fleet.hold_until
     for agent in fleet.agents.values():
         due = lifecycle.deadline(agent, now)
@@ -107,7 +107,9 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
                 (Decision(None, reason="the terminal answers: starts go on"),),
             )
         case TerminalSeen():
-            return _observe(Step(fleet), "the terminal does not answer", now)
+            # The tick at `hold_until` looks again: one look at a time, however many answers come.
+            held = replace(fleet, hold_until=now.at + fleet.limits.observe_retry)
+            return Step(held, (Decision(None, reason="the terminal does not answer: starts wait"),))
         case _:
             assert_never(event)
 
@@ -131,6 +133,10 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.withdraw(agent, now)
         case _:
             assert_never(event)
+    return _answer(fleet, decision)
+
+
+def _answer(fleet: Fleet, decision: Decision) -> Step:
     if decision.refusal is not None:
         return Step(fleet, (replace(decision, reason=f"refused: {decision.refusal.message}"),), decision.refusal)
     return _put(Step(fleet), decision)
@@ -139,7 +145,7 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
 def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     known = fleet.agents.get(event.spec.name)
     if known is not None:
-        return _put(Step(fleet), requests.redeclare(known, event.spec, now))
+        return _answer(fleet, requests.redeclare(known, event.spec, now))
     agent = declared(event.spec, now)
     if event.start:
         return _put(Step(fleet), requests.start(agent, StartRequested(agent.name, by="autostart"), now))
@@ -152,20 +158,26 @@ def declared(spec: AgentSpec, now: Moment) -> Agent:
 
 
 def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
-    agent = fleet.agents.get(event.agent)
-    if agent is None or agent.run is None or agent.run.incarnation != event.incarnation:
+    agent = _speaker(fleet, event)
+    if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
     return _put(Step(fleet), lifecycle.decide(agent, event, now))
 
 
-def _brake(found: Step, event: Event, now: Moment) -> Step:
+def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
+    """The agent that an event speaks of, if it is about the incarnation that lives."""
+    agent = fleet.agents.get(event.agent)
+    return agent if agent is not None and agent.run and agent.run.incarnation == event.incarnation else None
+
+
+def _brake(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Most of the fleet falling within moments is an outage of tmux or of the observer: look again before starting."""
-    fell = isinstance(event, ShimLost) or (isinstance(event, AgentExited) and event.cause != "exit")
-    if not fell:
+    if not isinstance(event, ShimLost | AgentExited) or _speaker(before, event) is None:
+        return found
+    if isinstance(event, AgentExited) and event.cause == "exit":
         return found
     fleet, limits = found.fleet, found.fleet.limits
-    assert isinstance(event, ShimLost | AgentExited)
     recent = (fall for fall in fleet.falls if fall[1] > now.at - limits.outage_window and fall[0] != event.agent)
     falls = (*recent, (event.agent, now.at))
     fleet = replace(fleet, falls=falls)
@@ -188,7 +200,7 @@ def _release_starts(found: Step, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
     if found.fleet.hold_until is not None:
         return found
-    slots = _free_slots(found.fleet)
+    slots = _free_slots(found.fleet, now)
     if slots <= 0:
         return found
     due = [
@@ -203,8 +215,16 @@ def _release_starts(found: Step, now: Moment) -> Step:
     return found
 
 
-def _free_slots(fleet: Fleet) -> int:
-    return fleet.limits.max_starting - sum(isinstance(agent.state, Starting) for agent in fleet.agents.values())
+def _free_slots(fleet: Fleet, now: Moment) -> int:
+    return fleet.limits.max_starting - sum(_is_launching(agent, now) for agent in fleet.agents.values())
+
+
+def _is_launching(agent: Agent, now: Moment) -> bool:
+    """Whether a start weighs on the host; one that lives but stays silent past its window must not block the others."""
+    if not isinstance(agent.state, Starting):
+        return False
+    since = agent.state.run.exec_at
+    return since is None or now.at < since + agent.spec.resume.window
 
 
 def _put(found: Step, decision: Decision) -> Step:

@@ -58,8 +58,6 @@ from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_ste
 
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
-HOST_RETRY = 5.0
-"""Least seconds between starts that terminal or shim refused; nothing of it counts against the agent."""
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
@@ -150,7 +148,7 @@ def after_reboot(agent: Agent, now: Moment) -> Decision:
     run = agent.run
     if run is None:
         return Decision(agent)
-    return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall), now)
+    return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None), now)
 
 
 def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decision:
@@ -174,6 +172,9 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             )
         case Running() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)
+            if isinstance(event, AgentStarted):
+                # Said late or twice: it is no evidence, and cannot call back a process that has vanished since.
+                return keep(replace(agent, state=replace(state, run=run)), f"{word}, pid {event.pid}")
             # Evidence is not journaled one by one, so what came before a daemon restart may be lost: one free interval.
             activity = replace(state.activity, evidence_at=now.at, stale_claim=None)
             return keep(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
@@ -197,16 +198,26 @@ def _start_failed(agent: Agent, event: StartFailed, now: Moment) -> Decision:
     run = agent.run
     if run is None:
         return Decision(agent)
-    if event.message.startswith("resume refused") and agent.session is not None:
-        spoiled = replace(agent.session, spoiled=event.message, turn_open=agent.session.turn_open)
+    if run.pid is not None:
+        # An order that was given twice is refused the second time; the run of the first one lives.
+        return keep(agent, f"a second start of this run was refused: {event.message}")
+    wanted = isinstance(agent.state, Starting) and agent.desired is Desired.RUNNING
+    if wanted and agent.session is not None and event.message.startswith("resume refused"):
+        spoiled = replace(agent.session, spoiled=event.message)
         return requests.queue(replace(agent, session=spoiled), f"{event.message}; fresh at once", now)
     if event.code:
-        return ended(agent, LastExit(event.incarnation, event.code, None, event.message, 0.0, now.wall), now)
-    if isinstance(agent.state, Stopping):
-        return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall), now)
-    delay = HOST_RETRY * (1 + now.chance)
-    state = BackingOff(now.at + delay, run.mode, run.prompt)
-    return enter(agent, state, f"could not be started here, trying again in {delay:.0f} s: {event.message}", now)
+        failed = LastExit(event.incarnation, event.code, None, event.message, 0.0, now.wall, ran=False)
+        return ended(agent, failed, now)
+    if not wanted:
+        return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall, ran=False), now)
+    delay = restart.HOST_RETRY * (1 + now.chance)
+    session_left = restart.unborn(agent.session, run) if agent.session is not None else None
+    return enter(
+        replace(agent, session=session_left),
+        BackingOff(now.at + delay, run.mode, run.prompt),
+        f"could not be started here, trying again in {delay:.0f} s: {event.message}",
+        now,
+    )
 
 
 def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
@@ -214,11 +225,14 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     if run is None or run.run_id != event.run_id:
         return Decision(agent)
     lived = now.at - (run.exec_at if run.exec_at is not None else run.began)
-    code, signal = event.code, event.signal
+    at_wall = now.wall
+    if event.at_wall is not None:
+        # Supervised time stood still while nobody watched, but the run lived on.
+        at_wall, lived = event.at_wall, max(lived, event.at_wall - run.began_wall)
+    code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
-        code, signal = agent.state.code, None
-    at_wall = event.at_wall if event.at_wall is not None else now.wall
-    return ended(agent, LastExit(event.incarnation, code, signal, event.cause, lived, at_wall, len(event.killed)), now)
+        code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
+    return ended(agent, LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed)), now)
 
 
 def _vanished(agent: Agent, now: Moment) -> Decision:
@@ -252,9 +266,11 @@ def _unguarded(agent: Agent, event: ShimLost | RunMissing, now: Moment) -> Decis
 def _tree_gone(agent: Agent, event: TreeGone, now: Moment) -> Decision:
     match agent.state:
         case Stopping(step=StopStep.FENCE, run=run, code=code):
-            lived = now.at - run.began if run.pid is not None else 0.0
-            cause = "fenced" if run.pid is not None else "start interrupted"
-            return ended(agent, LastExit(event.incarnation, code, None, cause, lived, now.wall, len(event.killed)), now)
+            ran = run.pid is not None
+            lived = now.at - run.began if ran else 0.0
+            cause = restart.CAUSES.get(code or 0, "fenced") if ran else "start interrupted"
+            end = LastExit(event.incarnation, code, None, cause, lived, now.wall, len(event.killed), ran)
+            return ended(agent, end, now)
         case _:
             # Only a fence may declare a tree gone; anything else waits for the exit record.
             return Decision(agent)
@@ -272,7 +288,11 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
             now,
             spoil=True,
         )
-    waiting = Starting(state.run, state.activity, now.at + window)
+    overdue = liveness.due(agent, Running(state.run, state.activity))
+    if overdue is not None and overdue.at <= now.at:
+        return _end_overdue(agent, state, overdue, now)
+    ready_by = now.at + window if overdue is None else min(now.at + window, overdue.at)
+    waiting = Starting(state.run, state.activity, ready_by)
     return Decision(
         replace(agent, state=waiting),
         (LookAtScreen(agent.name, state.run.incarnation),),
@@ -283,6 +303,10 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
 def _overdue(agent: Agent, state: Running, now: Moment) -> Decision:
     overdue = liveness.due(agent, state)
     assert overdue is not None
+    return _end_overdue(agent, state, overdue, now)
+
+
+def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
     readings = (
         ("silent_for", round(now.at - state.activity.evidence_at, 1)),
         ("liveness.stale", agent.spec.liveness.stale),
@@ -312,30 +336,23 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     assert run is not None
     state = agent.state
     assert isinstance(state, Starting | Running | Stopping)
-    short = (
-        end.lived < agent.spec.restart.productive and not restart.is_clean(end) and end.cause not in restart.BLAMELESS
-    )
+    deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     closed = replace(
         agent,
         last_exit=end,
-        session=restart.judge_session(agent, run, end, state.activity.turn_open),
-        short_runs=agent.short_runs + 1 if short else 0,
+        session=restart.judge_session(agent, run, end, state.activity.turn_open, deliberate),
+        short_runs=agent.short_runs if deliberate else restart.short_runs(agent, end),
         item=None,
     )
-    if isinstance(state, Stopping):
-        match state.then:
-            case Afterwards.STAY:
-                return enter(closed, Stopped(), f"stopped: {state.why}", now)
-            case Afterwards.REMOVE:
-                return Decision(closed, (Release(agent.name),), "removed", removed=True)
-            case Afterwards.RESTART:
-                return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
-            case Afterwards.JUDGE:
-                pass
-            case _:
-                assert_never(state.then)
+    if isinstance(state, Stopping) and state.then is Afterwards.REMOVE:
+        return Decision(closed, (Release(agent.name),), "removed", removed=True)
+    if isinstance(state, Stopping) and state.then is Afterwards.STAY:
+        return enter(closed, Stopped(), f"stopped: {state.why}", now)
     if closed.desired is Desired.STOPPED:
-        return enter(closed, Stopped(), f"{end.text}; it was to stop after this run", now)
+        failed = not deliberate and not restart.ended_well(agent.spec, end) and end.cause not in restart.BLAMELESS
+        return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
+    if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
+        return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
     return _judge(closed, end, now)
 
 
@@ -343,7 +360,8 @@ def _judge(agent: Agent, end: LastExit, now: Moment) -> Decision:
     verdict = restart.judge_death(agent, end, now)
     match verdict:
         case restart.StayDown(reason=reason):
-            return enter(replace(agent, desired=Desired.STOPPED, crashes=()), Stopped(), reason, now)
+            state = Stopped(failed=not restart.ended_well(agent.spec, end))
+            return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
         case restart.GiveUp(reason=reason, readings=readings):
             decision = enter(agent, Quarantined(reason), f"quarantined: {reason}", now)
             assert decision.agent is not None
@@ -354,8 +372,8 @@ def _judge(agent: Agent, end: LastExit, now: Moment) -> Decision:
             kept = replace(agent, crashes=crashes)
             upcoming = restart.next_start(kept, now)
             waits = f"in {delay:.1f} s" if delay > 0 else "at once"
-            state = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
-            return replace(enter(kept, state, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
+            return replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
         case _:
             assert_never(verdict)
 

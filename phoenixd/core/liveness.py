@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phoenixd.core.agent import Activity, Agent, Lease, Run, Running
+from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Waiting
 from phoenixd.core.events import EvidenceSeen, HookSeen
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
 
+DIALOGS = ("permission", "question", "dialog")
+"""Kinds of waiting that stand on the screen, where no prompt can be typed meanwhile."""
 MAX_LEASES = 64
 """Calls in flight that are remembered; an agent cannot make the daemon remember more."""
 
@@ -25,10 +27,13 @@ class Overdue:
 
 def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
     """A run that was told something, or exists to do one thing, begins with an open turn (G50)."""
-    told = run.prompt.value != "none" and (spec.prompt is not None or run.prompt.value == "continue")
-    return Activity(
-        turn_open=told or spec.kind in (Kind.LOOP, Kind.EPHEMERAL), evidence_at=now.at, evidence_wall=now.wall
-    )
+    turn_open = was_told(run, spec) or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
+    return Activity(turn_open, evidence_at=now.at, evidence_wall=now.wall)
+
+
+def was_told(run: Run, spec: AgentSpec) -> bool:
+    """Whether the run was started with a prompt of ours."""
+    return run.prompt is PromptKind.CONTINUE or (run.prompt is PromptKind.GOAL and spec.prompt is not None)
 
 
 def due(agent: Agent, state: Running) -> Overdue | None:
@@ -66,39 +71,67 @@ def is_judged(agent: Agent) -> bool:
 
 def hear_hook(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
     """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54)."""
+    waiting = _still_waits(activity.waiting, event)
     if event.sub:
-        answered = event.kind in ("tool-end", "tool-failure", "permission-denied")
-        renewed = _renew_subagents(activity, rules, now)
-        return replace(renewed, waiting=None) if answered else renewed
-    heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None)
+        renewed = replace(_renew_subagents(activity, event, rules, now), waiting=waiting)
+        # The time that a person took to answer was nobody's silence.
+        return renewed if waiting is activity.waiting else replace(renewed, evidence_at=now.at)
+    heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, waiting=waiting)
     match event.kind:
         case "prompt-submit":
-            return replace(heard, turn_open=True, leases=(), waiting=None)
+            return replace(heard, turn_open=True, leases=())
         case "tool-start":
-            return replace(heard, turn_open=True, waiting=None, leases=_with_lease(heard.leases, event, rules, now))
+            return replace(heard, turn_open=True, leases=_with_lease(heard.leases, event, rules, now))
         case "tool-end" | "tool-failure":
             rest = tuple(lease for lease in heard.leases if lease.tool_use_id != (event.tool_use_id or ""))
-            return replace(heard, leases=rest, waiting=None)
+            return replace(heard, leases=rest)
         case "stop" | "stop-failure":
-            return replace(heard, turn_open=False, leases=(), waiting=None)
-        case "permission-denied":
-            return replace(heard, waiting=None)
+            return replace(heard, turn_open=False, leases=())
+        case _ if is_idle_prompt(event) or (event.kind == "session-start" and event.source == "clear"):
+            # A turn that a person broke off, or cleared away, ends without a stop and leaves its calls unanswered.
+            return replace(heard, turn_open=False, leases=())
         case _:
             return heard
 
 
+def is_idle_prompt(event: HookSeen) -> bool:
+    """Whether the harness says that it waits for its next prompt."""
+    return event.kind == "notification" and event.notification == "idle_prompt" and not event.sub
+
+
+def _still_waits(waiting: Waiting | None, event: HookSeen) -> Waiting | None:
+    """What a person is still asked after this hook: a question closes by its own answer, not by a neighbour's."""
+    if waiting is None:
+        return None
+    match event.kind:
+        case "tool-end" | "tool-failure" | "permission-denied":
+            mine = waiting.tool is None or (waiting.sub == event.sub and event.tool in (None, waiting.tool))
+            return None if mine else waiting
+        case "tool-start":
+            return waiting if event.sub or waiting.sub else None
+        case "prompt-submit" | "stop" | "stop-failure" | "session-start":
+            return waiting if event.sub else None
+        case _:
+            return None if is_idle_prompt(event) and waiting.kind in DIALOGS else waiting
+
+
 def hear_evidence(activity: Activity, event: EvidenceSeen, now: Moment) -> Activity:
     """Fold a heartbeat or transcript growth; an old timestamp is believed while a turn is open (G29)."""
-    if event.age is not None and event.age > 0 and activity.turn_open:
-        return replace(activity, stale_claim=now.at - event.age)
-    return replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None)
+    claimed = claimed_at(event, now)
+    if claimed >= activity.evidence_at:
+        return replace(activity, evidence_at=claimed, evidence_wall=now.wall - (now.at - claimed), stale_claim=None)
+    return replace(activity, stale_claim=claimed) if activity.turn_open else activity
 
 
-def _renew_subagents(activity: Activity, rules: LivenessRules, now: Moment) -> Activity:
+def claimed_at(event: EvidenceSeen, now: Moment) -> Instant:
+    """When the writer says that it was; a time in the future is that of receipt (F-HB-3)."""
+    return now.at - max(0.0, event.age or 0.0)
+
+
+def _renew_subagents(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
+    silence = max(rules.stale, _declared(event, rules))
     renewed = tuple(
-        replace(lease, until=min(lease.started + rules.subagent_max, now.at + rules.stale))
-        if lease.is_subagent
-        else lease
+        replace(lease, until=min(lease.started + rules.subagent_max, now.at + silence)) if lease.is_subagent else lease
         for lease in activity.leases
     )
     return replace(activity, leases=renewed)
@@ -107,8 +140,12 @@ def _renew_subagents(activity: Activity, rules: LivenessRules, now: Moment) -> A
 def _with_lease(leases: tuple[Lease, ...], event: HookSeen, rules: LivenessRules, now: Moment) -> tuple[Lease, ...]:
     if event.lease is None and not event.is_subagent_call:
         return leases
-    declared = min(event.lease or 0.0, rules.lease_max)
-    until = now.at + (declared + rules.lease_slack if declared else rules.stale)
+    until = now.at + (_declared(event, rules) or rules.stale)
     lease = Lease(event.tool_use_id or "", until, now.at, event.is_subagent_call)
     kept = tuple(other for other in leases if other.tool_use_id != lease.tool_use_id)
     return (*kept, lease)[-MAX_LEASES:]
+
+
+def _declared(event: HookSeen, rules: LivenessRules) -> float:
+    """Seconds of silence that a started tool has announced; 0 if it announced none (G37, X7b)."""
+    return min(event.lease, rules.lease_max) + rules.lease_slack if event.lease else 0.0

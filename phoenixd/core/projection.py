@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from phoenixd.core import restart
 from phoenixd.core.agent import (
     Agent,
     BackingOff,
@@ -18,6 +19,7 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
+from phoenixd.core.spec import Kind
 
 Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
 SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
@@ -109,6 +111,8 @@ def group(agent: Agent) -> Group:
     match agent.state:
         case Quarantined():
             return "needs_you"
+        case BackingOff() if agent.spec.kind is Kind.LOOP and not _heals(agent):
+            return "working"
         case Starting() | BackingOff() | Stopping():
             return "healing"
         case Running(exit_due=due) if due is not None:
@@ -124,16 +128,19 @@ def group(agent: Agent) -> Group:
 def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
     """The seed's `status` of state.json (P7, P69, X9): the process table over hooks over anything a model said."""
     match agent.state:
+        case Running(exit_due=due) if due is not None:
+            return "error"
         case Running(activity=activity, run=run):
             return "working" if activity.turn_open or not run.session_seen else "idle"
         case Stopping(then=then):
             return "idle" if then.value in ("stay", "remove") else "error"
-        case Stopped():
-            clean = agent.last_exit is None or agent.last_exit.code in (0, 130) or agent.desired == "stopped"
-            return "idle" if clean else "error"
+        case Stopped(failed=failed):
+            return "error" if failed else "idle"
+        case BackingOff():
+            return "error" if _heals(agent) else "idle"
         case Starting() | Parked():
             return "idle"
-        case BackingOff() | Quarantined():
+        case Quarantined():
             return "error"
         case _:
             assert_never(agent.state)
@@ -144,6 +151,12 @@ def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
     return tuple(
         sorted((a.item for a in fleet.agents.values() if a.item), key=lambda item: (item.opened_wall, item.id))
     )
+
+
+def _heals(agent: Agent) -> bool:
+    """Whether the start that is due answers a death, and not a request or the pause between two iterations."""
+    end = agent.last_exit
+    return end is not None and not restart.ended_well(agent.spec, end) and end.cause != restart.CAUSES[restart.OVERTIME]
 
 
 def _due(agent: Agent, now: Moment) -> float | None:

@@ -12,7 +12,9 @@ from phoenixd.core.agent import (
     Agent,
     BackingOff,
     Desired,
+    Mode,
     Parked,
+    PromptKind,
     Quarantined,
     Running,
     Starting,
@@ -41,7 +43,7 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
             forgiven = replace(wanted, crashes=(), short_runs=0, item=None)
-            return queue(forgiven, f"started by {event.by}", now, event.fresh)
+            return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
             if event.fresh:
                 return _refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
@@ -49,12 +51,23 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
         case Stopping(then=Afterwards.REMOVE):
             return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
         case Stopping() as state:
-            again = replace(state, then=Afterwards.RESTART, fresh=event.fresh)
+            again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent))
             return Decision(
                 replace(wanted, state=again), reason=f"started by {event.by}: it starts when it has stopped"
             )
         case _:
             assert_never(agent.state)
+
+
+def _is_clean_slate(agent: Agent) -> bool:
+    """Whether a fresh start was asked for that has not come about yet; asking to start once more must not undo it."""
+    match agent.state:
+        case BackingOff(mode=Mode.FRESH, prompt=PromptKind.GOAL):
+            return True
+        case Stopping(then=Afterwards.RESTART, fresh=fresh):
+            return fresh
+        case _:
+            return False
 
 
 def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
@@ -88,10 +101,10 @@ def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decisio
         case Stopping(then=Afterwards.REMOVE):
             return _refuse(agent, f"{agent.name} is being removed", "")
         case Stopping() as state:
-            again = replace(state, then=Afterwards.RESTART, fresh=event.fresh, why=why)
+            again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent), why=why)
             return Decision(replace(wanted, state=again), reason=why)
         case Stopped() | BackingOff() | Parked() | Quarantined():
-            return queue(replace(wanted, item=None), why, now, event.fresh)
+            return queue(replace(wanted, item=None), why, now, event.fresh or _is_clean_slate(agent))
         case _:
             assert_never(agent.state)
 
@@ -114,10 +127,16 @@ def withdraw(agent: Agent, now: Moment) -> Decision:
 
 def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     """Take a changed specification; only a change that needs a new process restarts a running agent."""
+    if isinstance(agent.state, Stopping) and agent.state.then is Afterwards.REMOVE:
+        return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
     if spec == agent.spec:
         return Decision(agent)
     changed = tuple(key for key in LAUNCH_KEYS if getattr(spec, key) != getattr(agent.spec, key))
     updated = replace(agent, spec=spec)
+    if "harness" in changed:
+        # Another program: what is known of the old one's hooks and session does not hold for it.
+        session = replace(agent.session, spoiled="its harness changed") if agent.session is not None else None
+        updated = replace(updated, hooks_seen=False, session=session)
     if changed and isinstance(agent.state, Starting | Running):
         return end_run(updated, Afterwards.RESTART, f"its configuration changed: {', '.join(changed)}", now)
     return Decision(updated, reason="its configuration changed; nothing that needs a new process")

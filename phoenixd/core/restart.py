@@ -17,6 +17,11 @@ OVERTIME = 125
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
+CAUSES = {HUNG: "hung", OVERTIME: "overtime"}
+"""How an end that we decided on is told apart from a program's own exit of the same number."""
+HOST_RETRY = 5.0
+"""Least seconds between starts that the host refuses or cuts short; nothing of it counts against the agent."""
+
 BLAMELESS = ("terminal_lost", "shim_terminated", "reboot", "start interrupted")
 """Causes that say nothing about the agent: they count against nobody."""
 
@@ -53,11 +58,16 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     """Decide what a death means by kind, exit, policy and history (design section 3)."""
     spec, rules = agent.spec, agent.spec.restart
     if ended.cause in BLAMELESS:
-        return TryAgain(0.0, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
+        # At once, but not over and over: what ends each start within seconds is still there at the next one.
+        lasted = ended.cause == "reboot" or ended.lived >= HOST_RETRY
+        delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
+        return TryAgain(delay, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
         return GiveUp(f"the command cannot run: {ended.cause if ended.cause != 'exit' else ended.text}: {spec.argv[0]}")
-    if is_clean(ended) and ended.lived >= spec.early_exit:
+    if ended_well(spec, ended):
         return _after_clean_exit(spec, ended, agent.crashes)
+    if ended.cause == CAUSES[OVERTIME]:
+        return TryAgain(spec.loop.pause, f"iteration ended at its maximum run time ({OVERTIME})", ())
     if rules.policy is RestartPolicy.NEVER:
         return StayDown(f"{ended.text} after {ended.lived:.1f} s, and the restart policy is never")
     if spec.kind is Kind.ORCHESTRATOR and ended.code in RECYCLE_CODES:
@@ -74,12 +84,15 @@ def is_clean(ended: LastExit) -> bool:
     return ended.code in CLEAN_CODES or ended.signal == SIGINT
 
 
+def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
+    """Whether the end was clean and came late enough to be no failed start."""
+    return is_clean(ended) and ended.lived >= spec.early_exit
+
+
 def _death_in_words(ended: LastExit) -> str:
-    if ended.code == HUNG:
-        return "ended as hung (124)"
-    if ended.code == OVERTIME:
-        return "ended at its maximum run time (125)"
-    if ended.lived == 0.0 and ended.cause != "exit":
+    if ended.cause == CAUSES[HUNG]:
+        return f"ended as hung ({HUNG})"
+    if not ended.ran:
         return f"could not start: {ended.cause}"
     return f"died, {ended.text}"
 
@@ -124,20 +137,44 @@ def backoff(rules: RestartRules, crashes: int, chance: float) -> float:
     return chance * min(rules.backoff_max, ceiling)
 
 
-def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool) -> Session | None:
-    """The session as the death leaves it: still good to resume, or spoiled and why (design section 3)."""
+def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool, deliberate: bool = False) -> Session | None:
+    """The session as the end leaves it: still good to resume, or spoiled and why (design section 3).
+
+    deliberate: somebody ended the run, so its shortness and silence say nothing about the session.
+    """
     session = agent.session
     if session is None:
         return None
-    session = replace(session, turn_open=turn_open, hangs=session.hangs + (ended.code == HUNG))
-    if session.spoiled:
+    if not ended.ran:
+        return unborn(session, run)
+    finished = agent.spec.kind is Kind.LOOP and is_clean(ended)
+    hangs = session.hangs + (ended.cause == CAUSES[HUNG])
+    session = replace(session, turn_open=turn_open and not finished, hangs=hangs)
+    if session.spoiled or deliberate:
         return session
     return replace(session, spoiled=_spoiled_by(agent, run, ended, session))
 
 
+def short_runs(agent: Agent, ended: LastExit) -> int:
+    """How many runs in a row have lived under the productive limit; ends that tell nothing are skipped."""
+    if not ended.ran or ended.cause in BLAMELESS:
+        return agent.short_runs
+    well = ended_well(agent.spec, ended) or ended.cause == CAUSES[OVERTIME]
+    return 0 if well or ended.lived >= agent.spec.restart.productive else agent.short_runs + 1
+
+
+def unborn(session: Session, run: Run) -> Session | None:
+    """The session after a run that was never executed: a fresh one does not exist, a resumed one is as it was."""
+    if run.mode is Mode.RESUME:
+        return session
+    if run.prompt is PromptKind.GOAL:
+        return None
+    return replace(session, spoiled="it never began", turn_open=run.prompt is PromptKind.CONTINUE)
+
+
 def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> str | None:
     rules = agent.spec.resume
-    if ended.cause in BLAMELESS or is_clean(ended):
+    if ended.cause in (*BLAMELESS, CAUSES[OVERTIME]) or ended_well(agent.spec, ended):
         return None
     if run.mode is Mode.RESUME and ended.lived <= rules.refused_within:
         return f"died {ended.lived:.1f} s after a resume"
@@ -147,7 +184,7 @@ def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> st
         return "the run died without any work of its main thread"
     if session.hangs >= 2:
         return "hung twice in this session"
-    if ended.code != HUNG and ended.lived < agent.spec.restart.productive and agent.short_runs >= 1:
+    if ended.cause != CAUSES[HUNG] and ended.lived < agent.spec.restart.productive and agent.short_runs >= 1:
         return "two runs in a row lived under 5 min"
     return None
 
@@ -170,7 +207,8 @@ def next_start(agent: Agent, now: Moment, fresh: bool = False) -> NextStart:
         return NextStart(Mode.FRESH, PromptKind.GOAL, "no session yet")
     if fresh:
         return NextStart(Mode.FRESH, PromptKind.GOAL, "fresh, as asked")
-    fallback = PromptKind.CONTINUE if session.turn_open else PromptKind.NONE
+    idle = PromptKind.GOAL if agent.spec.kind is Kind.LOOP else PromptKind.NONE
+    fallback = PromptKind.CONTINUE if session.turn_open else idle
     if not agent.spec.resume.enabled:
         return NextStart(Mode.FRESH, fallback, "this agent does not resume")
     if session.spoiled:

@@ -12,7 +12,6 @@ from phoenixd.core.agent import (
     Agent,
     BackingOff,
     Mode,
-    PromptKind,
     Run,
     Running,
     Session,
@@ -44,13 +43,14 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     """Spawn the next incarnation; a fresh one gets a new session, whose id is derived from the moment."""
     incarnation = agent.incarnation + 1
     session = agent.session
-    if state.mode is Mode.FRESH or session is None:
+    mode = state.mode if session is not None else Mode.FRESH
+    if mode is Mode.FRESH or session is None:
         new_id = now.new_id(agent.name, incarnation, "session")
         session = Session(new_id, now.wall, now.wall)
     run = Run(
         incarnation,
         now.new_id(agent.name, incarnation, "run"),
-        state.mode,
+        mode,
         session.session_id,
         state.prompt,
         now.at,
@@ -68,14 +68,14 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
 def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
-    if isinstance(state, Stopping):
-        activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
-        return Decision(replace(agent, hooks_seen=True, state=replace(state, activity=activity)))
-    if not isinstance(state, Starting | Running):
+    if not isinstance(state, Starting | Running | Stopping):
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
     run, notes = _hear_run(state.run, event)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    if isinstance(state, Stopping):
+        # It is being ended: what it says counts for its session, but asks nobody any more.
+        return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if event.kind == "prompt-submit" and not event.sub:
@@ -87,13 +87,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         notes = (*notes, "the turn ended")
     if event.kind == "stop-failure":
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
-    if (
-        event.kind == "notification"
-        and event.notification == "idle_prompt"
-        and activity.turn_open
-        and not activity.leases
-    ):
-        activity = replace(activity, turn_open=False)
+    if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
         notes = (*notes, "idle")
     heard = _hear_item(heard, state.activity.waiting, waiting, now)
     actions = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
@@ -115,11 +109,16 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
     if not isinstance(state, Starting | Running):
         return Decision(agent)
     activity = liveness.hear_evidence(state.activity, event, now)
-    first = not state.run.evidence and event.age is None
-    run = replace(state.run, evidence=state.run.evidence or event.age is None)
+    if liveness.claimed_at(event, now) < state.activity.evidence_at:
+        return Decision(replace(agent, state=replace(state, activity=activity)))
+    first = f"first evidence of this run: {event.source}" if not state.run.evidence else ""
+    run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
-    heard = replace(agent, session=session, state=replace(state, run=run, activity=activity))
-    return Decision(heard, reason=f"first evidence of this run: {event.source}" if first else "")
+    heard = replace(agent, session=session)
+    if isinstance(state, Starting) and run.pid is not None:
+        # Its hooks may be missing for good, and it works all the same (F-HB-7).
+        return enter(heard, Running(run, activity), f"ready without a hook: {first or event.source}", now)
+    return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason=first)
 
 
 def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
@@ -127,10 +126,12 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
     state = agent.state
     if not isinstance(state, Starting) or state.run.pid is None:
         return Decision(agent)
-    if event.verdict == "resume-picker":
+    if event.verdict == "resume-picker" and state.run.mode is Mode.RESUME:
         why = "the resume opened a picker instead of the session: fresh with the brief"
         return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
     kind = SCREEN_DIALOGS.get(event.verdict)
+    if event.verdict in ("working", "idle"):
+        return enter(agent, Running(state.run, state.activity), f"ready without a hook: it looks {event.verdict}", now)
     if kind is None:
         return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
     waiting = Waiting("dialog", kind, now.wall)
@@ -169,13 +170,16 @@ def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Sess
     if session is None or event.sub:
         return session
     if event.kind == "session-start" and event.session_id and event.session_id != session.session_id:
+        if event.source == "resume":
+            # The same context under another name keeps what is known of it.
+            return replace(session, session_id=event.session_id, active_wall=now.wall)
         return Session(event.session_id, now.wall, now.wall)
     return replace(session, active_wall=now.wall)
 
 
 def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
-    ours = run.prompt is not PromptKind.NONE and not run.prompt_seen
+    ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
     run = replace(run, prompt_seen=True)
     if ours:
         return agent, run, "a turn began with the prompt it was started with"
@@ -185,7 +189,8 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, s
 def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:
     """Return what the run waits for after this hook, and the same again if it is new and a person must be told."""
     if event.kind == "permission-request":
-        asked = Waiting("permission", " ".join(filter(None, (event.tool, event.text)))[:MAX_TEXT], now.wall)
+        text = " ".join(filter(None, (event.tool, event.text)))[:MAX_TEXT]
+        asked = Waiting("permission", text, now.wall, event.tool, event.sub)
         return asked, asked
     if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
         if activity.waiting is not None:
@@ -195,8 +200,6 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
     if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
         asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall)
         return asked, asked
-    if event.kind == "session-start" and not event.sub:
-        return None, None
     return activity.waiting, None
 
 
