@@ -61,17 +61,23 @@ def state_drop_in(scope: Scope, state_dir: str) -> str:
     if scope == "system":
         # The system unit sees all else read-only.
         lines += ["StateDirectory=", f"ReadWritePaths={quoted(state_dir)}"]
+        # This one setting takes the rest of the line, and would take quotes for part of the path.
+        lines += [f"WorkingDirectory={escaped(state_dir)}"]
     return "\n".join(lines) + "\n"
 
 
 def quoted(text: str) -> str:
-    """One word of a unit file: nothing in it is a specifier, an escape or the end of the line."""
+    """One word of a unit file."""
+    return f'"{escaped(text)}"' if " " in text else escaped(text)
+
+
+def escaped(text: str) -> str:
+    """A text in which nothing is a specifier, an escape or the end of the line; raises ConfigurationError."""
     if not text.isprintable() or any(character in text for character in "\"'\\"):
         raise ConfigurationError(
             f"systemd takes no quotes, backslashes or control characters in {text!r}", "choose another path"
         )
-    escaped = text.replace("%", "%%")
-    return f'"{escaped}"' if " " in text else escaped
+    return text.replace("%", "%%")
 
 
 def template_directory() -> Path:

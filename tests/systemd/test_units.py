@@ -145,6 +145,15 @@ def test_what_would_blind_the_daemon_or_break_agents_is_off() -> None:
     assert (forbidden_anywhere | masks | {"PrivateNetwork", "ProtectSystem", "ProtectHome"}).isdisjoint(tmux)
 
 
+@needs_systemd_analyze
+@both_scopes
+def test_systemd_has_no_complaint_about_another_state_directory(scope: Scope, tmp_path: Path) -> None:
+    """A drop-in is read with its unit; a path that lost its blank or gained quotes is a complaint."""
+    units = written(service(scope, tmp_path, state_dir="/srv/phoenix 100%n state"))
+
+    assert analyze("verify", *map(str, units)).stderr == ""
+
+
 def test_another_state_directory_is_a_drop_in_that_may_be_written_to() -> None:
     installed = Service(
         "system", "root", Path("/units"), Path("/c"), "/usr/bin/python3", "/usr/bin/tmux", "/srv/phoenix state"
@@ -157,4 +166,5 @@ def test_another_state_directory_is_a_drop_in_that_may_be_written_to() -> None:
         "Environment": '"PHOENIX_STATE_DIR=/srv/phoenix state"',
         "StateDirectory": "",
         "ReadWritePaths": '"/srv/phoenix state"',
+        "WorkingDirectory": "/srv/phoenix state",
     }
