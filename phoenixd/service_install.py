@@ -169,10 +169,15 @@ def install(service: Service, units: dict[Path, str], *, start: bool) -> None:
         return
     if service.scope == "user":
         enable_linger(service.user)
-    for command in (["daemon-reload"], ["enable", "--now", *UNITS], ["try-restart", "phoenixd.service"]):
+    # The tmux unit is started and never restarted: that would end every agent.
+    for command in (
+        ["daemon-reload"],
+        ["enable", *UNITS],
+        ["start", "phoenixd-tmux.service"],
+        ["restart", "phoenixd.service"],
+    ):
         run([*systemctl, *command])
     if any(path.name == "phoenixd-tmux.service" for path in changed):
-        # Restarting it is the one thing that stops agents, so that stays the operator's decision.
         print("a change of phoenixd-tmux.service counts from its next start, and restarting it stops every agent")
     print("running; see: phoenixctl status")
 
