@@ -1,0 +1,219 @@
+"""How a run ends: exact status, records before words, the handshake of a clean exit, and what the pane's end does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.shim.pane import DEADLINE, Daemon, Pane, is_running
+from tests.waiting import eventually_sync
+
+IGNORES_HANG_UPS = "trap '' HUP TERM INT; while :; do sleep 1000; done"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "number"),
+    [
+        ("exit 0", 0, None),
+        ("exit 42", 42, None),
+        ("exit 137", 137, None),
+        ("kill -KILL $$", None, signal.SIGKILL),
+        ("kill -SEGV $$", None, signal.SIGSEGV),
+        ("kill -TERM $$", None, signal.SIGTERM),
+    ],
+)
+def test_the_status_is_exact(daemon: Daemon, script: str, code: int | None, number: int | None) -> None:
+    exited = daemon.run_to_end(["sh", "-c", script])
+    assert (exited["code"], exited["signal"], exited["cause"], exited["killed"]) == (code, number, "exit", [])
+    record = daemon.pane.record("exit.json")
+    assert {name: exited[name] for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")} == {
+        name: record[name] for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")
+    }
+    assert (record["agent"], record["ended_at"]) == ("a", exited["at"])
+
+
+def test_a_program_that_ends_at_once_is_told_as_started_and_then_as_ended(daemon: Daemon) -> None:
+    for _ in range(50):
+        daemon.events.clear()
+        daemon.run_to_end(["true"])
+        assert [event["event"] for event in daemon.events] == ["started", "exited"]
+
+
+def test_a_stopped_agent_is_continued(daemon: Daemon) -> None:
+    """SIGSTOP, Ctrl-Z and reading from the background would leave it standing for ever, and nobody would tell."""
+    started = daemon.start(["sh", "-c", "kill -STOP $$; kill -TSTP $$; kill -TTIN $$; exit 3"])
+    assert daemon.expect("exited", lambda event: event["run_id"] == started["run_id"])["code"] == 3
+
+
+def test_terminate_asks_the_whole_group_even_a_stopped_one(daemon: Daemon) -> None:
+    # Two processes in the agent's group, each of which writes down that it was asked.
+    script = "trap 'echo asked >> asked; exit 5' TERM; (trap 'echo asked >> asked; exit' TERM; while :; do sleep 0.01; done) & "
+    started = daemon.start(["sh", "-c", script + "echo ready > ready; while :; do sleep 0.01; done"])
+    eventually_sync((daemon.pane.room / "ready").exists)
+    daemon.send(op="terminate", incarnation=started["incarnation"])
+    assert daemon.expect("exited")["code"] == 5
+    assert (daemon.pane.room / "asked").read_text().split() == ["asked"] * 2
+
+
+@pytest.mark.parametrize(("code", "clean"), [(0, True), (130, True), (1, False), (137, False)])
+def test_p53_only_a_clean_exit_leaves_the_marker_bound_to_its_run(daemon: Daemon, code: int, clean: bool) -> None:
+    exited = daemon.run_to_end(["sh", "-c", f"exit {code}"])
+    marker = daemon.pane.state / ".clean-exit"
+    assert marker.exists() == clean
+    if clean:
+        expected = {"run_id": exited["run_id"], "incarnation": exited["incarnation"], "ended_at": exited["at"]}
+        assert daemon.pane.record(".clean-exit") == expected
+
+
+def test_p53_no_marker_where_the_order_does_not_ask_for_one(daemon: Daemon) -> None:
+    daemon.run_to_end(["true"], interpret_exit_zero_as_clean=False)
+    assert not (daemon.pane.state / ".clean-exit").exists()
+
+
+def test_f_proc_2_no_marker_for_an_exit_zero_that_the_lost_terminal_forced(open_pane: Callable[..., Pane]) -> None:
+    """Gemini exits 0 when it is hung up: that is no wish to stay down."""
+    pane = open_pane()
+    daemon = pane.daemon()
+    daemon.start(["sh", "-c", "trap 'exit 0' HUP TERM; echo ready > ready; while :; do sleep 0.01; done"])
+    eventually_sync((pane.room / "ready").exists)
+    pane.hang_up()
+    assert pane.process.wait(DEADLINE) == 0
+    assert pane.record("exit.json")["cause"] == "terminal_lost"
+    assert not (pane.state / ".clean-exit").exists()
+
+
+@pytest.mark.parametrize(
+    ("way", "cause"),
+    [
+        ("hang-up", "terminal_lost"),
+        ("SIGHUP", "terminal_lost"),
+        ("SIGTERM", "shim_terminated"),
+        ("quit", "shim_terminated"),
+    ],
+)
+def test_the_end_of_the_pane_is_the_end_of_the_tree(open_pane: Callable[..., Pane], way: str, cause: str) -> None:
+    """tmux's death leaves whoever ignores SIGHUP alive, and a second incarnation beside it: not here."""
+    pane = open_pane()
+    daemon = pane.daemon()
+    leftover = f"(exec setsid sh -c \"{IGNORES_HANG_UPS}\" & echo $! > leftover); "
+    started = daemon.start(["sh", "-c", leftover + "echo ready > ready; " + IGNORES_HANG_UPS])
+    eventually_sync((pane.room / "ready").exists)
+    if way == "hang-up":
+        pane.hang_up()
+    elif way == "quit":
+        daemon.send(op="quit")
+    else:
+        pane.process.send_signal(signal.Signals[way])
+    exited = daemon.expect("exited")
+    with pytest.raises(EOFError):
+        daemon.receive()
+    assert pane.process.wait(DEADLINE) == 0
+    assert (exited["cause"], exited["signal"]) == (cause, signal.SIGKILL)
+    assert pane.record("exit.json")["cause"] == cause
+    assert not is_running(started["pid"])
+    assert not is_running(int((pane.room / "leftover").read_text()))
+    assert sorted(os.listdir(pane.run)) == ["hooks"]
+
+
+@pytest.mark.parametrize("way", ["hang-up", "SIGTERM", "quit"])
+def test_an_idle_shim_leaves_too_and_keeps_the_last_record(open_pane: Callable[..., Pane], way: str) -> None:
+    pane = open_pane()
+    daemon = pane.daemon()
+    daemon.run_to_end(["sh", "-c", "exit 9"])
+    if way == "hang-up":
+        pane.hang_up()
+    elif way == "quit":
+        daemon.send(op="quit")
+    else:
+        pane.process.terminate()
+    assert pane.process.wait(DEADLINE) == 0
+    assert pane.record("exit.json")["code"] == 9
+
+
+def test_a_killed_shim_takes_its_agent_with_it(open_pane: Callable[..., Pane]) -> None:
+    """PR_SET_PDEATHSIG: an agent without a shim could be run twice."""
+    pane = open_pane()
+    started = pane.daemon().start(["sh", "-c", IGNORES_HANG_UPS])
+    pane.process.kill()
+    eventually_sync(lambda: not is_running(started["pid"]), DEADLINE, "the agent dies with its shim")
+
+
+def test_a_successor_tells_the_last_exit_of_its_predecessor(open_pane: Callable[..., Pane], short_tmp: Path) -> None:
+    first = open_pane(room=short_tmp / "a")
+    first.daemon().run_to_end(["sh", "-c", "exit 9"])
+    first.process.kill()
+    first.process.wait()
+    hello = open_pane(room=short_tmp / "a").connect().hello()
+    assert (hello["run"], hello["exit"]["code"]) == (None, 9)
+
+
+def test_one_shim_for_each_agent(pane: Pane, daemon: Daemon) -> None:
+    started = daemon.start(["sleep", "1000"])
+    second = subprocess.run(pane.command(), capture_output=True, timeout=DEADLINE, check=False)
+    assert (second.returncode, second.stderr) == (75, b"phoenixd: another shim serves a\n")
+    assert daemon.hello()["run"]["pid"] == started["pid"]
+
+
+def test_nothing_of_the_package_is_needed_once_the_shim_runs(open_pane: Callable[..., Pane], library: Path, short_tmp: Path) -> None:
+    """An upgrade removes the files of the version that living shims were started from."""
+    copy = short_tmp / "lib"
+    shutil.copytree(library, copy)
+    room = short_tmp / "room"
+    room.mkdir()
+    pane = Pane(copy, room)
+    try:
+        daemon = pane.daemon()
+        shutil.rmtree(copy)
+        assert daemon.run_to_end(["sh", "-c", "exit 4"])["code"] == 4
+        assert daemon.start_failure(["no-such-program"])["code"] == 127
+        pane.process.terminate()
+        assert pane.process.wait(DEADLINE) == 0
+    finally:
+        pane.end()
+
+
+def test_a_shim_that_cannot_go_on_leaves_nothing_running(open_pane: Callable[..., Pane], library: Path, short_tmp: Path) -> None:
+    """A bug of ours must end the run and be seen, not leave an agent that nobody watches."""
+    copy = short_tmp / "lib"
+    shutil.copytree(library, copy)
+    with (copy / "shim" / "shim.py").open("a") as source:
+        source.write("\ndef break_down(self, message):\n    raise RuntimeError('planted')\n\nShim._take_notice = break_down\n")
+    room = short_tmp / "room"
+    room.mkdir()
+    pane = Pane(copy, room)
+    try:
+        daemon = pane.daemon()
+        started = daemon.start(["sh", "-c", IGNORES_HANG_UPS])
+        daemon.send(op="notice", lines=[])
+        assert daemon.expect("exited")["cause"] == "shim_terminated"
+        assert pane.process.wait(DEADLINE) == 1
+        assert not is_running(started["pid"])
+        pane.shows("RuntimeError: planted")
+    finally:
+        pane.end()
+
+
+def test_a_full_disk_costs_the_records_but_not_the_news(daemon: Daemon, short_tmp: Path) -> None:
+    """The exit is told all the same, and the daemon hears why there is no record of it."""
+    if os.geteuid() != 0:
+        pytest.skip("not run: needs root to mount a tmpfs")
+    state = daemon.pane.state
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=1", "none", str(state)], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("not run: no mount is possible here")
+    try:
+        started = daemon.start(["sh", "-c", "exit 6"])
+        exited = daemon.expect("exited")
+        assert (exited["run_id"], exited["code"]) == (started["run_id"], 6)
+        assert any("exit.json could not be written" in event.get("message", "") for event in daemon.events)
+    finally:
+        subprocess.run(["umount", str(state)], check=True)
+    assert daemon.run_to_end([sys.executable, "-c", "raise SystemExit(7)"])["code"] == 7
+    assert daemon.pane.record("exit.json")["code"] == 7

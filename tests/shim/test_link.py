@@ -1,0 +1,330 @@
+"""The daemon's line: it may break, be flooded, talk nonsense or fall silent at any moment, and nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.shim.pane import DEADLINE, TOKEN, Daemon, Event, Pane, is_running
+from tests.shim.posting import Poster
+from tests.waiting import eventually_sync
+
+
+def hooks_of(events: list[Event]) -> list[int]:
+    return [event["seq"] for event in events if event["event"] == "hook" and event["seq"]]
+
+
+def receive_hooks(daemon: Daemon, count: int) -> list[int]:
+    while len(hooks_of(daemon.events)) < count:
+        daemon.receive()
+    return hooks_of(daemon.events)
+
+
+def test_hello_tells_who_and_what(pane: Pane) -> None:
+    hello = pane.connect().hello()
+    assert (hello["protocol"], hello["version"], hello["agent"], hello["pid"]) == (1, "0.1.0", "a", pane.pid)
+    assert (hello["run"], hello["exit"]) == (None, None)
+    fields = Path(f"/proc/{pane.pid}/stat").read_text().rpartition(")")[2].split()
+    assert hello["start_time"] == int(fields[19])
+    assert stat.S_IMODE((pane.run / "link.sock").stat().st_mode) == 0o600
+
+
+def test_the_first_message_must_be_a_hello(pane: Pane) -> None:
+    daemon = pane.connect()
+    daemon.send(op="quit")
+    assert daemon.receive() == {"event": "error", "message": "the first message must be a hello"}
+    assert daemon.hello()["pid"] == pane.pid
+
+
+def test_a_daemon_that_comes_back_is_told_everything(pane: Pane) -> None:
+    first = pane.daemon()
+    started = first.start(["sleep", "1000"])
+    first.close()
+    second = pane.daemon()
+    identity = ("incarnation", "run_id", "pid", "start_time")
+    run = second.events[0]["run"]
+    assert {name: run[name] for name in identity} == {name: started[name] for name in identity}
+    second.close()
+    os.kill(started["pid"], signal.SIGKILL)
+    eventually_sync((pane.state / "exit.json").exists)
+    hello = pane.connect().hello()
+    assert hello["run"] is None
+    assert (hello["exit"]["run_id"], hello["exit"]["signal"]) == (started["run_id"], 9)
+
+
+def test_p1_a_daemon_that_dies_at_any_moment_harms_neither_shim_nor_agent(pane: Pane) -> None:
+    started = pane.daemon().start(["sleep", "1000"])
+    dice = random.Random(7)
+    for _ in range(200):
+        daemon = pane.connect()
+        for message in ({"op": "hello"}, {"op": "notice", "lines": ["x"]}, {"op": "ack", "seq": 1})[: dice.randrange(4)]:
+            daemon.send(**message)
+        daemon.close()
+    assert pane.daemon().events[0]["run"]["pid"] == started["pid"]
+
+
+def test_a_newer_daemon_takes_the_place_of_the_older(pane: Pane) -> None:
+    older = pane.daemon()
+    newer = pane.daemon()
+    with pytest.raises(EOFError):
+        older.receive()
+    assert newer.start(["true"])["event"] == "started"
+
+
+GARBAGE = [
+    b"",
+    b"\0",
+    b"{",
+    b"[]",
+    b"null",
+    b'"hello"',
+    b"\xff\xfe",
+    b"{}",
+    b'{"op": 1}',
+    b'{"op": "explode"}',
+    b'{"op": ["hello"]}',
+    b'{"op": "start"}',
+    b'{"op": "start", "order": 1, "incarnation": 1, "run_id": "x"}',
+    b'{"op": "start", "order": "/x", "incarnation": true, "run_id": "x"}',
+    b'{"op": "start", "order": "/x", "incarnation": 1, "run_id": ""}',
+    b'{"op": "kill"}',
+    b'{"op": "kill", "incarnation": "7"}',
+    b'{"op": "terminate", "incarnation": -1}',
+    b'{"op": "ack", "seq": 1.5}',
+    b'{"op": "ack"}',
+    b'{"op": "notice", "lines": "x"}',
+    b'{"op": "notice", "lines": [1]}',
+    b"[" * 60000,
+    b'{"a":' * 12000,
+    b'{"op": ' + b"9" * 60000 + b"}",
+    b'{"op": "' + b"x" * 70000 + b'"}',
+]
+
+
+@pytest.mark.parametrize("packet", GARBAGE, ids=lambda packet: f"{repr(packet[:40])[2:-1]} ... {repr(packet[-20:])[2:-1]} ({len(packet)})")
+def test_garbage_is_answered_and_forgotten(daemon: Daemon, packet: bytes) -> None:
+    daemon.link.send(packet)
+    error = daemon.receive()
+    assert error["event"] == "error"
+    assert len(error["message"]) <= 1024
+    assert daemon.start(["true"])
+
+
+def test_a_thousand_random_packets_do_no_harm(daemon: Daemon) -> None:
+    started = daemon.start(["sleep", "1000"])
+    dice = random.Random(20261121)
+    for _ in range(1000):
+        message = bytearray(b'{"op": "hello", "protocol": 1, "incarnation": 99, "seq": 0, "lines": [], "run_id": "r"}')
+        for _ in range(dice.randrange(1, 8)):
+            message[dice.randrange(len(message))] = dice.randrange(256)
+        daemon.link.send(bytes(message))
+        daemon.receive()
+    assert daemon.hello()["run"]["pid"] == started["pid"]
+
+
+# As a child, as an orphan, and as an orphan in a session of its own.
+INTRUDER = r"""
+import os, socket, sys
+for step in (lambda: None, lambda: os.fork() and os._exit(0), os.setsid):
+    step()
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    link.connect(sys.argv[1])
+    print(link.recv(65536).decode(), flush=True)
+    assert link.recv(65536) == b""
+    # And one that talks at once, and is cut off before it can read why.
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    link.connect(sys.argv[1])
+    try:
+        link.send(b'{"op": "quit"}')
+        link.recv(65536)
+    except OSError:
+        pass
+"""
+
+
+def test_a_peer_from_inside_the_agents_tree_is_refused(daemon: Daemon) -> None:
+    """It could order a program under the daemon's name, or kill itself out of every record."""
+    pane = daemon.pane
+    (pane.room / "intruder").write_text(INTRUDER)
+    started = daemon.start(["sh", "-c", f"{sys.executable} -S intruder {pane.run}/link.sock > said; exec sleep 1000"])
+    said = pane.room / "said"
+    eventually_sync(lambda: said.exists() and said.read_text().count("belongs to the agent") >= 3)
+    assert daemon.is_silent()
+    assert daemon.hello()["run"]["pid"] == started["pid"]
+
+
+def test_another_user_is_refused(pane: Pane) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("not run: needs root to be somebody else")
+    pane.connect().close()
+    for path in (pane.room.parent, pane.room, pane.run):
+        path.chmod(0o755)
+    (pane.run / "link.sock").chmod(0o777)
+    code = (
+        "import os, socket, sys; os.setuid(65534); link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET);"
+        "link.connect(sys.argv[1]); print(link.recv(65536).decode()); assert not link.recv(65536)"
+    )
+    stranger = subprocess.run(
+        [sys.executable, "-c", code, str(pane.run / "link.sock")], capture_output=True, text=True, timeout=DEADLINE, check=True
+    )
+    assert "user 65534 is neither root nor the agent" in stranger.stdout
+
+
+def test_spooled_events_come_again_until_they_are_acknowledged_and_never_after(pane: Pane) -> None:
+    daemon = pane.daemon()
+    daemon.start(["sleep", "1000"])
+    with Poster(pane, daemon.events[0]["hook_port"]) as poster:
+        for kind in ("session-start", "prompt-submit", "notification", "stop", "session-end"):
+            assert poster.post(kind, {"session_id": kind}) == 200
+    seqs = receive_hooks(daemon, 5)
+    assert seqs == sorted(set(seqs))
+    daemon.send(op="ack", seq=seqs[1])
+    daemon.close()
+    second = pane.daemon()
+    assert receive_hooks(second, 3) == seqs[2:]
+    second.send(op="ack", seq=seqs[-1])
+    second.close()
+    third = pane.daemon()
+    assert third.is_silent()
+    assert hooks_of(third.events) == []
+
+
+def test_the_spool_outlives_the_shim_and_its_numbers_go_on(open_pane: Callable[..., Pane], short_tmp: Path) -> None:
+    first = open_pane(room=short_tmp / "a")
+    daemon = first.daemon()
+    daemon.start(["sleep", "1000"])
+    with Poster(first, daemon.events[0]["hook_port"]) as poster:
+        for kind in ("stop", "stop", "stop"):
+            poster.post(kind, {})
+    seqs = receive_hooks(daemon, 3)
+    daemon.send(op="ack", seq=seqs[0])
+    daemon.hello()
+    first.process.kill()
+    first.process.wait()
+    second = open_pane(room=short_tmp / "a")
+    daemon = second.daemon()
+    assert receive_hooks(daemon, 2) == seqs[1:]
+    daemon.send(op="ack", seq=seqs[-1])
+    daemon.start(["sleep", "1000"])
+    daemon.events.clear()
+    with Poster(second, daemon.hello()["hook_port"]) as poster:
+        poster.post("stop", {})
+    assert receive_hooks(daemon, 1) == [seqs[-1] + 1]
+
+
+def test_the_spool_is_bounded_and_says_what_it_lost(pane: Pane) -> None:
+    daemon = pane.daemon()
+    port = daemon.events[0]["hook_port"]
+    daemon.start(["sleep", "1000"])
+    daemon.close()
+    with Poster(pane, port) as poster:
+        for number in range(1300):
+            assert poster.post("prompt-submit", {"prompt": f"{number} " + "x" * 8000}) == 200
+    assert (pane.state / "spool.jsonl").stat().st_size < 2.1 * 1024 * 1024
+    back = pane.daemon()
+    back.expect("hook", lambda event: event["payload"]["prompt"].startswith("1299 "))
+    seqs = hooks_of(back.events)
+    assert seqs == list(range(seqs[0], 1301))
+    assert 50 < len(seqs) < 200
+    lost = back.expect("error")["message"]
+    assert lost == f"{1300 - len(seqs)} hook events were dropped while nobody acknowledged any"
+
+
+def test_a_torn_spool_costs_no_more_than_the_torn_line(open_pane: Callable[..., Pane], short_tmp: Path) -> None:
+    state = short_tmp / "a" / "state"
+    state.mkdir(parents=True)
+    good = {"event": "hook", "seq": 41, "incarnation": 1, "run_id": "r", "kind": "stop", "at": "x", "payload": {}}
+    lines = [b'{"acked":40}', json.dumps(good).encode(), b'{"event":"hook","se', b"\xff\xfe", b"[]", b'{"seq":"x"}', b'{"seq":1e400}']
+    (state / "spool.jsonl").write_bytes(b"\n".join(lines))
+    daemon = open_pane(room=short_tmp / "a").daemon()
+    assert receive_hooks(daemon, 1) == [41]
+    daemon.send(op="ack", seq=41)
+    assert daemon.is_silent()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "directory"])
+def test_a_trap_in_place_of_the_spool_neither_blocks_nor_breaks(
+    open_pane: Callable[..., Pane], short_tmp: Path, kind: str
+) -> None:
+    state = short_tmp / "a" / "state"
+    state.mkdir(parents=True)
+    spool = state / "spool.jsonl"
+    precious = short_tmp / "precious"
+    precious.write_text("untouched")
+    if kind == "fifo":
+        os.mkfifo(spool)
+    elif kind == "link":
+        spool.symlink_to(precious)
+    else:
+        (spool / "x").mkdir(parents=True)
+    daemon = open_pane(room=short_tmp / "a").daemon()
+    daemon.start(["sleep", "1000"])
+    with Poster(daemon.pane, daemon.events[0]["hook_port"]) as poster:
+        poster.post("stop", {})
+    assert receive_hooks(daemon, 1) == [1]
+    assert precious.read_text() == "untouched"
+
+
+def test_a_daemon_that_never_reads_blocks_nothing_and_misses_nothing_it_must_know(pane: Pane) -> None:
+    deaf = pane.daemon()
+    port = deaf.events[0]["hook_port"]
+    started = deaf.start(["sleep", "1000"])
+    with Poster(pane, port) as poster:
+        for number in range(400):
+            assert poster.post("tool-end", {"tool_name": "x" * 200, "tool_use_id": str(number)}) == 200
+            assert poster.post("prompt-submit", {"prompt": str(number)}) == 200
+        for number in range(400):
+            assert poster.post("tool-end", {"tool_use_id": f"late {number}"}) == 200
+    os.kill(started["pid"], signal.SIGKILL)
+    eventually_sync(lambda: not is_running(started["pid"]))
+    eventually_sync((pane.state / "exit.json").exists)
+    back = pane.daemon()
+    evidence = back.expect("hook", lambda event: event["seq"] == 0)
+    assert back.events[0]["exit"]["run_id"] == started["run_id"]
+    assert evidence["payload"]["tool_use_id"] == "late 399"
+    assert [event["payload"]["prompt"] for event in back.events if event["event"] == "hook" and event["seq"]] == [
+        str(number) for number in range(400)
+    ]
+    deaf.close()
+
+
+def test_a_slow_daemon_gets_everything_in_order(pane: Pane) -> None:
+    """What waits in the spool was said before the exit was: it is told before it as well."""
+    daemon = pane.daemon()
+    daemon.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    script = "sleep 0.05; exit 5"
+    daemon.give(pane.order(["sh", "-c", f"read go; {script}"]))
+    started = daemon.expect("started")
+    with Poster(pane, daemon.events[0]["hook_port"]) as poster:
+        for number in range(100):
+            poster.post("prompt-submit", {"prompt": f"{number} " + "x" * 8000})
+    pane.type(b"go\n")
+    exited = daemon.expect("exited")
+    assert exited["run_id"] == started["run_id"]
+    prompts = [event["payload"]["prompt"].split()[0] for event in daemon.events if event["event"] == "hook"]
+    assert prompts == [str(number) for number in range(100)]
+
+
+def test_an_endless_talker_does_not_starve_the_agents_hooks(pane: Pane) -> None:
+    daemon = pane.daemon()
+    daemon.start(["sleep", "1000"])
+    port = daemon.events[0]["hook_port"]
+    daemon.link.setblocking(False)
+    with Poster(pane, port) as poster:
+        for _ in range(50):
+            # It is hung up on when it never reads the answers, which is no reason to stop either.
+            with contextlib.suppress(BlockingIOError, ConnectionResetError, BrokenPipeError):
+                while True:
+                    daemon.link.send(b"nonsense")
+            assert poster.post("stop", {}, token=TOKEN) == 200
