@@ -27,7 +27,7 @@ REPORTED = 100
 PATIENCE = 0.05
 QUIET_LOOKS = 10
 """Looks in a row that find nothing, before that counts although processes ended while they were looked at: any of
-them may have handed the run on to a child that was not yet there to be listed."""
+them may have handed the run on to a child that was not yet there to be listed. Two do where nothing was ever found."""
 
 
 class Leaves(Protocol):
@@ -71,7 +71,7 @@ class Fence:
                 self._collect()
                 if not (in_leaf or self._held or self._obstacle):
                     quiet += 1
-                    if not self._missed or quiet >= QUIET_LOOKS:
+                    if not self._missed or quiet >= (QUIET_LOOKS if self._seen else 2):
                         return Fenced(self._report(frozenset()))
                     continue
                 quiet = 0

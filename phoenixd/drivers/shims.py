@@ -1,0 +1,239 @@
+"""The links to the shims: who is there, what they say, what they are told. Whether a shim lives is not known here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from phoenixd import __version__
+from phoenixd.drivers.shims_link import Link, dial
+from phoenixd.drivers.shims_wire import Malformed, parse_hello, parse_run
+from phoenixd.errors import ShimFailed
+from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
+
+PROTOCOL = 1
+HELLO_TIMEOUT = 2.0
+RECONNECTIONS = 3
+RECONNECTION_PERIOD = 10.0
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+class SeqpacketShims:
+    """Connections to `RUNTIME_DIR/agents/<name>/link.sock`; implements ports.ShimLinks.
+
+    A link that closes is opened again at once, at most three times in ten seconds, and the sink then gets the new
+    `hello`: what happened in between is in it. Otherwise the sink gets `link_lost` with a reason; that is no death.
+    """
+
+    def __init__(
+        self,
+        runtime_dir: Path,
+        sink: Callable[[ShimMessage], None],
+        *,
+        protocol: int = PROTOCOL,
+        hello_timeout: float = HELLO_TIMEOUT,
+    ) -> None:
+        self._runtime_dir = runtime_dir
+        self._sink = sink
+        self._protocol = protocol
+        self._hello_timeout = hello_timeout
+        self._peers: dict[str, _Peer] = {}
+        self._reconnecting: set[asyncio.Task[None]] = set()
+
+    async def connect(self, agent: str) -> ShimHello | None:
+        """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
+
+        Raises ShimFailed when somebody does, and is not a shim of this agent that this daemon can speak to.
+        """
+        peer = self._peer(agent)
+        async with peer.opening:
+            if peer.link is not None and peer.hello is not None:
+                return peer.hello
+            return await self._open(peer)
+
+    def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
+        self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
+
+    def terminate(self, agent: str, incarnation: int) -> None:
+        self._send(agent, {"op": "terminate", "incarnation": incarnation})
+
+    def kill(self, agent: str, incarnation: int) -> None:
+        self._send(agent, {"op": "kill", "incarnation": incarnation})
+
+    def acknowledge(self, agent: str, seq: int) -> None:
+        """Tell the shim that its events up to `seq` are journaled; without a link it will send them again."""
+        if (peer := self._peers.get(agent)) and peer.link is not None:
+            self._send(agent, {"op": "ack", "seq": seq})
+
+    def notice(self, agent: str, lines: Sequence[str]) -> None:
+        self._send(agent, {"op": "notice", "lines": list(lines)})
+
+    def quit(self, agent: str) -> None:
+        """Have the shim leave; the end of its link is then no news."""
+        self._send(agent, {"op": "quit"})
+        self._peer(agent).is_leaving = True
+
+    def shim_of(self, agent: str) -> ProcessIdentity | None:
+        """The shim that last said hello; whether it still lives is for the process table to say."""
+        peer = self._peers.get(agent)
+        return None if peer is None else peer.shim
+
+    def needs_restart(self, agent: str) -> bool:
+        """Whether the agent's shim is older than this daemon speaks to; it is left alone until its agent ends."""
+        peer = self._peers.get(agent)
+        return peer is not None and peer.hello is not None and self._is_too_old(peer.hello)
+
+    def close(self) -> None:
+        """Drop all links. The shims go on, and wait for the next daemon."""
+        for task in self._reconnecting:
+            task.cancel()
+        for peer in self._peers.values():
+            if peer.link is not None:
+                peer.link.close()
+        self._peers.clear()
+
+    def _peer(self, agent: str) -> _Peer:
+        if not NAME.fullmatch(agent):
+            raise ShimFailed(f"no agent's name: {agent!r:.50}")
+        return self._peers.setdefault(agent, _Peer(agent))
+
+    def _send(self, agent: str, message: dict[str, Any]) -> None:
+        peer = self._peer(agent)
+        if peer.link is None or peer.hello is None:
+            raise ShimFailed(f"there is no link to {agent}'s shim")
+        if self._is_too_old(peer.hello):
+            raise ShimFailed(
+                f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",
+                remedy=f"phoenixctl restart {agent}",
+            )
+        peer.link.send(message)
+
+    def _is_too_old(self, hello: ShimHello) -> bool:
+        return hello.protocol < self._protocol - 1
+
+    async def _open(self, peer: _Peer) -> ShimHello | None:
+        path = self._runtime_dir / "agents" / peer.agent / "link.sock"
+        try:
+            connection = dial(path)
+        except OSError as error:
+            raise ShimFailed(f"{peer.agent}'s shim cannot be reached: {error.strerror}") from error
+        if connection is None:
+            return None
+        greeting: asyncio.Future[ShimHello] = asyncio.get_running_loop().create_future()
+        link = Link(
+            peer.agent,
+            connection,
+            on_message=lambda message: self._received(peer, link, greeting, message),
+            on_close=lambda reason: self._closed(peer, greeting, reason),
+        )
+        peer.link, peer.hello, peer.is_leaving = link, None, False
+        try:
+            if link.peer_uid != os.geteuid():
+                raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
+            link.send({"op": "hello", "protocol": self._protocol, "version": __version__})
+            async with asyncio.timeout(self._hello_timeout):
+                return await greeting
+        except TimeoutError as error:
+            raise ShimFailed(
+                f"{peer.agent}'s shim does not answer", remedy=f"phoenixctl restart {peer.agent}"
+            ) from error
+        finally:
+            if peer.hello is None:
+                link.close()
+                peer.link = None
+            greeting.cancel()
+
+    def _received(self, peer: _Peer, link: Link, greeting: asyncio.Future[ShimHello], message: ShimMessage) -> None:
+        try:
+            if peer.hello is None:
+                peer.hello = self._verified(peer, link, message)
+                peer.shim = peer.hello.shim
+                greeting.set_result(peer.hello)
+                peer.greeting = message
+                return
+            peer.hello = _updated(peer.hello, message)
+        except (Malformed, ShimFailed) as error:
+            link.close()
+            self._closed(peer, greeting, str(error))
+            return
+        self._sink(message)
+
+    def _verified(self, peer: _Peer, link: Link, message: ShimMessage) -> ShimHello:
+        """Hold a hello against what the kernel says about the peer; raises Malformed and ShimFailed."""
+        if message.event != "hello":
+            raise ShimFailed(f"{peer.agent}'s shim said {message.event!r:.30} before hello")
+        hello = parse_hello(message.body)
+        if hello.agent != peer.agent or hello.shim.pid != link.peer_pid:
+            raise ShimFailed(
+                f"the socket of {peer.agent}'s shim is served by pid {link.peer_pid}, "
+                f"which says that it is pid {hello.shim.pid} of {hello.agent!r:.40}"
+            )
+        if hello.protocol > self._protocol:
+            raise ShimFailed(
+                f"{peer.agent}'s shim speaks protocol {hello.protocol}, this daemon {self._protocol}",
+                remedy="install the newer phoenixd again, or restart the agent from it first",
+            )
+        return hello
+
+    def _closed(self, peer: _Peer, greeting: asyncio.Future[ShimHello], reason: str) -> None:
+        if not greeting.done():
+            greeting.set_exception(ShimFailed(f"{peer.agent}'s shim was not accepted: {reason}"))
+            return
+        peer.link = peer.hello = None
+        if peer.is_leaving:
+            self._peers.pop(peer.agent, None)
+            return
+        task = asyncio.get_running_loop().create_task(self._reopen(peer, reason), name=f"link of {peer.agent}")
+        self._reconnecting.add(task)
+        task.add_done_callback(self._reconnecting.discard)
+
+    async def _reopen(self, peer: _Peer, reason: str) -> None:
+        async with peer.opening:
+            if peer.link is not None:
+                return
+            try:
+                if peer.may_reconnect(asyncio.get_running_loop().time()) and await self._open(peer):
+                    assert peer.greeting is not None
+                    self._sink(peer.greeting)
+                    return
+            except ShimFailed as error:
+                reason = f"{reason}; {error.message}"
+        self._sink(ShimMessage(peer.agent, "link_lost", {"reason": reason}))
+
+
+class _Peer:
+    """What is known about one agent's shim. `link` and `hello` are both there, or the link is not usable."""
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.opening = asyncio.Lock()
+        self.link: Link | None = None
+        self.hello: ShimHello | None = None
+        self.greeting: ShimMessage | None = None
+        self.shim: ProcessIdentity | None = None
+        self.is_leaving = False
+        self._reconnected: deque[float] = deque(maxlen=RECONNECTIONS)
+
+    def may_reconnect(self, now: float) -> bool:
+        # Two daemons on one shim would otherwise take the link from each other for ever.
+        if len(self._reconnected) == RECONNECTIONS and now - self._reconnected[0] < RECONNECTION_PERIOD:
+            return False
+        self._reconnected.append(now)
+        return True
+
+
+def _updated(hello: ShimHello, message: ShimMessage) -> ShimHello:
+    """The hello as the shim would say it now."""
+    match message.event:
+        case "started":
+            return replace(hello, run=parse_run(message.body))
+        case "exited":
+            return replace(hello, run=None, exit=message.body)
+        case _:
+            return hello

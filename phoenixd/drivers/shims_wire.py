@@ -1,0 +1,72 @@
+"""What a link to a shim carries: one JSON object a packet, and the hello that identifies the peer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
+
+PACKET_LIMIT = 65536
+
+
+class Malformed(ValueError):
+    """A packet that no shim of ours sends."""
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """One packet; raises Malformed when it does not fit."""
+    packet = json.dumps(message, separators=(",", ":")).encode()
+    if len(packet) > PACKET_LIMIT:
+        raise Malformed(f"a message of {len(packet)} bytes does not fit into a packet")
+    return packet
+
+
+def decode(agent: str, packet: bytes) -> ShimMessage:
+    """Take a packet apart; raises Malformed."""
+    try:
+        message = json.loads(packet)
+    except (ValueError, RecursionError) as error:
+        raise Malformed("no JSON") from error
+    if not isinstance(message, dict) or not isinstance(event := message.pop("event", None), str):
+        raise Malformed("no event")
+    return ShimMessage(agent, event, message)
+
+
+def parse_hello(body: dict[str, Any]) -> ShimHello:
+    """Read a hello event's body; raises Malformed. Newer protocols may say more, and must say this."""
+    try:
+        shim = ProcessIdentity(str(body["boot_id"]), _number(body["pid"]), _number(body["start_time"]))
+        return ShimHello(
+            agent=str(body["agent"]),
+            shim=shim,
+            protocol=_number(body["protocol"]),
+            version=str(body["version"])[:100],
+            hook_port=_number(body["hook_port"]),
+            run=None if body.get("run") is None else parse_run(body["run"]),
+            exit=_object(body.get("exit")),
+        )
+    except (KeyError, TypeError) as error:
+        raise Malformed(f"the hello lacks {error}") from error
+
+
+def parse_run(body: dict[str, Any]) -> ShimRun:
+    """Read a run as hello and started name it; raises Malformed."""
+    try:
+        return ShimRun(
+            _number(body["incarnation"]), str(body["run_id"]), _number(body["pid"]), _number(body["start_time"])
+        )
+    except (KeyError, TypeError) as error:
+        raise Malformed(f"the run lacks {error}") from error
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Malformed(f"no whole number: {value!r:.40}")
+    return value
+
+
+def _object(value: Any) -> dict[str, Any] | None:
+    if value is not None and not isinstance(value, dict):
+        raise Malformed(f"no object: {value!r:.40}")
+    return value

@@ -1,0 +1,289 @@
+"""Links to the shims: the peer is who it says, no message is lost by a broken link, nothing is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.drivers.shims import SeqpacketShims
+from phoenixd.errors import ShimFailed
+from phoenixd.ports import ShimMessage
+from tests.drivers.fake_shim import FakeShim
+from tests.waiting import eventually
+
+RUN = {"incarnation": 7, "run_id": "r-7", "pid": 4242, "start_time": 99, "started_at": "2026-11-21T10:00:00.123Z"}
+
+
+class Links:
+    """The driver with a sink that keeps everything."""
+
+    def __init__(self, runtime_dir: Path, **options: Any) -> None:
+        self.heard: list[ShimMessage] = []
+        self.shims = SeqpacketShims(runtime_dir, self.heard.append, **options)
+
+    async def heard_of(self, event: str) -> ShimMessage:
+        return await eventually(
+            lambda: next((message for message in self.heard if message.event == event), None), what=f"{event} was heard"
+        )
+
+
+@pytest.fixture
+def links(short_tmp: Path) -> Iterator[Links]:
+    made = Links(short_tmp)
+    yield made
+    made.shims.close()
+
+
+async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp, run=RUN) as shim:
+        hello = await links.shims.connect("a")
+        assert hello is not None
+        assert (hello.agent, hello.shim.pid, hello.hook_port) == ("a", os.getpid(), 40001)
+        assert hello.run is not None
+        assert (hello.run.incarnation, hello.run.run_id, hello.run.pid, hello.run.start_time) == (7, "r-7", 4242, 99)
+
+        links.shims.start("a", "/run/order.json", 7, "r-7")
+        links.shims.terminate("a", 7)
+        links.shims.kill("a", 7)
+        links.shims.acknowledge("a", 12)
+        links.shims.notice("a", ["stopped", "by operator"])
+        await shim.was_told("notice")
+
+        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0"}
+        assert shim.told[1:] == [
+            {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
+            {"op": "terminate", "incarnation": 7},
+            {"op": "kill", "incarnation": 7},
+            {"op": "ack", "seq": 12},
+            {"op": "notice", "lines": ["stopped", "by operator"]},
+        ]
+        assert links.shims.shim_of("a") == hello.shim
+
+
+async def test_the_hello_stays_true(short_tmp: Path, links: Links) -> None:
+    """connect on a link that is up tells what runs now, not what ran when the link was made."""
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.say({"event": "started", **RUN})
+        await links.heard_of("started")
+        started = await links.shims.connect("a")
+        assert started is not None
+        assert started.run is not None
+        assert started.run.pid == 4242
+        shim.say({"event": "exited", "incarnation": 7, "run_id": "r-7", "code": None, "signal": 9, "cause": "exit"})
+        await links.heard_of("exited")
+        exited = await links.shims.connect("a")
+
+        assert exited is not None
+        assert exited.run is None
+        assert exited.exit is not None
+        assert exited.exit["signal"] == 9
+        assert shim.accepted == 1
+
+
+async def test_nobody_there_is_none_and_nothing_can_be_told(short_tmp: Path, links: Links) -> None:
+    assert await links.shims.connect("a") is None
+    async with FakeShim(short_tmp):
+        pass
+    assert (short_tmp / "agents/a/link.sock").exists()
+    assert await links.shims.connect("a") is None
+    for order in (
+        lambda: links.shims.start("a", "/o", 1, "r"),
+        lambda: links.shims.terminate("a", 1),
+        lambda: links.shims.kill("a", 1),
+        lambda: links.shims.quit("a"),
+    ):
+        with pytest.raises(ShimFailed):
+            order()
+    links.shims.acknowledge("a", 1)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"agent": "b"},
+        {"pid": 1},
+        {"event": "hook"},
+        {"protocol": 2},
+        {"protocol": "1"},
+        {"pid": None},
+        {"run": "7"},
+        {"run": {"incarnation": 7}},
+    ],
+    ids=str,
+)
+async def test_who_is_not_the_agents_shim_is_not_spoken_to(short_tmp: Path, links: Links, lie: dict[str, Any]) -> None:
+    async with FakeShim(short_tmp) as shim:
+        assert shim.hello is not None
+        shim.hello |= lie
+        with pytest.raises(ShimFailed):
+            await links.shims.connect("a")
+        with pytest.raises(ShimFailed):
+            links.shims.kill("a", 1)
+    assert links.heard == []
+
+
+async def test_a_shim_that_does_not_answer_is_given_up(short_tmp: Path) -> None:
+    links = Links(short_tmp, hello_timeout=0.05)
+    async with FakeShim(short_tmp) as shim:
+        shim.hello = None
+        with pytest.raises(ShimFailed, match="does not answer"):
+            await links.shims.connect("a")
+
+
+async def test_the_protocol_before_is_spoken_and_an_older_one_is_left_alone(short_tmp: Path) -> None:
+    links = Links(short_tmp, protocol=3)
+    async with FakeShim(short_tmp, "before", protocol=2), FakeShim(short_tmp, "older", protocol=1) as older:
+        assert await links.shims.connect("before") is not None
+        assert not links.shims.needs_restart("before")
+        links.shims.kill("before", 1)
+        hello = await links.shims.connect("older")
+        assert hello is not None
+        assert hello.protocol == 1
+        assert links.shims.needs_restart("older")
+        with pytest.raises(ShimFailed, match="speaks protocol 1"):
+            links.shims.kill("older", 1)
+        assert [message["op"] for message in older.told] == ["hello"]
+    links.shims.close()
+
+
+async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        assert shim.hello is not None
+        shim.hello["exit"] = {"incarnation": 7, "code": 1}
+        shim.drop()
+        again = await links.heard_of("hello")
+
+        assert again.body["exit"] == {"incarnation": 7, "code": 1}
+        shim.say({"event": "hook", "seq": 1, "kind": "stop"})
+        await links.heard_of("hook")
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+    assert [message.event for message in links.heard[:2]] == ["hello", "hook"]
+
+
+async def test_a_link_that_goes_on_closing_is_reported_lost(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        for count in range(1, 4):
+            shim.drop()
+            await eventually(lambda count=count: [m.event for m in links.heard] == ["hello"] * count)  # type: ignore[misc]
+        shim.drop()
+        lost = await links.heard_of("link_lost")
+
+        assert lost.agent == "a"
+        assert shim.accepted == 4
+        assert await links.shims.connect("a") is not None, "asked for, it is opened again"
+
+
+async def test_a_link_to_nobody_is_reported_lost(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
+        shim.drop()
+        await links.heard_of("link_lost")
+
+    assert await links.shims.connect("a") is None
+    with pytest.raises(ShimFailed):
+        links.shims.kill("a", 1)
+
+
+async def test_a_shim_that_was_told_to_leave_is_not_missed(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        links.shims.quit("a")
+        await shim.was_told("quit")
+        shim.drop()
+        await eventually(lambda: links.shims.shim_of("a") is None)
+
+    assert links.heard == []
+
+
+@pytest.mark.parametrize("nonsense", [b"{", b"[]", b'"x"', b'{"event":7}', b"\xff", b"[" * 60000, b"x" * 65536])
+async def test_nonsense_ends_the_link_and_nothing_else(short_tmp: Path, links: Links, nonsense: bytes) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.say(nonsense)
+        await links.heard_of("hello")
+
+        assert shim.accepted == 2
+
+
+async def test_a_packet_over_the_limit_is_refused(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.say(b'{"event":"hook","x":"' + b"x" * 70000 + b'"}')
+        await links.heard_of("hello")
+
+        assert "hook" not in [message.event for message in links.heard]
+        with pytest.raises(ValueError, match="does not fit"):
+            links.shims.notice("a", ["x" * 70000])
+
+
+async def test_a_shim_that_does_not_read_is_dropped_within_bounds(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.stop_reading()
+        await shim.stop_listening()
+
+        def flood() -> None:
+            for _ in range(10_000):
+                links.shims.notice("a", ["x" * 10_000])
+
+        with pytest.raises(ShimFailed, match="does not read"):
+            flood()
+        await links.heard_of("link_lost")
+
+
+async def test_what_waits_is_sent_in_order_once_the_shim_reads_on(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        for number in range(250):
+            links.shims.notice("a", [str(number), "x" * 5000])
+        notices = await eventually(lambda: [m for m in shim.told if m["op"] == "notice"][249:] and shim.told)
+
+    assert [message["lines"][0] for message in notices if message["op"] == "notice"] == [str(n) for n in range(250)]
+
+
+async def test_many_events_are_heard_in_order(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        for number in range(1000):
+            while True:
+                try:
+                    shim.say({"event": "hook", "seq": number})
+                    break
+                except BlockingIOError:
+                    await asyncio.sleep(0)
+        await eventually(lambda: len(links.heard) == 1000)
+
+    assert [message.body["seq"] for message in links.heard] == list(range(1000))
+
+
+async def test_a_runtime_directory_of_any_length_is_reached(short_tmp: Path) -> None:
+    """A unix socket's address holds 107 bytes."""
+    deep = short_tmp / ("d" * 100) / ("#(touch x);'\"\n$(id) ü" + "e" * 60)
+    links = Links(deep)
+    async with FakeShim(deep):
+        assert await links.shims.connect("a") is not None
+        links.shims.close()
+
+
+@pytest.mark.parametrize("name", ["", "..", "../b", "A", "a/b", "a\n", "a" * 33])
+async def test_a_name_cannot_lead_to_another_socket(links: Links, name: str) -> None:
+    with pytest.raises(ShimFailed):
+        await links.shims.connect(name)
+
+
+async def test_many_ask_at_once_and_one_link_is_made(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        hellos = await asyncio.gather(*(links.shims.connect("a") for _ in range(20)))
+
+        assert len(set(map(id, hellos))) == 1
+        assert shim.accepted == 1
