@@ -17,6 +17,15 @@ def event_key(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
+def event_words(entry: Entry) -> str:
+    """An event's name for people: "agent exited"; a hook is called by its kind."""
+    kind = entry.detail.get("kind")
+    if event_key(entry.event) == "hookseen" and isinstance(kind, str):
+        return f"hook {kind}"
+    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in entry.event)
+    return spaced.replace("_", " ").replace("-", " ").strip()
+
+
 @dataclass(slots=True)
 class Digest:
     """What happened after a wall time. Rows are fed in order; feeding more later continues the sum.

@@ -210,6 +210,10 @@ OPERATIONS: tuple[Operation, ...] = (
             Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN), FOLLOW,
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
             LINES, *TEXT_FORM,
+            Parameter(
+                "form", "query", "string", "what the data of a stream is", default="json", choices=("json", "text"),
+                hidden=True,
+            ),
         ),
         path="/v1/events", response="Events", stream=True,
     ),

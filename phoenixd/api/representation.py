@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from phoenixd.api.history import Stretch
+from phoenixd.api.layout import clean
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent, InboxItem
@@ -117,3 +119,40 @@ def finding(found: Finding) -> Json:
 
 def change(planned: Change) -> Json:
     return {"agent": planned.agent, "action": planned.action, "detail": planned.detail, "restart": planned.restart}
+
+
+def stretch(told: Stretch) -> Json:
+    """A stretch of the journal added up."""
+    digest = told.digest
+    return {
+        "from": rfc3339(digest.since),
+        "to": rfc3339(told.until),
+        "complete": digest.complete and told.journal_begins is None,
+        "journal_begins": rfc3339(told.journal_begins),
+        "deaths": {
+            "total": digest.deaths,
+            "healed": digest.healed,
+            "healing": digest.healing,
+            "quarantined": digest.quarantined,
+            "ended": digest.ended,
+            "resumed": digest.resumed,
+            "fresh": digest.fresh,
+            "slowest": digest.slowest,
+            "agents": sorted({*digest.quarantined_agents, *digest.healing_agents}),
+        },
+        "waiting": [item(waiting) for waiting in told.waiting],
+        "outages": digest.outages,
+        "started": digest.started,
+        "stopped": digest.stopped,
+        "finished": digest.finished,
+        "sent": digest.sent,
+        "not_delivered": digest.not_delivered,
+    }
+
+
+def pane_text(captured: str) -> str:
+    """What a terminal shows, as text that is safe in another terminal; trailing blank lines are left out."""
+    lines = [clean(line).rstrip() for line in captured.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return "".join(f"{line}\n" for line in lines)

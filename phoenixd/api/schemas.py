@@ -165,8 +165,8 @@ SCHEMAS: dict[str, Schema] = {
                     "agents": _list(STRING),
                 }
             ),
-            "waited": _list(_object({"agent": STRING, "seconds": NUMBER, "open": BOOLEAN})),
-            "outages": COUNT,
+            "waiting": _list(_ref("Item")),
+        "outages": COUNT,
             "daemon_starts": COUNT,
             "sent": COUNT,
             "not_delivered": COUNT,

@@ -69,8 +69,7 @@ def doctor(findings: Sequence[Finding], here: Page) -> str:
     """Findings, the worst first, each with its remedy."""
     ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
     wrong = sum(finding.level != "ok" for finding in findings)
-    verdict = f"{wrong} of {len(findings)} checks need attention." if wrong else f"All {len(findings)} checks are fine."
-    lines = [verdict, ""]
+    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else "All is as it should be.", ""]
     for finding in ranked:
         said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
         told = wrap(said, here.width - 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from phoenixd.api.history import Digest, Stretch
+from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.layout import Page, clip, page, wrap
 from phoenixd.api.text import next_commands
 from phoenixd.api.text_agent import summary
@@ -84,14 +84,14 @@ def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None)
 def event(stored: StoredEntry, here: Page) -> str:
     """One event on one line."""
     entry = stored.entry
-    said = f"{entry.event} -> {entry.reason}" if entry.reason else entry.event
+    said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
     return clip(f"{here.clock(entry.wall)}  {entry.agent or 'fleet':<12} {said}", here.width)
 
 
 def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:
     entry = stored.entry
     lead = f"  {here.clock(entry.wall)}  "
-    said = f"{entry.event} -> {entry.reason}" if entry.reason else entry.event
+    said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
     for number, line in enumerate(wrap(said, max(20, here.width - len(lead)))):
         yield (lead if number == 0 else " " * len(lead)) + line
     if entry.readings:

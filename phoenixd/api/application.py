@@ -1,0 +1,220 @@
+"""The table of operations as a starlette application: who asks, may they, what do they want, and the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from phoenixd.api import arguments, commands, openapi, problems, queries, rights, streams
+from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.exchange import Ask, Reply, here
+from phoenixd.api.idempotency import IdempotentReplies
+from phoenixd.api.operations import Operation, served
+from phoenixd.api.problems import Problem
+from phoenixd.api.rights import Doorkeeper
+from phoenixd.api.service import Service
+from phoenixd.errors import PhoenixdError
+
+BODY_TIMEOUT = 15.0
+MAX_PARAMETERS = 32
+GONE = 499
+PROBLEM_TYPE = "application/problem+json"
+JSON_TYPE = "application/json"
+TEXT_TYPE = "text/plain; charset=utf-8"
+STREAM_TYPE = "text/event-stream"
+EXIT_HEADER = "phoenix-exit"
+HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
+    name: handler
+    for module in (queries, commands)
+    for name, handler in vars(module).items()
+    if name in {operation.name for operation in served()}
+}
+
+
+@dataclass(slots=True)
+class Api:
+    """Everything that answers requests. `closing` is set when streams have to end."""
+
+    service: Service
+    doorkeeper: Doorkeeper
+    chronicle: Chronicle = field(init=False)
+    replies: IdempotentReplies = field(default_factory=IdempotentReplies)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    body_timeout: float = BODY_TIMEOUT
+    beat: float = streams.BEAT
+
+    def __post_init__(self) -> None:
+        self.chronicle = Chronicle(self.service.journal)
+
+    def application(self) -> Starlette:
+        """A route for each operation that has a path."""
+        application = Starlette(
+            routes=[
+                Route(str(operation.path), self._endpoint(operation), methods=[operation.method], name=operation.name)
+                for operation in served()
+            ],
+            exception_handlers={HTTPException: _foreign_problem, 500: _unexpected},
+        )
+        application.router.redirect_slashes = False
+        return application
+
+    def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            wants_text = _wants_text(request, operation)
+            page = here({}, self.service.now())
+            try:
+                return await self._answer(operation, request)
+            except Problem as refused:
+                problem = refused
+            except PhoenixdError as error:
+                problem = problems.of_error(error)
+            except ClientDisconnect:
+                return Response(status_code=GONE)
+            return _refusal(problem, problem.text(page) if wants_text else None)
+
+        return endpoint
+
+    async def _answer(self, operation: Operation, request: Request) -> Response:
+        caller = self.doorkeeper.caller(request.state.peer, request.headers.get("authorization"))
+        rights.check(caller, operation, request.path_params.get("name"))
+        given = arguments.from_path(operation, request.path_params)
+        given |= arguments.from_query(operation, _query(request))
+        body = await self._body(operation, request)
+        if operation.at("body"):
+            given |= arguments.from_body(operation, body)
+        elif body.strip() not in (b"", b"{}"):
+            raise Problem("invalid", f"{operation.name} takes no body", "leave the body out")
+        key = request.headers.get("idempotency-key")
+        ask = Ask(self.service, self.chronicle, caller, given, key)
+        if operation.name == "openapi":
+            return _json(openapi.document(self.service.facts().version))
+        if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
+            return await self._stream(operation, ask, request)
+        if key is not None and operation.method == "POST":
+            asked = (operation.name.encode(), request.scope["path"].encode(), request.scope["query_string"], body)
+            reply = await _unless_gone(request, self.replies.once(caller, key, asked, lambda: _handle(operation, ask)))
+        else:
+            reply = await _unless_gone(request, _handle(operation, ask))
+        return _response(reply, ask, as_text=_wants_text(request, operation))
+
+    async def _stream(self, operation: Operation, ask: Ask, request: Request) -> Response:
+        if operation.name == "read_pane":
+            frames = await streams.pane(ask, self.closing)
+        else:
+            frames = await streams.events(ask, request.headers.get("last-event-id"), self.closing, self.beat)
+        return StreamingResponse(frames, media_type=STREAM_TYPE, headers={"cache-control": "no-store"})
+
+    async def _body(self, operation: Operation, request: Request) -> bytes:
+        """The body within the operation's bound; refused before it is read where its length is announced."""
+        limit = operation.body_limit
+        announced = request.headers.get("content-length", "0")
+        too_large = Problem(
+            "too_large", f"the body is larger than {limit} bytes", "send less, or a file's path instead"
+        )
+        if len(announced) > 15 or int(announced) > limit:
+            raise too_large
+        received = bytearray()
+        try:
+            async with asyncio.timeout(self.body_timeout):
+                async for chunk in request.stream():
+                    received += chunk
+                    if len(received) > limit:
+                        raise too_large
+        except TimeoutError:
+            raise Problem("timed_out", "the body did not come in time", "send it in one go") from None
+        return bytes(received)
+
+
+async def _handle(operation: Operation, ask: Ask) -> Reply:
+    return await HANDLERS[operation.name](ask)
+
+
+async def _unless_gone(request: Request, handling: Awaitable[Reply]) -> Reply:
+    """The reply, or nothing when the caller has gone: nobody's wait outlives the one who waits."""
+    work = asyncio.ensure_future(handling)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        done, _ = await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        if work in done:
+            return work.result()
+        raise ClientDisconnect
+    finally:
+        for task in (work, gone):
+            task.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _query(request: Request) -> list[tuple[str, str]]:
+    try:
+        # Not request.url, which is put together from the Host header, and that may be anything.
+        text = request.scope["query_string"].decode("ascii", "replace")
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise Problem("invalid", f"more than {MAX_PARAMETERS} parameters", "see /openapi.json") from None
+
+
+def _wants_text(request: Request, operation: Operation) -> bool:
+    return operation.text and "text/plain" in request.headers.get("accept", "")
+
+
+def _response(reply: Reply, ask: Ask, *, as_text: bool) -> Response:
+    background = _Afterwards(reply.afterwards) if reply.afterwards is not None else None
+    if as_text:
+        text = reply.text(here(ask.arguments, ask.service.now()))
+        response = Response(text, reply.status, media_type=TEXT_TYPE)
+    else:
+        response = _json(reply.body, reply.status)
+    response.headers[EXIT_HEADER] = str(reply.exit)
+    response.background = background  # type: ignore[assignment]
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class _Afterwards:
+    act: Callable[[], None]
+
+    async def __call__(self) -> None:
+        self.act()
+
+
+def _json(body: dict[str, object], status: int = 200, media_type: str = JSON_TYPE) -> Response:
+    # Escaped to ASCII: no character of an agent's can mean anything to a terminal that shows it.
+    return Response(json.dumps(body) + "\n", status, media_type=media_type)
+
+
+def _refusal(problem: Problem, text: str | None = None) -> Response:
+    if text is not None:
+        response = Response(text, problem.http_status, media_type=TEXT_TYPE)
+    else:
+        response = _json(problem.document(), problem.http_status, PROBLEM_TYPE)
+    response.headers[EXIT_HEADER] = str(problem.exit_code)
+    if problem.code in ("too_large", "timed_out"):
+        response.headers["connection"] = "close"
+    return response
+
+
+async def _foreign_problem(_: Request, error: Exception) -> Response:
+    """starlette's own refusals (no such path, method) in our form."""
+    assert isinstance(error, HTTPException)
+    code: problems.Code = "not_found" if error.status_code == 404 else "invalid"
+    refusal = _refusal(Problem(code, f"no such operation: {error.detail}", "see /openapi.json", error.status_code))
+    refusal.headers.update(error.headers or {})
+    return refusal
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    """A bug of ours. The traceback goes to the log, the caller gets its kind."""
+    return _refusal(Problem("failed", f"phoenixd failed on this request: {type(error).__name__}", "phoenixctl doctor"))

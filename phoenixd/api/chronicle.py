@@ -1,0 +1,65 @@
+"""Looking back: digests of the journal that continue where they stopped, and when each operator last looked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from phoenixd.api.history import Digest
+from phoenixd.ports import Journal
+
+DAY = 86400.0
+SITTING = 600.0
+"""Looks within ten minutes of one another are one sitting: the second does not hide what the first has shown."""
+WRITE_EVERY = 60.0
+PAGE_ROWS = 1000
+KEPT_DIGESTS = 16
+
+
+class Chronicle:
+    """Reads the journal for people. One digest for each starting time is kept and fed only with what is new."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._digests: OrderedDict[float, Digest] = OrderedDict()
+        self._looks: dict[int, tuple[float, float]] = {}
+        self._written: dict[int, float] = {}
+        self._turn = asyncio.Lock()
+
+    async def digest(self, since: float) -> Digest:
+        """What happened from a wall time until now."""
+        async with self._turn:
+            digest = self._digests.pop(since, None) or Digest(since)
+            self._digests[since] = digest
+            while len(self._digests) > KEPT_DIGESTS:
+                self._digests.popitem(last=False)
+            while rows := await self._journal.read(after=digest.last_seq, since_wall=since, limit=PAGE_ROWS):
+                digest.feed(rows)
+            return digest
+
+    async def begins(self, since: float) -> float | None:
+        """Wall time of the journal's first row, when older ones were there and are gone; None when it reaches back."""
+        first = await self._journal.read(limit=1)
+        return first[0].entry.wall if first and first[0].seq > 1 and first[0].entry.wall > since else None
+
+    async def last_look(self, uid: int, now: float) -> float:
+        """When this operator last looked, before the present sitting; a day ago for who never did."""
+        base, latest = await self._look(uid)
+        if latest == 0.0:
+            return now - DAY
+        return base if now - latest < SITTING else latest
+
+    async def look(self, uid: int, now: float) -> None:
+        """Note that this operator looks now."""
+        base, latest = await self._look(uid)
+        base = base if latest and now - latest < SITTING else latest or now - DAY
+        self._looks[uid] = (base, now)
+        if now - self._written.get(uid, 0.0) >= WRITE_EVERY:
+            self._written[uid] = now
+            await self._journal.remember(f"looked:{uid}", f"{base} {now}")
+
+    async def _look(self, uid: int) -> tuple[float, float]:
+        if uid not in self._looks:
+            base, _, latest = (await self._journal.recall(f"looked:{uid}") or "0 0").partition(" ")
+            self._looks[uid] = (float(base), float(latest))
+        return self._looks[uid]

@@ -1,0 +1,218 @@
+"""Answers that change something: each is an event on the daemon's queue, and returns after it is saved."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from phoenixd.api import problems, representation, text_agent
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.history import event_key
+from phoenixd.api.times import ago
+from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import (
+    Event,
+    EvidenceSeen,
+    RestartRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.projection import row
+
+REMOVE_WAIT = 60.0
+
+
+async def add_agent(ask: Ask) -> Reply:
+    table = {
+        key: value for key, value in ask.arguments.items() if value is not None and key not in ("name", *PAGE_KEYS)
+    }
+    added = await ask.service.add(ask.name, table)
+    if isinstance(added, Refusal):
+        raise problems.of_refusal(added)
+    message = f"added {ask.name}; it is not started. Start it: phoenixctl start {ask.name}"
+    body = {"name": ask.name, "warnings": list(added), "message": message}
+    return Reply(body, said(*(f"warning: {warning}" for warning in added), message), status=201)
+
+
+async def remove_agent(ask: Ask) -> Reply:
+    ask.agent()
+    refusal = await ask.service.remove(ask.name)
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+    gone = await ask.service.wait_for(lambda fleet: ask.name not in fleet.agents, REMOVE_WAIT)
+    message = (
+        f"removed {ask.name}" if gone else f"{ask.name} is still being stopped; it is removed when its tree is gone"
+    )
+    return _message(message, done=gone)
+
+
+async def start_agent(ask: Ask) -> Reply:
+    before = ask.agent()
+    await _order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    if isinstance(before.state, Running):
+        return _outcome(ask, done=True, message=f"{ask.name} is running already")
+    begun = 1 if isinstance(before.state, Starting) else 0
+    return await _started(ask, before.incarnation - begun)
+
+
+async def restart_agent(ask: Ask) -> Reply:
+    before = ask.agent()
+    await _order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    return await _started(ask, before.incarnation)
+
+
+async def stop_agent(ask: Ask) -> Reply:
+    before = ask.agent()
+    later = bool(ask.arguments["after_iteration"])
+    await _order(ask, StopRequested(ask.name, ask.caller.name, later))
+    if isinstance(before.state, Stopped):
+        return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
+    if later or not ask.arguments["wait"]:
+        return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
+    timeout = float(ask.arguments["timeout"])
+    if await ask.service.wait_for(lambda fleet: _is_down(fleet, ask.name), timeout):
+        return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
+    message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
+    return _outcome(ask, done=False, message=message, code=problems.TIMED_OUT)
+
+
+async def send_text(ask: Ask) -> Reply:
+    ask.agent()
+    message_id = ask.key or secrets.token_hex(16)
+    newest = await ask.service.journal.read(newest=True, limit=1)
+    after = newest[-1].seq if newest else 0
+    await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name))
+    if not ask.arguments["wait"]:
+        return _sent(message_id, None, "", "it is being typed", problems.OK)
+    timeout = float(ask.arguments["timeout"])
+    verdict = await _verdict(ask, message_id, after, timeout)
+    if verdict is None:
+        words = f"nothing proves after {ago(timeout)} that it arrived. Look: phoenixctl attach {ask.name} --read-only"
+        return _sent(message_id, None, "", words, problems.TIMED_OUT)
+    delivered, evidence = verdict
+    if delivered:
+        return _sent(message_id, True, evidence, f"delivered to {ask.name} ({evidence})", problems.OK)
+    words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
+    return _sent(message_id, False, evidence, words, problems.FAILED)
+
+
+async def down(ask: Ask) -> Reply:
+    service = ask.service
+    if ask.arguments["agents"]:
+        for name, agent in list(service.fleet().agents.items()):
+            if not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING:
+                await _order(ask, StopRequested(name, ask.caller.name))
+        everyone = tuple(service.fleet().agents)
+        timeout = float(ask.arguments["timeout"])
+        if not await service.wait_for(lambda fleet: all(_is_down(fleet, name) for name in everyone), timeout):
+            left = [name for name in everyone if not _is_down(service.fleet(), name)]
+            names = ", ".join(left[:10])
+            words = f"still stopping after {ago(timeout)}: {names}; the daemon goes on. See: phoenixctl status"
+            return _message(words, done=False)
+        return _message("every agent is stopped, and phoenixd ends", done=True, afterwards_of=ask)
+    alive = sum(agent.run is not None for agent in service.fleet().agents.values())
+    return _message(
+        f"phoenixd ends; {alive} agents run on. Start it again: phoenixctl up", done=True, afterwards_of=ask
+    )
+
+
+async def apply(ask: Ask) -> Reply:
+    changes = await ask.service.apply()
+    body = {"changes": [representation.change(change) for change in changes]}
+    return Reply(body, lambda here: text_agent.plan(changes, here, done=True))
+
+
+async def heartbeat_simulate(ask: Ask) -> Reply:
+    agent, age = ask.agent(), float(ask.arguments["age"])
+    if not isinstance(agent.state, Running):
+        raise problems.Problem("conflict", f"{ask.name} is not running", f"phoenixctl start {ask.name} --wait")
+    await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age))
+    if agent.state.activity.turn_open:
+        words = f"{ask.name} now claims a heartbeat of {ago(age)} ago. See: phoenixctl explain {ask.name}"
+    else:
+        words = f"{ask.name} has no open turn, and idle is never stuck: the claim has no effect"
+    return _message(words, done=True)
+
+
+async def watchdog(ask: Ask) -> Reply:
+    looked = await ask.service.recheck()
+    body = {"agents": [{"agent": look.agent, "found": look.found, "done": look.done} for look in looked]}
+    return Reply(body, lambda here: text_agent.rechecked(looked, here))
+
+
+async def _order(ask: Ask, event: Event) -> None:
+    refusal = await ask.service.order(event)
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+
+
+async def _started(ask: Ask, previous: int) -> Reply:
+    """Answer a start: at once, or when the next incarnation runs or turns out not to."""
+    if not ask.arguments["wait"]:
+        return _outcome(ask, done=False, message=f"{ask.name} is starting. See: phoenixctl status {ask.name}")
+    timeout = float(ask.arguments["timeout"])
+
+    def is_decided(fleet: Fleet) -> bool:
+        agent = fleet.agents.get(ask.name)
+        return agent is None or _runs_since(agent, previous) or isinstance(agent.state, Quarantined | Stopped)
+
+    decided = await ask.service.wait_for(is_decided, timeout)
+    agent = ask.agent()
+    if _runs_since(agent, previous):
+        return _outcome(ask, done=True, message=f"{ask.name} is running, incarnation {agent.incarnation}")
+    if decided:
+        words = f"{ask.name} did not start: {agent.reason}. See: phoenixctl explain {ask.name}"
+        return _outcome(ask, done=False, message=words, code=problems.FAILED)
+    words = f"{ask.name} does not run after {ago(timeout)}: {agent.reason}. See: phoenixctl explain {ask.name}"
+    return _outcome(ask, done=False, message=words, code=problems.TIMED_OUT)
+
+
+async def _verdict(ask: Ask, message_id: str, after: int, timeout: float) -> tuple[bool, str] | None:
+    """Whether a text arrived, with the evidence or the reason, as soon as the journal says so."""
+    deadline = time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
+        for stored in await ask.service.journal.read(after=after):
+            after, entry = stored.seq, stored.entry
+            if entry.agent != ask.name or entry.detail.get("message_id") != message_id:
+                continue
+            match event_key(entry.event):
+                case "delivered":
+                    return True, str(entry.detail.get("evidence", ""))
+                case "notdelivered":
+                    return False, str(entry.detail.get("reason", ""))
+                case _:
+                    continue
+    return None
+
+
+def _runs_since(agent: Agent, previous: int) -> bool:
+    return isinstance(agent.state, Running) and agent.incarnation > previous
+
+
+def _is_down(fleet: Fleet, name: str) -> bool:
+    agent = fleet.agents.get(name)
+    return agent is None or isinstance(agent.state, Stopped)
+
+
+def _outcome(ask: Ask, *, done: bool, message: str, code: int = problems.OK) -> Reply:
+    agent = ask.service.fleet().agents.get(ask.name)
+    told = representation.agent(row(agent, ask.service.now()), ask.service.loops(ask.name)) if agent else None
+    body = {"agent": told, "done": done, "message": message}
+    return Reply(body, said(message), code, 200 if done else 202)
+
+
+def _sent(message_id: str, delivered: bool | None, evidence: str, message: str, code: int) -> Reply:
+    body = {"message_id": message_id, "delivered": delivered, "evidence": evidence, "message": message}
+    return Reply(body, said(message), code, 200 if delivered is not None else 202)
+
+
+def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> Reply:
+    code = problems.OK if done else problems.TIMED_OUT
+    afterwards = afterwards_of.service.shut_down if afterwards_of is not None else None
+    return Reply({"message": message, "done": done}, said(message), code, 200 if done else 202, afterwards)
+
+
+PAGE_KEYS = ("width", "colour", "look")

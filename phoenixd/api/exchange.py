@@ -1,0 +1,69 @@
+"""A question and its answer, without HTTP: what handlers get, and what they return in JSON and in text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from phoenixd.api import problems
+from phoenixd.api.arguments import Arguments
+from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.layout import Page, page, wrap
+from phoenixd.api.rights import Caller
+from phoenixd.api.service import Service
+from phoenixd.core.agent import Agent
+from phoenixd.core.moment import Moment
+from phoenixd.core.projection import Row, row
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question: who asks, what for, and whom to ask. key: the Idempotency-Key, if one came."""
+
+    service: Service
+    chronicle: Chronicle
+    caller: Caller
+    arguments: Arguments
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The agent that it is about."""
+        return str(self.arguments["name"])
+
+    def agent(self) -> Agent:
+        """That agent; raises not_found."""
+        found = self.service.fleet().agents.get(self.name)
+        if found is None:
+            raise problems.no_agent(self.name)
+        return found
+
+    def row(self) -> Row:
+        """That agent as it is now."""
+        return row(self.agent(), self.service.now())
+
+    def row_if_any(self) -> Row | None:
+        found = self.service.fleet().agents.get(self.name)
+        return row(found, self.service.now()) if found is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer. exit: what phoenixctl exits with. afterwards: called once the answer is on its way."""
+
+    body: dict[str, Any]
+    text: Callable[[Page], str]
+    exit: int = problems.OK
+    status: int = 200
+    afterwards: Callable[[], None] | None = None
+
+
+def here(arguments: Arguments, now: Moment) -> Page:
+    """The page that the caller reads from."""
+    return Page(now.wall, int(arguments.get("width") or 80), colour=bool(arguments.get("colour")))
+
+
+def said(*sentences: str) -> Callable[[Page], str]:
+    """Plain sentences as text, one paragraph each."""
+    return lambda page_here: page(line for sentence in sentences for line in wrap(sentence, page_here.width))

@@ -1,0 +1,59 @@
+"""The same key and the same request again: the same answer, and nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from hashlib import sha256
+
+from phoenixd.api.exchange import Reply
+from phoenixd.api.problems import Problem
+from phoenixd.api.rights import Caller
+
+KEPT = 1024
+MAX_KEY = 128
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    request: bytes
+    acting: asyncio.Task[Reply]
+
+
+class IdempotentReplies:
+    """The newest replies by key. Kept in memory: over a restart of the daemon, `send` is guarded by its message id.
+
+    Acting goes on when the asker has gone, so that asking again finds the answer instead of acting a second time.
+    """
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._replies: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+
+    async def once(
+        self, caller: Caller, key: str, request: tuple[bytes, ...], act: Callable[[], Coroutine[None, None, Reply]]
+    ) -> Reply:
+        """Act, or return what acting has returned before; a second asker waits for the first one's answer."""
+        if not key.isprintable() or not 1 <= len(key) <= MAX_KEY:
+            raise Problem("invalid", f"an Idempotency-Key is 1 to {MAX_KEY} printable characters", "send a fresh UUID")
+        place = (f"{caller.uid} {caller.agent}", key)
+        digest = sha256(b"\0".join(request)).digest()
+        known = self._replies.get(place)
+        if known is None:
+            known = self._replies[place] = _Kept(digest, asyncio.create_task(act()))
+            known.acting.add_done_callback(lambda acting: self._settle(place, acting))
+        elif known.request != digest:
+            raise Problem("conflict", "this Idempotency-Key belongs to another request", "send a fresh UUID")
+        return await asyncio.shield(known.acting)
+
+    def _settle(self, place: tuple[str, str], acting: asyncio.Task[Reply]) -> None:
+        """A refusal frees the key: nothing was done. Old replies make room, never those still awaited."""
+        if acting.cancelled() or acting.exception() is not None:
+            self._replies.pop(place, None)
+        for old in list(self._replies):
+            if len(self._replies) <= self._kept:
+                break
+            if self._replies[old].acting.done():
+                del self._replies[old]

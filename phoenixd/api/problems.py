@@ -1,0 +1,104 @@
+"""Refusals on the wire: RFC 9457 problem details, and the exit code that phoenixctl makes of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from phoenixd.api.layout import Page, page, wrap
+from phoenixd.core.decision import Refusal
+from phoenixd.errors import ConfigurationError, PhoenixdError
+
+Code = Literal["not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"]
+
+OK = 0
+FAILED = 1
+USAGE = 2
+CONDITION = 3
+NOT_FOUND = 4
+DENIED = 5
+CONFLICT = 6
+UNREACHABLE = 7
+TIMED_OUT = 8
+
+STATUS: dict[Code, int] = {
+    "not_found": 404,
+    "denied": 403,
+    "conflict": 409,
+    "invalid": 400,
+    "too_large": 413,
+    "timed_out": 408,
+    "failed": 500,
+    "busy": 503,
+}
+EXITS: dict[Code, int] = {
+    "not_found": NOT_FOUND,
+    "denied": DENIED,
+    "conflict": CONFLICT,
+    "invalid": USAGE,
+    "too_large": USAGE,
+    "timed_out": TIMED_OUT,
+    "failed": FAILED,
+    "busy": FAILED,
+}
+TITLES: dict[Code, str] = {
+    "not_found": "There is no such thing",
+    "denied": "Not allowed",
+    "conflict": "Not in this state",
+    "invalid": "Not understood",
+    "too_large": "Too large",
+    "timed_out": "Timed out",
+    "failed": "Failed",
+    "busy": "Busy",
+}
+
+
+@dataclass(slots=True, eq=False)
+class Problem(Exception):
+    """A refusal: what and why in `detail`, what to do in `remedy`."""
+
+    code: Code
+    detail: str
+    remedy: str
+    status: int = 0
+
+    @property
+    def http_status(self) -> int:
+        return self.status or STATUS[self.code]
+
+    @property
+    def exit_code(self) -> int:
+        return EXITS[self.code]
+
+    def document(self) -> dict[str, Any]:
+        """The problem+json object."""
+        return {
+            "type": f"urn:phoenixd:problem:{self.code}",
+            "title": TITLES[self.code],
+            "status": self.http_status,
+            "detail": self.detail,
+            "remedy": self.remedy,
+            "code": self.code,
+        }
+
+    def text(self, here: Page) -> str:
+        """What phoenixctl prints: the reason, then the next thing to do on a line of its own, which can be copied."""
+        return page(
+            [*wrap(self.detail, here.width), *([f"do: {' '.join(self.remedy.split())}"] if self.remedy else [])]
+        )
+
+
+def of_refusal(refusal: Refusal) -> Problem:
+    """A refusal of the core as a problem."""
+    return Problem(refusal.code, refusal.message, refusal.remedy or "phoenixctl status")
+
+
+def of_error(error: PhoenixdError) -> Problem:
+    """An error of ours as a problem; a wrong configuration is the asker's to mend."""
+    if isinstance(error, ConfigurationError):
+        return Problem("invalid", error.message, error.remedy or "phoenixctl config check")
+    return Problem("failed", error.message, error.remedy or "phoenixctl doctor")
+
+
+def no_agent(name: str) -> Problem:
+    return Problem("not_found", f"there is no agent {name}", "phoenixctl status")

@@ -1,0 +1,156 @@
+"""Answers that change nothing: status, events, explanations, what waits for a person."""
+
+from __future__ import annotations
+
+from phoenixd.api import problems, representation, text, text_agent, text_history
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.history import Stretch
+from phoenixd.api.problems import Problem
+from phoenixd.api.times import ago, parse_past, rfc3339
+from phoenixd.core import projection
+from phoenixd.core.fleet import Fleet
+
+EXPLAINED = 12
+LISTED = 200
+PANE_LINES = 200
+API = 1
+"""Raised when a client of today would no longer understand an answer."""
+
+
+async def list_agents(ask: Ask) -> Reply:
+    service, now = ask.service, ask.service.now()
+    rows = projection.project(service.fleet(), now)
+    digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
+    if ask.arguments["look"]:
+        await ask.chronicle.look(ask.caller.uid, now.wall)
+    everyone = bool(ask.arguments["all"])
+    return Reply(
+        representation.status(rows, service.facts(), service.loops),
+        lambda here: text.status(rows, service.facts(), digest, here, everyone=everyone),
+    )
+
+
+async def show_agent(ask: Ask) -> Reply:
+    row = ask.row()
+    body = representation.status([row], ask.service.facts(), ask.service.loops)
+    code = problems.OK if row.state == "running" else problems.CONDITION
+    return Reply(body, lambda here: text_agent.agent(row, here), code)
+
+
+async def inbox(ask: Ask) -> Reply:
+    items = projection.inbox(ask.service.fleet())
+    body = {"items": [representation.item(item) for item in items]}
+    return Reply(body, lambda here: text_agent.inbox(items, here))
+
+
+async def since(ask: Ask) -> Reply:
+    now = ask.service.now()
+    start = await _start(ask, str(ask.arguments["time"]))
+    digest = await ask.chronicle.digest(start)
+    if ask.arguments["look"]:
+        await ask.chronicle.look(ask.caller.uid, now.wall)
+    items = projection.inbox(ask.service.fleet())
+    stretch = Stretch(digest, now.wall, items, await ask.chronicle.begins(start))
+    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
+
+
+async def list_events(ask: Ask) -> Reply:
+    arguments, agent = ask.arguments, ask.arguments["agent"]
+    if agent is not None and agent not in ask.service.fleet().agents:
+        raise problems.no_agent(agent)
+    start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
+    lines = arguments["lines"] or (LISTED if start is None else 10_000)
+    rows = await ask.service.journal.read(
+        agent=agent, since_wall=start, limit=lines, newest=start is None or arguments["lines"] is not None
+    )
+    body = {"events": [representation.event(row) for row in rows], "next": rows[-1].seq if rows else 0}
+    return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
+
+
+async def explain_agent(ask: Ask) -> Reply:
+    agent, row = ask.agent(), ask.row()
+    rows = await ask.service.journal.read(agent=ask.name, limit=ask.arguments["lines"] or EXPLAINED, newest=True)
+    decisions = [stored for stored in rows if stored.entry.reason]
+    body = {
+        "agent": representation.agent(row, ask.service.loops(ask.name)),
+        "last_exit": representation.last_exit(agent),
+        "decisions": [representation.event(stored) for stored in decisions],
+    }
+    return Reply(body, lambda here: text_history.explain(row, decisions, here))
+
+
+async def read_pane(ask: Ask) -> Reply:
+    ask.agent()
+    shown = representation.pane_text(await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES))
+    body = {"name": ask.name, "text": shown}
+    empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
+    return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
+
+
+async def wait_agent(ask: Ask) -> Reply:
+    ask.agent()
+    wanted, timeout = str(ask.arguments["for"]), float(ask.arguments["timeout"])
+    name = ask.name
+
+    def is_met(fleet: Fleet) -> bool:
+        agent = fleet.agents.get(name)
+        if agent is None:
+            return wanted == "stopped"
+        return wanted in (agent.state.name, projection.activity_word(agent))
+
+    met = await ask.service.wait_for(is_met, timeout)
+    row = ask.row_if_any()
+    told = text_agent.summary(row) if row is not None else f"{name} is removed"
+    message = told if met else f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
+    body = {"met": met, "agent": _agent(ask), "message": message}
+    return Reply(body, said(message), problems.OK if met else problems.TIMED_OUT)
+
+
+async def doctor(ask: Ask) -> Reply:
+    findings = await ask.service.doctor()
+    code = problems.CONDITION if any(finding.level == "problem" for finding in findings) else problems.OK
+    body = {"findings": [representation.finding(found) for found in findings]}
+    return Reply(body, lambda here: text_agent.doctor(findings, here), code)
+
+
+async def plan(ask: Ask) -> Reply:
+    changes = await ask.service.plan()
+    body = {"changes": [representation.change(change) for change in changes]}
+    return Reply(body, lambda here: text_agent.plan(changes, here, done=False))
+
+
+async def heartbeat_show(ask: Ask) -> Reply:
+    row, file = ask.row(), await ask.service.heartbeat(ask.name)
+    body = {
+        "name": row.name,
+        "last_evidence": rfc3339(row.last_evidence),
+        "age": row.evidence_age,
+        "hooks": row.hooks,
+        "file": dict(file) if file is not None else None,
+    }
+    return Reply(body, lambda here: text_agent.heartbeat(row, file, here))
+
+
+async def version(ask: Ask) -> Reply:
+    facts = ask.service.facts()
+    body = {"version": facts.version, "api": API, "pid": facts.pid}
+    return Reply(body, said(f"phoenixd {facts.version}, pid {facts.pid}"))
+
+
+async def health(ask: Ask) -> Reply:
+    return Reply({"ok": True}, said("ok"))
+
+
+async def _start(ask: Ask, words: str) -> float:
+    now = ask.service.now().wall
+    if words == "last":
+        return await ask.chronicle.last_look(ask.caller.uid, now)
+    try:
+        return parse_past(words, now, None)
+    except ValueError as error:
+        raise Problem("invalid", str(error), "phoenixctl since 8h") from None
+
+
+def _agent(ask: Ask) -> representation.Json | None:
+    row = ask.row_if_any()
+    return representation.agent(row, ask.service.loops(row.name)) if row is not None else None

@@ -1,0 +1,1 @@
+"""The control API on a living server, and its text on fixture fleets."""

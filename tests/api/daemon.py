@@ -1,0 +1,255 @@
+"""A daemon in memory: the real core decides, and a performer that always succeeds answers its actions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from phoenixd.api.service import Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.core import fleet as fleets
+from phoenixd.core.actions import Action, Deliver, Kill, Spawn, Terminate
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    AgentStarted,
+    AgentWithdrawn,
+    Delivered,
+    Event,
+    HookSeen,
+    NotDelivered,
+    is_journaled,
+)
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.ports import Batch, Entry, Saved, StoredEntry
+
+
+class MemoryJournal:
+    """Journal of ports.py in a list."""
+
+    def __init__(self) -> None:
+        self.rows: list[StoredEntry] = []
+        self.facts: dict[str, str] = {}
+
+    def load(self) -> Saved:
+        return Saved()
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        return tuple(self.append(entry) for entry in batch.entries)
+
+    def append(self, entry: Entry) -> int:
+        self.rows.append(StoredEntry(len(self.rows) + 1, entry))
+        return len(self.rows)
+
+    async def read(
+        self,
+        *,
+        agent: str | None = None,
+        after: int = 0,
+        since_wall: float | None = None,
+        limit: int = 1000,
+        newest: bool = False,
+    ) -> list[StoredEntry]:
+        rows = [
+            row
+            for row in self.rows[after:]
+            if (agent is None or row.entry.agent == agent) and (since_wall is None or row.entry.wall >= since_wall)
+        ]
+        return rows[-limit:] if newest else rows[:limit]
+
+    async def remember(self, key: str, value: str) -> None:
+        self.facts[key] = value
+
+    async def recall(self, key: str) -> str | None:
+        return self.facts.get(key)
+
+
+@dataclass
+class FakeDaemon:
+    """Implements `Service`. `performs` False leaves every action unanswered, as a hung outside would."""
+
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    state: Fleet = field(default_factory=Fleet)
+    wall_offset: float = 0.0
+    performs: bool = True
+    delivers: str | None = "prompt-submit"
+    """Evidence of delivered texts; None lets every delivery fail."""
+    tokens: dict[str, str] = field(default_factory=dict)
+    shims: dict[int, str] = field(default_factory=dict)
+    agents_cgroup: str | None = None
+    panes: dict[str, str] = field(default_factory=dict)
+    heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)
+    changes: tuple[Change, ...] = ()
+    degraded: str | None = None
+    tmux: str | None = "3.3a"
+    ended: bool = False
+    orders: list[Event] = field(default_factory=list)
+    _changed: set[asyncio.Event] = field(default_factory=set)
+    _nonce: int = 0
+
+    def fleet(self) -> Fleet:
+        return self.state
+
+    def now(self) -> Moment:
+        self._nonce += 1
+        return Moment(time.monotonic(), time.time() + self.wall_offset, 0.5, f"nonce {self._nonce}")
+
+    def facts(self) -> Facts:
+        return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded)
+
+    def loops(self, agent: str) -> LoopCounts:
+        return LoopCounts(2, 1) if agent == "loops" else LoopCounts()
+
+    async def order(self, event: Event) -> Refusal | None:
+        self.orders.append(event)
+        await asyncio.sleep(0)
+        return self.happen(event)
+
+    def happen(self, event: Event) -> Refusal | None:
+        """Step the fleet with an event, and with the answers to what that decides."""
+        waiting: deque[Event] = deque([event])
+        refusal: Refusal | None = None
+        while waiting:
+            event = waiting.popleft()
+            now = self.now()
+            step = fleets.step(self.state, event, now)
+            self.state = step.fleet
+            refusal = refusal or step.refusal
+            for decision in step.decisions:
+                if decision.reason or is_journaled(event):
+                    self._note(event, decision.agent, decision.reason, decision.readings, now)
+                if self.performs:
+                    waiting.extend(answer for action in decision.actions for answer in self._answers(action))
+        for changed in self._changed:
+            changed.set()
+        return refusal
+
+    def declare(self, name: str, **keys: Any) -> None:
+        """An agent, started unless `start=False`."""
+        start = keys.pop("start", True)
+        kind = Kind(keys.pop("kind", "resident"))
+        spec = AgentSpec(name, keys.pop("argv", ("agent",)), "/srv", kind, **keys)
+        self.happen(AgentDeclared(spec, start))
+
+    def wait(self, name: str, tool: str = "Bash") -> None:
+        """Have a running agent ask a person for permission."""
+        self.hook(name, "permission-request", tool=tool, text=tool)
+
+    def hook(self, name: str, kind: str, **keys: Any) -> None:
+        self.happen(HookSeen(name, self.state.agents[name].incarnation, kind, **keys))
+
+    def die(self, name: str, code: int = 1) -> None:
+        """End a running agent's process."""
+        run = self.state.agents[name].run
+        assert run is not None
+        self.happen(AgentExited(name, run.incarnation, run.run_id, code, None))
+
+    def change(self, name: str, **keys: Any) -> None:
+        """Set fields of an agent behind the core's back, for fixtures."""
+        agents = dict(self.state.agents)
+        agents[name] = replace(agents[name], **keys)
+        self.state = replace(self.state, agents=agents)
+
+    def _note(self, event: Event, agent: Agent | None, reason: str, readings: Any, now: Moment) -> None:
+        detail = {
+            slot: getattr(event, slot)
+            for slot in type(event).__slots__  # type: ignore[attr-defined]
+            if slot not in ("agent", "incarnation", "text", "spec")
+        }
+        self.journal.append(
+            Entry(
+                now.at,
+                now.wall,
+                agent.name if agent else None,
+                agent.incarnation if agent else 0,
+                type(event).__name__,
+                detail,
+                agent.state.name if agent else None,
+                reason,
+                readings,
+            )
+        )
+
+    def _answers(self, action: Action) -> list[Event]:
+        match action:
+            case Spawn(agent=agent, incarnation=incarnation, run_id=run_id):
+                return [AgentStarted(agent, incarnation, run_id, 1000 + incarnation, 5)]
+            case Terminate(agent=agent, incarnation=incarnation) | Kill(agent=agent, incarnation=incarnation):
+                run = self.state.agents[agent].run
+                assert run is not None
+                return [AgentExited(agent, incarnation, run.run_id, None, 15)]
+            case Deliver(agent=agent, incarnation=incarnation, message_id=message_id):
+                if self.delivers is None:
+                    return [NotDelivered(agent, incarnation, message_id, "a dialog is open")]
+                return [Delivered(agent, incarnation, message_id, self.delivers)]
+            case _:
+                return []
+
+    async def wait_for(self, predicate: Callable[[Fleet], bool], timeout: float) -> bool:
+        return await self._until(lambda: predicate(self.state), timeout)
+
+    async def wait_committed(self, after: int, timeout: float) -> bool:
+        return await self._until(lambda: len(self.journal.rows) > after, timeout)
+
+    async def _until(self, condition: Callable[[], bool], timeout: float) -> bool:
+        changed = asyncio.Event()
+        self._changed.add(changed)
+        try:
+            async with asyncio.timeout(timeout):
+                while not condition():
+                    await changed.wait()
+                    changed.clear()
+            return True
+        except TimeoutError:
+            return False
+        finally:
+            self._changed.discard(changed)
+
+    async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
+        if name in self.state.agents:
+            return Refusal("conflict", f"there is an agent {name} already", f"phoenixctl remove {name}")
+        argv = table.get("argv", ["claude"])
+        assert isinstance(argv, list)
+        self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))
+        return (f"{argv[0]} is not there yet",) if argv[0] == "missing" else ()
+
+    async def remove(self, name: str) -> Refusal | None:
+        return await self.order(AgentWithdrawn(name))
+
+    async def plan(self) -> tuple[Change, ...]:
+        return self.changes
+
+    async def apply(self) -> tuple[Change, ...]:
+        done, self.changes = self.changes, ()
+        return done
+
+    async def doctor(self) -> tuple[Finding, ...]:
+        return self.findings
+
+    async def pane(self, name: str, lines: int) -> str:
+        return "\n".join(self.panes.get(name, "").split("\n")[-lines:])
+
+    async def heartbeat(self, name: str) -> Mapping[str, object] | None:
+        return self.heartbeats.get(name)
+
+    async def recheck(self) -> tuple[Rechecked, ...]:
+        return tuple(
+            Rechecked(name, f"{agent.state.name}, as it should be") for name, agent in self.state.agents.items()
+        )
+
+    def shut_down(self) -> None:
+        self.ended = True
+
+    def agent_of_token(self, token: str) -> str | None:
+        return self.tokens.get(token)
+
+    def shim_pids(self) -> Mapping[int, str]:
+        return self.shims
