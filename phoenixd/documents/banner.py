@@ -1,0 +1,45 @@
+"""The recovery banner: what a session is told first when the run before it did not end well (P15 to P18)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.state import StateDocument
+from phoenixd.documents.times import timestamp
+
+TASK_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """How the run before ended: in the middle of its work, or with an error. ended: wall seconds, how: words."""
+
+    during: Literal["working", "error"]
+    ended: float | None = None
+    how: str = ""
+
+
+def banner(state: StateDocument, interruption: Interruption | None) -> str:
+    """The banner as plain text; empty when there is nothing to recover from."""
+    if interruption is None:
+        return ""
+    task = one_line(state.current_task or "none on record", TASK_LIMIT)
+    when = f" at {timestamp(interruption.ended)}" if interruption.ended is not None else ""
+    how = f" ({interruption.how})" if interruption.how else ""
+    what = "in the middle of its work" if interruption.during == "working" else "with an error"
+    return (
+        f"RECOVERY DETECTED - Last task: {task}\n"
+        f"The previous run of this agent ended {what}{when}{how}.\n"
+        f"Open loops: {len(state.open_loops)}"
+    )
+
+
+def interruption_sentence(state: StateDocument, ended: float | None, how: str) -> str:
+    """What a resumed session with an open turn is told: one sentence with time, end and task."""
+    when = f" at {timestamp(ended)}" if ended is not None else ""
+    how = f" ({one_line(how, 200)})" if how else ""
+    task = f" The task in hand: {one_line(state.current_task, TASK_LIMIT)}" if state.current_task else ""
+    closing = "" if not task or task.endswith((".", "!", "?", "…")) else "."
+    return f"You were interrupted{when}{how}.{task}{closing} Continue."

@@ -1,0 +1,108 @@
+"""ops.jsonl: what happened to an agent, one line each: ts, event, status (ok, warn or error) and meta (P72)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic_core import from_json
+
+from phoenixd.documents.plain_text import clip, plain
+from phoenixd.documents.times import read_time, timestamp
+
+Verdict = Literal["ok", "warn", "error"]
+TEXT_LIMIT = 500
+NAMES = {
+    "agent_started": "run_start",
+    "agent_exited": "run_end",
+    "hook prompt-submit": "task_started",
+}
+"""The seed's names where they differ from ours; a hook's other kinds keep theirs: session_start, session_end."""
+
+WARNINGS = frozenset({"not_delivered", "run_missing", "rebooted", "tree_lingers", "hook permission-denied"})
+ERRORS = frozenset({"start_failed", "agent_vanished", "shim_lost", "hook stop-failure"})
+CLEAN_CODES = (0, 130)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One line as it is told again in a brief: wall seconds, and words."""
+
+    wall: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A journaled event of one agent with the decision that it led to."""
+
+    wall: float
+    event: str
+    incarnation: int
+    detail: Mapping[str, Any]
+    state: str | None
+    reason: str
+
+    @property
+    def key(self) -> str:
+        return f"hook {self.detail.get('kind')}" if self.event == "hook_seen" else self.event
+
+    @property
+    def name(self) -> str:
+        return NAMES.get(self.key, self.key.removeprefix("hook ").replace("-", "_"))
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.state == "quarantined" or self.key in ERRORS:
+            return "error"
+        if self.event == "agent_exited" and self.detail.get("code") not in CLEAN_CODES and self.state != "stopped":
+            return "error"
+        return "warn" if self.key in WARNINGS else "ok"
+
+
+def render_occurrence(seen: Occurrence, clean: Callable[[str], str]) -> bytes:
+    """One line of ops.jsonl, without its newline. `clean` takes secrets out of every text."""
+    meta = {key: _bounded(value, clean) for key, value in seen.detail.items() if key != "kind"}
+    meta |= {"incarnation": seen.incarnation, "state": seen.state, "reason": _bounded(seen.reason, clean)}
+    line = {
+        "ts": timestamp(seen.wall),
+        "event": seen.name,
+        "status": seen.verdict,
+        "meta": {key: value for key, value in meta.items() if value not in (None, "", [])},
+    }
+    return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def happenings(occurrences: Iterable[Occurrence], clean: Callable[[str], str]) -> Iterator[Happening]:
+    """Those that a brief tells again: whatever had a reason."""
+    for seen in occurrences:
+        if seen.reason:
+            yield Happening(seen.wall, _words(seen.name, _bounded(seen.reason, clean)))
+
+
+def read_happenings(content: bytes) -> Iterator[Happening]:
+    """The same from the end of an ops.jsonl; a torn or odd line is passed over."""
+    for line in content.split(b"\n"):
+        try:
+            found = from_json(line, allow_inf_nan=False)
+        except ValueError:
+            continue
+        if not isinstance(found, dict) or not isinstance(found.get("meta"), dict):
+            continue
+        wall, reason = read_time(found.get("ts")), found["meta"].get("reason")
+        if wall is not None and isinstance(reason, str) and reason:
+            yield Happening(wall, _words(str(found.get("event"))[:64], plain(reason[:TEXT_LIMIT])))
+
+
+def _words(name: str, reason: str) -> str:
+    return f"{name.replace('_', ' ')}: {reason}"
+
+
+def _bounded(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clip(clean(plain(value[: 4 * TEXT_LIMIT])), TEXT_LIMIT)
+    if isinstance(value, list | tuple):
+        return [_bounded(item, clean) for item in value[:20]]
+    return value if value is None or isinstance(value, bool | int | float) else clip(str(value), TEXT_LIMIT)

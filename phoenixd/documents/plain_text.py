@@ -1,0 +1,32 @@
+"""Text of unknown origin made harmless to show: no terminal control, nothing invisible, no disguised direction."""
+
+from __future__ import annotations
+
+import re
+
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"  # CSI
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS and their kind
+    r"|\x1b[ -/]*+[0-~]?"
+)
+_UNSHOWABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
+    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turning the order
+    "\ud800-\udfff\U000e0000-\U000e0fff]"  # lone surrogates, and the tags that smuggle text past the eye
+)
+
+
+def plain(text: str) -> str:
+    """Take out escape sequences, control characters but tab and newline, and characters that show nothing."""
+    return _UNSHOWABLE.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def one_line(text: str, limit: int) -> str:
+    """The same on one line, with runs of blanks as one, of at most `limit` characters."""
+    # What is cut away need not be cleaned first: four times the limit leaves enough after the cleaning.
+    return clip(" ".join(plain(text[: 4 * limit + 64]).split()), limit)
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, the last one an ellipsis where something is missing."""
+    return text if len(text) <= limit else f"{text[: max(0, limit - 1)]}…"
