@@ -1,0 +1,98 @@
+"""What Claude Code's pane shows, read from its visible text: the last resort, where no hook can tell.
+
+Hooks say more, and say it surely. The screen is for three cases: right before something is typed, when a new run gives
+no sign of life (the dialogs of a start fire no hook), and before silence is called a hang (a turn that a person
+interrupts ends without any hook).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+Screen: TypeAlias = Literal[
+    "permission",
+    "question",
+    "trust",
+    "api-key",
+    "resume-picker",
+    "bypass-warning",
+    "settings",
+    "login",
+    "dialog",
+    "idle",
+    "working",
+    "unknown",
+]
+"""permission and question: asked within a turn. settings: the file given by --settings is refused. dialog: something
+else than the prompt has the keyboard. Text may be pasted on `idle` and `working` only."""
+
+Signs: TypeAlias = tuple[tuple[Screen, str], ...]
+
+_2_1: Signs = (
+    ("trust", r"Quick safety check: Is this a project"),
+    ("api-key", r"Detected a custom API key"),
+    ("bypass-warning", r"running in Bypass Permissions mode"),
+    ("settings", r"^ *Settings (Warning|Error)$"),
+    ("resume-picker", r"^ *Resume session\b"),
+    ("login", r"Select login method"),
+    ("question", r"Enter to select · ↑/↓ to navigate"),
+    ("permission", r"^ *(Do you want to|Would you like to) |^ *Exit plan mode\?$"),
+    ("dialog", r"^ *❯ \d+\. |Esc to (cancel|go back)|Enter to confirm"),
+    ("dialog", r"^/[a-z][\w:-]* {2,}|! for shell mode|Showing detailed transcript"),
+)
+
+SIGNS: Mapping[str, Signs] = MappingProxyType({"2.1": _2_1})
+"""By the version from which on they were seen. A later version whose dialogs read otherwise adds its own entry."""
+NEWEST = "2.1"
+
+_RULE = re.compile(r"─{10,}( \S.{0,80} ─+)?")
+_SPINNER = re.compile(r"[·✢✳✶✻✽*] .*(…|Retrying in )")
+_PLACEHOLDERS = ("Press up to edit queued messages", 'Try "')
+
+
+def screen_says(text: str, version: str = NEWEST) -> Screen:
+    """Classify one capture of the pane, without escape sequences."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
+    if _has_prompt(lines, rules):
+        return _at_the_prompt(lines, rules)
+    region = "\n".join(lines[rules[-1] + 1 :] if rules else lines)
+    for screen, sign in SIGNS[version]:
+        if re.search(sign, region, re.MULTILINE):
+            return screen
+    return "unknown"
+
+
+def draft(text: str) -> str | None:
+    """What stands in the prompt unsent, as far as the screen shows it; None where there is no prompt to be seen."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
+    if not _has_prompt(lines, rules):
+        return None
+    first, *more = lines[rules[-2] + 1 : rules[-1]]
+    typed = "\n".join((first.removeprefix("❯").strip(), *(line.removeprefix("  ") for line in more)))
+    return "" if typed.startswith(_PLACEHOLDERS) else typed
+
+
+def _has_prompt(lines: Sequence[str], rules: Sequence[int]) -> bool:
+    """The prompt is a box between the last two rules. Below it stands an indented footer, or a menu that has the keys.
+
+    An agent's own words are always indented, so they can forge neither a rule nor what begins a line.
+    """
+    if len(rules) < 2 or not lines[rules[-2] + 1].startswith("❯"):
+        return False
+    below = [line for line in lines[rules[-1] + 1 :] if line]
+    return all(line.startswith("  ") and not re.match(r" *❯ \d+\. ", line) for line in below)
+
+
+def _at_the_prompt(lines: Sequence[str], rules: Sequence[int]) -> Screen:
+    footer = " ".join(lines[rules[-1] + 1 :])
+    if "Not logged in" in footer:
+        return "login"
+    # A typed draft or a status line of the user's own takes the place of "esc to interrupt"; the spinner stays.
+    above = [line for line in lines[: rules[-2]] if line and not line.startswith(" ")]
+    spins = bool(above) and _SPINNER.match(above[-1]) is not None
+    return "working" if spins or "esc to interrupt" in footer else "idle"
