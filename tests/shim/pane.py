@@ -32,9 +32,14 @@ class Pane:
         self.state = room / "state"
         self.run = room / "run"
         self.output = b""
+        self._incarnation = 0
+        self._daemons: list[Daemon] = []
+        self.open()
+
+    def open(self) -> None:
+        """Start the shim as the leader of a session that has the pseudo terminal as its own."""
         self.master, slave = os.openpty()
         self.terminal_path = os.ttyname(slave)
-        self.started_at = time.monotonic()
         # The shell leads a session without a terminal, so that the first one it opens becomes its controlling terminal.
         self.process = subprocess.Popen(
             ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&1', self.terminal_path, *self.command()],
@@ -43,8 +48,6 @@ class Pane:
         )
         os.close(slave)
         self.pid = self.process.pid
-        self._incarnation = 0
-        self._daemons: list[Daemon] = []
 
     def command(self) -> list[str]:
         directory = str(self.library / "shim")

@@ -102,7 +102,7 @@ def test_the_end_of_the_pane_is_the_end_of_the_tree(open_pane: Callable[..., Pan
     """tmux's death leaves whoever ignores SIGHUP alive, and a second incarnation beside it: not here."""
     pane = open_pane()
     daemon = pane.daemon()
-    leftover = f"(exec setsid sh -c \"{IGNORES_HANG_UPS}\" & echo $! > leftover); "
+    leftover = f'(exec setsid sh -c "{IGNORES_HANG_UPS}" & echo $! > leftover); '
     started = daemon.start(["sh", "-c", leftover + "echo ready > ready; " + IGNORES_HANG_UPS])
     eventually_sync((pane.room / "ready").exists)
     if way == "hang-up":
@@ -161,7 +161,9 @@ def test_one_shim_for_each_agent(pane: Pane, daemon: Daemon) -> None:
     assert daemon.hello()["run"]["pid"] == started["pid"]
 
 
-def test_nothing_of_the_package_is_needed_once_the_shim_runs(open_pane: Callable[..., Pane], library: Path, short_tmp: Path) -> None:
+def test_nothing_of_the_package_is_needed_once_the_shim_runs(
+    open_pane: Callable[..., Pane], library: Path, short_tmp: Path
+) -> None:
     """An upgrade removes the files of the version that living shims were started from."""
     copy = short_tmp / "lib"
     shutil.copytree(library, copy)
@@ -179,12 +181,16 @@ def test_nothing_of_the_package_is_needed_once_the_shim_runs(open_pane: Callable
         pane.end()
 
 
-def test_a_shim_that_cannot_go_on_leaves_nothing_running(open_pane: Callable[..., Pane], library: Path, short_tmp: Path) -> None:
+def test_a_shim_that_cannot_go_on_leaves_nothing_running(
+    open_pane: Callable[..., Pane], library: Path, short_tmp: Path
+) -> None:
     """A bug of ours must end the run and be seen, not leave an agent that nobody watches."""
     copy = short_tmp / "lib"
     shutil.copytree(library, copy)
     with (copy / "shim" / "shim.py").open("a") as source:
-        source.write("\ndef break_down(self, message):\n    raise RuntimeError('planted')\n\nShim._take_notice = break_down\n")
+        source.write(
+            "\ndef break_down(self, message):\n    raise RuntimeError('planted')\n\nShim._take_notice = break_down\n"
+        )
     room = short_tmp / "room"
     room.mkdir()
     pane = Pane(copy, room)

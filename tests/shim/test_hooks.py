@@ -161,7 +161,9 @@ MALFORMED: list[tuple[str, int, dict[str, str], bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "changes", "body"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
+@pytest.mark.parametrize(
+    ("status", "changes", "body"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED]
+)
 def test_the_malformed_is_refused_and_nothing_else_happens(
     running: Daemon, status: int, changes: dict[str, str], body: bytes
 ) -> None:
@@ -226,7 +228,11 @@ def test_two_thousand_mutilated_requests_do_no_harm(running: Daemon) -> None:
 
 
 def test_a_mebibyte_of_tool_output_is_taken_in_and_not_passed_on(running: Daemon) -> None:
-    hook_input = {"tool_name": "Read", "tool_response": "x" * (15 * 1024 * 1024), "tool_input": {"command": "y" * 100_000}}
+    hook_input = {
+        "tool_name": "Read",
+        "tool_response": "x" * (15 * 1024 * 1024),
+        "tool_input": {"command": "y" * 100_000},
+    }
     with Poster(running.pane, port_of(running)) as poster:
         assert poster.post("tool-end", hook_input) == 200
     payload = running.expect("hook")["payload"]
@@ -237,7 +243,16 @@ def test_an_event_always_fits_into_its_packet(running: Daemon) -> None:
     """Every control character is six bytes in JSON: limits on the texts alone would not do."""
     everything: dict[str, Any] = {
         name: "\x01" * 100_000
-        for name in ("session_id", "transcript_path", "cwd", "prompt", "message", "last_assistant_message", "error", "tool_name")
+        for name in (
+            "session_id",
+            "transcript_path",
+            "cwd",
+            "prompt",
+            "message",
+            "last_assistant_message",
+            "error",
+            "tool_name",
+        )
     }
     everything["tool_input"] = {"command": "\x01" * 100_000, "description": "\x01" * 100_000}
     with Poster(running.pane, port_of(running)) as poster:

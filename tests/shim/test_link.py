@@ -68,7 +68,9 @@ def test_p1_a_daemon_that_dies_at_any_moment_harms_neither_shim_nor_agent(pane: 
     dice = random.Random(7)
     for _ in range(200):
         daemon = pane.connect()
-        for message in ({"op": "hello"}, {"op": "notice", "lines": ["x"]}, {"op": "ack", "seq": 1})[: dice.randrange(4)]:
+        for message in ({"op": "hello"}, {"op": "notice", "lines": ["x"]}, {"op": "ack", "seq": 1})[
+            : dice.randrange(4)
+        ]:
             daemon.send(**message)
         daemon.close()
     assert pane.daemon().events[0]["run"]["pid"] == started["pid"]
@@ -112,7 +114,9 @@ GARBAGE = [
 ]
 
 
-@pytest.mark.parametrize("packet", GARBAGE, ids=lambda packet: f"{repr(packet[:40])[2:-1]} ... {repr(packet[-20:])[2:-1]} ({len(packet)})")
+@pytest.mark.parametrize(
+    "packet", GARBAGE, ids=lambda packet: f"{repr(packet[:40])[2:-1]} ... {repr(packet[-20:])[2:-1]} ({len(packet)})"
+)
 def test_garbage_is_answered_and_forgotten(daemon: Daemon, packet: bytes) -> None:
     daemon.link.send(packet)
     error = daemon.receive()
@@ -176,7 +180,11 @@ def test_another_user_is_refused(pane: Pane) -> None:
         "link.connect(sys.argv[1]); print(link.recv(65536).decode()); assert not link.recv(65536)"
     )
     stranger = subprocess.run(
-        [sys.executable, "-c", code, str(pane.run / "link.sock")], capture_output=True, text=True, timeout=DEADLINE, check=True
+        [sys.executable, "-c", code, str(pane.run / "link.sock")],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=True,
     )
     assert "user 65534 is neither root nor the agent" in stranger.stdout
 
@@ -245,7 +253,15 @@ def test_a_torn_spool_costs_no_more_than_the_torn_line(open_pane: Callable[..., 
     state = short_tmp / "a" / "state"
     state.mkdir(parents=True)
     good = {"event": "hook", "seq": 41, "incarnation": 1, "run_id": "r", "kind": "stop", "at": "x", "payload": {}}
-    lines = [b'{"acked":40}', json.dumps(good).encode(), b'{"event":"hook","se', b"\xff\xfe", b"[]", b'{"seq":"x"}', b'{"seq":1e400}']
+    lines = [
+        b'{"acked":40}',
+        json.dumps(good).encode(),
+        b'{"event":"hook","se',
+        b"\xff\xfe",
+        b"[]",
+        b'{"seq":"x"}',
+        b'{"seq":1e400}',
+    ]
     (state / "spool.jsonl").write_bytes(b"\n".join(lines))
     daemon = open_pane(room=short_tmp / "a").daemon()
     assert receive_hooks(daemon, 1) == [41]

@@ -51,8 +51,21 @@ def witness(daemon: Daemon, *arguments: str, **changes: Any) -> dict[str, Any]:
 def test_arguments_environment_and_directory_arrive_byte_for_byte(daemon: Daemon) -> None:
     directory = daemon.pane.room / os.fsdecode(b"d\xff\xfe \n x")
     directory.mkdir()
-    strange = ["", " ", "a b", 'q"\'`$(id)', "line\nfeed", "\x1b[31m", "ünïcode 🐦", os.fsdecode(b"\xff\xfe\x80"), "--", "x" * 100_000]
-    seen = witness(daemon, *strange, cwd=str(directory), extra_env={"EMPTY": "", "BYTES": os.fsdecode(b"\xff\n="), "ö": "1"})
+    strange = [
+        "",
+        " ",
+        "a b",
+        "q\"'`$(id)",
+        "line\nfeed",
+        "\x1b[31m",
+        "ünïcode 🐦",
+        os.fsdecode(b"\xff\xfe\x80"),
+        "--",
+        "x" * 100_000,
+    ]
+    seen = witness(
+        daemon, *strange, cwd=str(directory), extra_env={"EMPTY": "", "BYTES": os.fsdecode(b"\xff\n="), "ö": "1"}
+    )
     assert [bytes.fromhex(argument) for argument in seen["argv"]] == [os.fsencode(argument) for argument in strange]
     assert bytes.fromhex(seen["cwd"]) == os.fsencode(directory)
     environment = {bytes.fromhex(name): bytes.fromhex(value) for name, value in seen["env"].items()}
@@ -107,7 +120,13 @@ def test_the_order_is_removed_and_run_json_names_the_run_before_started_is_told(
     assert run["child"] == {"pid": started["pid"], "start_time": started["start_time"]}
     assert run["shim"]["pid"] == pane.pid
     assert run["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    expected = {"agent": "a", "argv0": "sleep", "mode": "fresh", "session_id": "5e551011", "started_at": started["started_at"]}
+    expected = {
+        "agent": "a",
+        "argv0": "sleep",
+        "mode": "fresh",
+        "session_id": "5e551011",
+        "started_at": started["started_at"],
+    }
     assert expected.items() <= run.items()
     assert (run["incarnation"], run["run_id"]) == (order["incarnation"], order["run_id"])
     assert stat.S_IMODE((pane.state / "run.json").stat().st_mode) == 0o600

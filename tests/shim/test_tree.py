@@ -170,7 +170,9 @@ def test_f_proc_19_what_an_outsider_started_for_the_run_is_found_by_its_run_id(
 
 
 def test_zombies_do_not_pile_up_while_the_agent_lives(daemon: Daemon) -> None:
-    started = daemon.start(["sh", "-c", "i=0; while [ $i -lt 200 ]; do (true & ); i=$((i+1)); done; echo > done; exec sleep 1000"])
+    started = daemon.start(
+        ["sh", "-c", "i=0; while [ $i -lt 200 ]; do (true & ); i=$((i+1)); done; echo > done; exec sleep 1000"]
+    )
     eventually_sync((daemon.pane.room / "done").exists)
     eventually_sync(lambda: descendants(daemon.pane.pid) == {started["pid"]}, what="only the agent is left")
 

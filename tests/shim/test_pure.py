@@ -1,0 +1,122 @@
+"""The two pure parts, alone: HTTP out of bytes, and what is kept of a hook's input."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+SOURCE = Path(__file__).parents[2] / "phoenixd" / "shim"
+
+
+def load(name: str) -> ModuleType:
+    """A module of the shim by itself: it is no part of the package when it runs."""
+    spec = importlib.util.spec_from_file_location(f"shim_{name}", SOURCE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+httpwire = load("httpwire")
+payload = load("payload")
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=10), children, max_size=4),
+    max_leaves=12,
+)
+FIELDS = [*payload.TEXT_LIMITS, "stop_hook_active", "background_tasks", "tool_input", "tool_response"]
+INPUTS = st.dictionaries(st.sampled_from(FIELDS), JSON | st.text(max_size=30_000)) | st.dictionaries(
+    st.just("tool_input"),
+    st.dictionaries(st.sampled_from(["timeout", "command", "description", "run_in_background", "x"]), JSON),
+    min_size=1,
+)
+
+
+def request(path: bytes, body: bytes) -> bytes:
+    return b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s" % (path, len(body), body)
+
+
+@given(st.lists(st.tuples(st.sampled_from([b"/hook", b"/hook/stop"]), st.binary(max_size=60)), max_size=5), st.data())
+def test_requests_are_the_same_however_their_bytes_are_cut(
+    requests: list[tuple[bytes, bytes]], data: st.DataObject
+) -> None:
+    stream = b"".join(request(path, body) for path, body in requests)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
+    parser = httpwire.Parser(lambda head: None)
+    seen = []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        seen += [(head.path, body) for head, body in parser.feed(stream[start:end])]
+    assert seen == requests
+    assert not parser.in_request
+
+
+@given(
+    st.binary(max_size=400) | st.builds(lambda a, b: a + b, st.just(request(b"/hook", b"{}")), st.binary(max_size=200))
+)
+def test_bytes_of_any_kind_are_requests_or_refused(stream: bytes) -> None:
+    try:
+        for head, body in httpwire.Parser(lambda head: None).feed(stream):
+            assert len(body) == head.content_length
+    except httpwire.Refused as refused:
+        assert refused.status in httpwire.REASONS
+
+
+def test_a_refused_head_takes_in_no_body() -> None:
+    def refuse(head: object) -> None:
+        raise httpwire.Refused(403)
+
+    parser = httpwire.Parser(refuse)
+    with pytest.raises(httpwire.Refused):
+        list(parser.feed(request(b"/hook", b"x" * 1000)))
+
+
+@given(INPUTS, st.sampled_from([1, 2, 8]))
+def test_only_known_fields_are_kept_each_within_its_limit(hook_input: dict[str, Any], divisor: int) -> None:
+    kept = payload.trim(hook_input, divisor)
+    assert set(kept) <= {*FIELDS, "prompt_sha256", "prompt_bytes"} - {"tool_response"}
+    for name, limit in payload.TEXT_LIMITS.items():
+        if name in kept:
+            assert hook_input[name].encode("utf-8", "replace").startswith(kept[name].encode())
+            assert len(kept[name].encode()) <= limit // divisor
+    # Whatever came in, what goes out is JSON that any language reads.
+    assert json.loads(json.dumps(kept, allow_nan=False)) == kept
+
+
+def test_a_prompt_is_cut_but_its_sum_is_of_all_of_it() -> None:
+    kept = payload.trim({"prompt": "ü" * 10_000})
+    assert kept["prompt"] == "ü" * 4096
+    assert kept["prompt_bytes"] == 20_000
+    assert kept["prompt_sha256"] == hashlib.sha256(("ü" * 10_000).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, True, "600000", None])
+def test_a_timeout_that_is_no_number_is_not_kept(value: object) -> None:
+    assert payload.trim({"tool_input": {"timeout": value}}) == {"tool_input": {}}
+
+
+def test_background_tasks_are_counted() -> None:
+    assert payload.trim({"background_tasks": [{"id": 1}, {"id": 2}], "stop_hook_active": True}) == {
+        "background_tasks": 2,
+        "stop_hook_active": True,
+    }
+
+
+@pytest.mark.parametrize("limit", range(8))
+def test_a_cut_never_splits_a_character(limit: int) -> None:
+    assert payload.cut("a🐦b", limit) == ("" if limit < 1 else "a" if limit < 5 else "a🐦" if limit < 6 else "a🐦b")
+
+
+def test_half_a_surrogate_pair_becomes_what_utf_8_can_hold() -> None:
+    assert payload.cut("a\ud83d", 10) == "a?"
