@@ -104,7 +104,9 @@ class HookEndpoint:
             self._reactor.watch(accepted.fileno(), READABLE, functools.partial(self._serve, connection), HOOKS_FIRST)
 
     def _make_room(self) -> bool:
-        for connection in self._connections.values():
+        for connection in list(self._connections.values()):
+            # Whether it is idle shows only after what it may just have sent was read.
+            self._serve(connection, READABLE)
             if connection.began is None:
                 self._drop(connection)
                 return True
@@ -115,7 +117,10 @@ class HookEndpoint:
         try:
             if mask & ~WRITABLE and not connection.closing:
                 self._read(connection)
-            self._answer(connection)
+            if not self._answer(connection):
+                # It is gone, and answers interest nobody; what it said before may still be unread.
+                self._read(connection)
+                self._drop(connection)
         except OSError:
             self._drop(connection)
         except Exception as error:  # noqa: BLE001  # A fault in serving one hook must not cost the agent its life.
@@ -132,7 +137,7 @@ class HookEndpoint:
             except BlockingIOError:
                 return
             if not data:
-                self._drop(connection)
+                connection.closing = True
                 return
             try:
                 self._take(connection, data)
@@ -188,21 +193,23 @@ class HookEndpoint:
         if kind is not None:
             self._on_hook(kind, hook_input)
 
-    def _answer(self, connection: Connection) -> None:
+    def _answer(self, connection: Connection) -> bool:
+        """Send what can be sent now; False if there is nobody to send it to."""
         while connection.answers:
             try:
                 sent = connection.socket.send(connection.answers)
             except BlockingIOError:
                 break
+            except OSError:
+                return False
             del connection.answers[:sent]
         fd = connection.socket.fileno()
-        if fd < 0:
-            return
         if connection.closing and not connection.answers:
             self._drop(connection)
         elif bool(connection.answers) != connection.waits_for_room:
             connection.waits_for_room = bool(connection.answers)
             self._reactor.change(fd, WRITABLE if connection.waits_for_room else READABLE)
+        return True
 
     def _drop(self, connection: Connection) -> None:
         fd = connection.socket.fileno()

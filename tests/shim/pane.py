@@ -60,8 +60,14 @@ class Pane:
             assert self.process.poll() is None, self.output.decode(errors="replace")
             return Daemon.try_to_connect(self)
 
-        self._daemons.append(eventually_sync(attempt, DEADLINE, "the shim listens"))
-        return self._daemons[-1]
+        return self.connected(attempt)
+
+    def connected(self, attempt: Callable[[], Daemon | None]) -> Daemon:
+        """The daemon that an attempt brings at last; closed together with the pane."""
+        daemon = eventually_sync(attempt, DEADLINE, "the shim listens")
+        assert daemon is not None
+        self._daemons.append(daemon)
+        return daemon
 
     def daemon(self) -> Daemon:
         """A connected daemon that has said hello."""

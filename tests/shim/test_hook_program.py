@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,11 @@ def hook(
     library: Path, environment: dict[str, str], *arguments: str, stdin: bytes | int = b"{}"
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the hook program; it must come back by itself within the deadline."""
-    options = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     command = [str(library / "phoenix-hook"), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, timeout=DEADLINE, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    limits: dict[str, Any] = {"capture_output": True, "timeout": DEADLINE, "check": False}
+    if isinstance(stdin, bytes):
+        return subprocess.run(command, env=environment, input=stdin, **limits)
+    return subprocess.run(command, env=environment, stdin=stdin, **limits)
 
 
 def environment_of(daemon: Daemon) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -139,6 +140,12 @@ def test_a_client_that_asks_first_is_told_to_go_on(running: Daemon) -> None:
         assert connection.recv(65536).startswith(b"HTTP/1.1 100 ")
         connection.sendall(body)
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_client_that_closes_its_side_at_once_is_still_answered(running: Daemon) -> None:
+    port, whole = port_of(running), request(running) * 2
+    for _ in range(50):
+        assert statuses(exchange(port, whole)) == [200, 200]
 
 
 MALFORMED: list[tuple[str, int, dict[str, str], bytes]] = [
@@ -325,20 +332,23 @@ def test_bodies_that_never_end_cannot_fill_the_memory(running: Daemon) -> None:
         assert poster.post("stop", {}) == 200
 
 
+LAST_WORDS = r"""
+import json, os, signal, socket
+port, token = os.environ["PORT"], os.environ["PHOENIX_TOKEN"]
+connection = socket.create_connection(("127.0.0.1", int(port)))
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for n in range(20):
+    body = json.dumps({"session_id": str(n)})
+    head = f"POST /hook/session-end HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+    connection.send(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 def test_the_last_words_of_a_dying_agent_are_told_before_its_death(daemon: Daemon) -> None:
-    script = (
-        "import json, os, socket, signal\n"
-        "s = socket.create_connection(('127.0.0.1', int(os.environ['PORT'])))\n"
-        "s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n"
-        "for n in range(20):\n"
-        "    body = json.dumps({'session_id': str(n)})\n"
-        "    s.send(('POST /hook/session-end HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\nAuthorization: Bearer %s\\r\\n'\n"
-        "            'Content-Length: %d\\r\\n\\r\\n%s' % (os.environ['PORT'], os.environ['PHOENIX_TOKEN'], len(body), body)).encode())\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
     for _ in range(10):
         daemon.events[1:] = []
-        daemon.run_to_end(["python3", "-S", "-c", script], extra_env={"PORT": str(port_of(daemon))})
+        daemon.run_to_end([sys.executable, "-S", "-c", LAST_WORDS], extra_env={"PORT": str(port_of(daemon))})
         said = [event["payload"]["session_id"] for event in daemon.events if event["event"] == "hook"]
         assert said == [str(n) for n in range(20)]
         assert daemon.events[-1]["event"] == "exited"

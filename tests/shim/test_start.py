@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.shim.pane import Daemon, Pane
+from tests.shim.pane import Daemon
 from tests.waiting import eventually_sync
 
 # Writes what it was given, byte for byte as far as JSON can, then waits to be killed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import termios
@@ -22,8 +21,7 @@ class TmuxPane(Pane):
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "--", *self.command())
 
     def connect(self) -> Daemon:
-        self._daemons.append(eventually_sync(lambda: Daemon.try_to_connect(self), DEADLINE, "the shim listens"))
-        return self._daemons[-1]
+        return self.connected(lambda: Daemon.try_to_connect(self))
 
     def read_screen(self) -> bytes:
         return self.tmux("capture-pane", "-p").encode()
@@ -70,6 +68,10 @@ CLEAN_FLAGS = (
     "alternate_on=0 mouse_any_flag=0 keypad_cursor_flag=0 cursor_flag=1 insert_flag=0 wrap_flag=1 origin_flag=0"
 )
 
+WRECKED_FLAGS = (
+    "alternate_on=1 mouse_any_flag=1 keypad_cursor_flag=1 cursor_flag=0 insert_flag=1 wrap_flag=0 origin_flag=0"
+)
+
 
 def test_a_pane_is_usable_again_after_a_full_screen_program_was_killed(tmux_pane: TmuxPane) -> None:
     daemon = tmux_pane.daemon()
@@ -88,12 +90,7 @@ def test_the_wreck_is_one_without_the_shim(tmux_pane: TmuxPane) -> None:
     """The test above would pass against a terminal that forgives everything: this one does not."""
     daemon = tmux_pane.daemon()
     daemon.start([sys.executable, "-S", "-c", WRECK.replace("os.kill(os.getpid(), signal.SIGKILL)", "signal.pause()")])
-    eventually_sync(
-        lambda: (
-            tmux_pane.flags()
-            == "alternate_on=1 mouse_any_flag=1 keypad_cursor_flag=1 cursor_flag=0 insert_flag=1 wrap_flag=0 origin_flag=0"
-        )
-    )
+    eventually_sync(lambda: tmux_pane.flags() == WRECKED_FLAGS, what="every mode is set")
 
 
 @pytest.mark.parametrize("after", ["before any run", "after a run"])
@@ -145,7 +142,10 @@ def test_an_agent_with_jobs_of_its_own_gets_the_terminal_back(daemon: Daemon) ->
         "import os, signal\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
-        "    os.setpgid(0, 0); signal.signal(signal.SIGTTOU, signal.SIG_IGN); os.tcsetpgrp(0, os.getpid()); os._exit(0)\n"
+        "    os.setpgid(0, 0)\n"
+        "    signal.signal(signal.SIGTTOU, signal.SIG_IGN)\n"
+        "    os.tcsetpgrp(0, os.getpid())\n"
+        "    os._exit(0)\n"
         "os.waitpid(pid, 0)\n"
         "print('now', flush=True)\n"
         "raise SystemExit(12 if input() == 'a word' else 1)\n"
@@ -161,7 +161,7 @@ def test_the_daemons_notice_is_shown_without_a_byte_that_a_terminal_obeys(daemon
     daemon.send(op="notice", lines=[evil, "second line"] + ["more"] * 500)
     daemon.pane.shows("second line")
     shown = daemon.pane.read_screen().partition(b"stopped")[2]
-    assert not any(byte < 0x20 and byte not in b"\r\n" or byte == 0x7F for byte in shown)
+    assert not any((byte < 0x20 and byte not in b"\r\n") or byte == 0x7F for byte in shown)
     text = shown.decode()
     assert "\x9b" not in text
     assert "\u202e" not in text

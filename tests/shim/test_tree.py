@@ -19,7 +19,13 @@ from tests.waiting import eventually_sync
 ESCAPES = r"""
 import os, signal, subprocess, sys, time
 directory, then = sys.argv[1], sys.argv[2]
-SLEEP = "import os,sys,signal,time\n%s\nopen(sys.argv[1]+'.new','w').write(str(os.getpid()));os.rename(sys.argv[1]+'.new',sys.argv[1])\n%s\ntime.sleep(271828)"
+SLEEP = '''import os, sys, signal, time
+%s
+open(sys.argv[1] + ".new", "w").write(str(os.getpid()))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+%s
+time.sleep(271828)
+'''
 def start(name, before="", last="", **options):
     return subprocess.Popen([sys.executable, "-S", "-c", SLEEP % (before, last), directory + "/" + name], **options)
 start("child")
@@ -39,7 +45,7 @@ if then == "crash": os.kill(os.getpid(), signal.SIGSEGV)
 time.sleep(271828)
 """
 
-# Twenty lineages that leave their session and their pid every few milliseconds: a loop that looks and then kills is late.
+# Twenty lineages that leave session and pid every few milliseconds: who looks and then kills is too late.
 STORM = r"""
 import os, sys, time
 open(sys.argv[1], "w").close()
