@@ -145,7 +145,7 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
 def _hear_run(run: Run, event: HookSeen) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
-    if event.kind == "session-start":
+    if event.kind == "session-start" and not event.sub:
         if event.session_id and event.session_id != run.session_id:
             session_id = event.session_id
             notes = (f"the session is now {session_id} ({event.source or 'unknown source'})",)

@@ -1,0 +1,168 @@
+"""A fleet in virtual time: tell it what happened, let time pass as the alarm would, and read what it decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from phoenixd.core.actions import Action, Alert, Spawn
+from phoenixd.core.agent import Agent, BackingOff, Run, Starting, State
+from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    AgentStarted,
+    Event,
+    HookSeen,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    Tick,
+    TreeGone,
+)
+from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec, FleetLimits
+
+A = TypeVar("A", bound=Action)
+EPOCH = 1_800_000_000.0
+
+
+def spec(name: str = "a", **changes: Any) -> AgentSpec:
+    """A resident of the open contract; `harness="claude"` gives one that reports by hooks."""
+    return replace(AgentSpec(name=name, argv=("agent", "--work"), cwd="/srv/shop"), **changes)
+
+
+def claude(name: str = "a", **changes: Any) -> AgentSpec:
+    return spec(name, **{"harness": "claude", "prompt": "Build the shop.", **changes})
+
+
+class Story:
+    """What happens to a fleet. All shortcuts speak of the first agent unless they are given a name."""
+
+    def __init__(self, *specs: AgentSpec, limits: FleetLimits | None = None) -> None:
+        self.fleet = Fleet(limits=limits or FleetLimits())
+        self.at, self.wall, self.chance = 0.0, EPOCH, 0.5
+        self.decisions: list[Decision] = []
+        self.told = 0
+        for declared in specs or (spec(),):
+            self.tell(AgentDeclared(declared))
+        self.decisions.clear()
+
+    @property
+    def now(self) -> Moment:
+        return Moment(self.at, self.wall, self.chance, nonce=str(self.told))
+
+    @property
+    def agent(self) -> Agent:
+        return next(iter(self.fleet.agents.values()))
+
+    @property
+    def state(self) -> State:
+        return self.agent.state
+
+    @property
+    def run(self) -> Run:
+        run = self.agent.run
+        assert run is not None, f"nothing runs: {self.agent.state}"
+        return run
+
+    @property
+    def actions(self) -> list[Action]:
+        return [action for decision in self.decisions for action in decision.actions]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [decision.reason for decision in self.decisions if decision.reason]
+
+    def of(self, kind: type[A]) -> list[A]:
+        """The actions of one kind so far."""
+        return [action for action in self.actions if isinstance(action, kind)]
+
+    def alerts(self) -> list[str]:
+        return [alert.kind for alert in self.of(Alert)]
+
+    def tell(self, event: Event) -> Refusal | None:
+        """Let one event happen now."""
+        self.told += 1
+        result = step(self.fleet, event, self.now)
+        self.fleet = result.fleet
+        self.decisions.extend(result.decisions)
+        return result.refusal
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, with a Tick at each deadline, as the alarm gives it."""
+        until = self.at + seconds
+        for _ in range(10_000):
+            due = next_deadline(self.fleet, self.now)
+            if due is None or due > until:
+                break
+            self.pass_over(max(0.0, due - self.at))
+            self.tell(Tick())
+        else:
+            raise AssertionError("the alarm rings for ever")
+        self.pass_over(max(0.0, until - self.at))
+
+    def pass_over(self, seconds: float) -> None:
+        """Let time pass without a Tick."""
+        self.at, self.wall = self.at + seconds, self.wall + seconds
+
+    def start(self, **details: Any) -> Refusal | None:
+        return self.tell(StartRequested(self.agent.name, **details))
+
+    def stop(self, **details: Any) -> Refusal | None:
+        return self.tell(StopRequested(self.agent.name, **details))
+
+    def restart(self, **details: Any) -> Refusal | None:
+        return self.tell(RestartRequested(self.agent.name, **details))
+
+    def started(self, pid: int = 100) -> None:
+        """exec succeeded."""
+        self.tell(AgentStarted(self.agent.name, self.run.incarnation, self.run.run_id, pid, pid * 10))
+
+    def exited(self, code: int | None = None, signal: int | None = None, **details: Any) -> None:
+        """The living run ended."""
+        self.tell(AgentExited(self.agent.name, self.run.incarnation, self.run.run_id, code, signal, **details))
+
+    def tree_gone(self) -> None:
+        self.tell(TreeGone(self.agent.name, self.run.incarnation))
+
+    def hook(self, kind: str, **details: Any) -> None:
+        self.tell(HookSeen(self.agent.name, self.run.incarnation, kind, **details))
+
+    def runs(self, **hook: Any) -> Story:
+        """Bring the agent from wherever it is down to running."""
+        if self.agent.run is None:
+            self.start()
+        self.started()
+        if self.agent.spec.has_hooks:
+            self.hook("session-start", session_id=self.run.session_id, source="startup", **hook)
+        return self
+
+    def works(self) -> Story:
+        """Bring the agent to running, in the middle of the turn that it was started with."""
+        self.runs()
+        self.hook("prompt-submit", text="Build the shop.")
+        return self
+
+    def lives(self, seconds: float, code: int | None = None, signal: int | None = None) -> Story:
+        """One whole run, whatever starts it; hooks and work included where the harness has them."""
+        if self.agent.spec.has_hooks:
+            self.works()
+        else:
+            self.runs()
+        self.pass_over(seconds)
+        self.exited(code, signal)
+        return self
+
+    def respawned(self) -> Story:
+        """Let time pass until the next start is ordered."""
+        if isinstance(self.state, BackingOff):
+            self.wait(self.state.until - self.at)
+        assert isinstance(self.state, Starting), self.agent.reason
+        return self
+
+    @property
+    def spawn(self) -> Spawn:
+        """The newest order to start."""
+        return self.of(Spawn)[-1]

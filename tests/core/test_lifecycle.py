@@ -1,0 +1,522 @@
+"""One agent from start to end: readiness, ends and their steps, recovery, and words that come late or twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from phoenixd.core.actions import Fence, Kill, LookAtScreen, Spawn, Terminate
+from phoenixd.core.agent import Afterwards, BackingOff, Desired, Running, Starting, Stopped, Stopping, StopStep
+from phoenixd.core.events import (
+    AgentExited,
+    AgentStarted,
+    AgentVanished,
+    AgentWithdrawn,
+    Delivered,
+    EvidenceSeen,
+    HookSeen,
+    NotDelivered,
+    Rebooted,
+    RunAdopted,
+    RunEvent,
+    RunMissing,
+    ScreenSeen,
+    ShimLost,
+    StartFailed,
+    StartRequested,
+    StopRequested,
+    Tick,
+    TreeGone,
+    TreeLingers,
+)
+from phoenixd.core.spec import StopRules
+from tests.core.story import Story, claude, spec
+
+
+def about(incarnation: int, run_id: str = "") -> list[RunEvent]:
+    """Every event that can be said of a run."""
+    return [
+        AgentStarted("a", incarnation, run_id, 7, 70),
+        StartFailed("a", incarnation, 127, "gone"),
+        StartFailed("a", incarnation, 0, "busy"),
+        AgentExited("a", incarnation, run_id, 0, None),
+        AgentExited("a", incarnation, run_id, None, 9, cause="terminal_lost"),
+        AgentVanished("a", incarnation),
+        ShimLost("a", incarnation),
+        TreeGone("a", incarnation),
+        TreeLingers("a", incarnation, (7,)),
+        HookSeen("a", incarnation, "session-start", session_id="old"),
+        HookSeen("a", incarnation, "permission-request", tool="Bash"),
+        EvidenceSeen("a", incarnation, "transcript"),
+        EvidenceSeen("a", incarnation, "heartbeat", age=1200),
+        ScreenSeen("a", incarnation, "trust"),
+        RunAdopted("a", incarnation, 7, 70),
+        RunMissing("a", incarnation),
+        Delivered("a", incarnation, "m", "hook"),
+        NotDelivered("a", incarnation, "m", "gone"),
+    ]
+
+
+def to_backing_off(story: Story) -> None:
+    story.lives(1, 1).respawned()
+    story.lives(1, 1)
+
+
+SITUATIONS: dict[str, Callable[[Story], None]] = {
+    "starting": lambda story: story.lives(1, 1) and None,
+    "running": lambda story: story.lives(1, 1).runs() and None,
+    "stopping": lambda story: story.lives(1, 1).runs().stop() and None,
+    "backing_off": to_backing_off,
+    "stopped": lambda story: story.lives(60, 0) and None,
+    "quarantined": lambda story: story.lives(1, 127) and None,
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_f_proc_3_words_about_an_older_incarnation_change_nothing(situation: str) -> None:
+    story = Story()
+    SITUATIONS[situation](story)
+    assert story.state.name == situation
+    older = story.agent.run.incarnation - 1 if story.agent.run else story.agent.incarnation
+    before = story.fleet
+    story.decisions.clear()
+    for event in about(older, "any") + about(older + 7, "any"):
+        story.tell(event)
+        assert story.fleet == before, event
+        assert not story.decisions, event
+
+
+@pytest.mark.parametrize("state", ["running", "stopping", "starting"])
+def test_f_proc_3_an_exit_record_of_another_run_is_not_believed(state: str) -> None:
+    story = Story()
+    SITUATIONS[state](story)
+    before = story.fleet
+    story.tell(AgentExited("a", story.run.incarnation, "another run", 0, None))
+    assert story.fleet == before
+
+
+def test_words_about_an_unknown_agent_change_nothing() -> None:
+    story = Story(spec("b"))
+    before = story.fleet
+    for event in about(0) + about(1):
+        story.tell(event)
+    assert story.fleet == before
+    assert not story.decisions
+
+
+# Readiness.
+
+
+def test_a_command_is_running_when_exec_has_succeeded() -> None:
+    story = Story()
+    story.start()
+    assert isinstance(story.state, Starting)
+    story.started(pid=42)
+    assert isinstance(story.state, Running)
+    assert (story.run.pid, story.run.start_time) == (42, 420)
+
+
+def test_an_agent_with_hooks_is_running_when_the_first_one_came() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    assert isinstance(story.state, Starting)
+    story.hook("session-start", session_id=story.run.session_id)
+    assert isinstance(story.state, Running)
+
+
+def test_a_hook_that_overtakes_the_word_of_the_start_is_not_lost() -> None:
+    story = Story(claude())
+    story.start()
+    story.hook("session-start", session_id=story.run.session_id)
+    assert isinstance(story.state, Starting)
+    story.started()
+    assert isinstance(story.state, Running)
+
+
+def test_f_hb_7_growing_evidence_is_readiness_too() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.tell(EvidenceSeen("a", 1, "transcript"))
+    assert isinstance(story.state, Running)
+    assert story.run.evidence
+
+
+def test_f_proc_16_without_a_hook_the_screen_is_looked_at_and_nothing_is_killed() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.wait(300)
+    assert isinstance(story.state, Starting)
+    assert len(story.of(LookAtScreen)) == 10
+    assert not story.of(Terminate)
+
+
+def test_f_res_2_a_resume_without_a_sign_of_life_is_ended_and_goes_fresh() -> None:
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.exited(signal=9)
+    story.started()
+    story.wait(29.9)
+    assert isinstance(story.state, Starting)
+    story.wait(0.1)
+    assert isinstance(story.state, Stopping)
+    story.exited(143)
+    assert story.spawn.mode.value == "fresh"
+    assert story.agent.crashes == ()
+
+
+def test_the_window_holds_only_for_harnesses_whose_hooks_have_been_seen() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.tell(ScreenSeen("a", 1, "idle"))
+    story.exited(signal=9)
+    story.respawned().started()
+    story.wait(120)
+    assert not story.of(Terminate)
+
+
+def test_a_fresh_start_that_hangs_before_its_first_hook_is_ended_as_hung() -> None:
+    story = Story(claude()).works()
+    story.restart(fresh=True)
+    story.exited(143)
+    story.started()
+    story.wait(899)
+    assert isinstance(story.state, Starting)
+    story.wait(1)
+    assert isinstance(story.state, Stopping)
+    assert "hung" in story.agent.reason
+
+
+def test_a_start_that_nobody_answers_is_fenced() -> None:
+    story = Story()
+    story.start()
+    story.wait(30)
+    assert isinstance(story.state, Stopping)
+    assert story.of(Fence) == [Fence("a", 1, story.run.run_id, None, None)]
+    story.tree_gone()
+    story.respawned()
+    assert story.run.incarnation == 2
+    assert story.agent.crashes == ()
+
+
+@pytest.mark.parametrize("said", ["busy", "a fault"])
+def test_a_start_order_given_twice_does_not_forget_the_run_that_lives(said: str) -> None:
+    story = Story().runs()
+    for state in (Running, Stopping):
+        for code in (0, 1, 127):
+            story.tell(StartFailed("a", 1, code, said))
+            assert isinstance(story.state, state)
+        if state is Running:
+            story.stop()
+    assert len(story.of(Spawn)) == 1
+
+
+# Ends: TERM, KILL, fence; each step has a deadline, and none starts anything before the tree is known gone.
+
+
+def test_f_proc_12_an_agent_that_ignores_term_is_killed_after_the_grace() -> None:
+    story = Story().runs()
+    story.stop()
+    assert story.of(Terminate) == [Terminate("a", 1)]
+    story.wait(4.9)
+    assert not story.of(Kill)
+    story.wait(0.1)
+    assert story.of(Kill) == [Kill("a", 1)]
+    story.wait(5)
+    assert len(story.of(Fence)) == 1
+    story.wait(100)
+    assert len(story.of(Fence)) == 11
+    assert story.alerts() == ["lingering"] * 10
+    assert isinstance(story.state, Stopping)
+    story.tree_gone()
+    assert isinstance(story.state, Stopped)
+
+
+def test_4_5_the_graces_are_the_operators() -> None:
+    story = Story(spec(stop=StopRules(grace=60, kill_retry=1))).runs()
+    story.stop()
+    story.wait(59)
+    assert not story.of(Kill)
+    story.wait(1)
+    assert story.of(Kill)
+    story.wait(1)
+    assert story.of(Fence)
+
+
+@pytest.mark.parametrize("step", [StopStep.TERMINATE, StopStep.KILL])
+def test_only_a_fence_may_declare_a_tree_gone(step: StopStep) -> None:
+    story = Story().runs()
+    story.restart()
+    if step is StopStep.KILL:
+        story.wait(5)
+    story.tree_gone()
+    assert isinstance(story.state, Stopping)
+    assert story.state.step is step
+    assert len(story.of(Spawn)) == 1
+
+
+@pytest.mark.parametrize("unknown", [AgentVanished("a", 1), ShimLost("a", 1), RunMissing("a", 1)])
+def test_unknown_is_not_gone(unknown: RunEvent) -> None:
+    story = Story().runs()
+    story.tell(unknown)
+    story.wait(3600)
+    assert len(story.of(Spawn)) == 1
+    assert isinstance(story.state, Stopping)
+    assert story.state.step is StopStep.FENCE
+    story.tree_gone()
+    assert len(story.of(Spawn)) == 2
+
+
+def test_processes_that_outlive_sigkill_are_told_and_wait_for_their_end() -> None:
+    story = Story().runs()
+    story.restart()
+    story.wait(10)
+    story.tell(TreeLingers("a", 1, (5, 6)))
+    assert story.alerts() == ["lingering"]
+    assert len(story.of(Spawn)) == 1
+
+
+@pytest.mark.parametrize("then", list(Afterwards))
+@pytest.mark.parametrize("how", ["exit", "fence", "start failed", "reboot"])
+def test_an_end_during_a_stop_leads_where_the_stop_was_to_lead(then: Afterwards, how: str) -> None:
+    story = Story()
+    story.start()
+    if how != "start failed":
+        story.started()
+    match then:
+        case Afterwards.STAY:
+            story.stop()
+        case Afterwards.RESTART:
+            story.restart()
+        case Afterwards.REMOVE:
+            story.tell(AgentWithdrawn("a"))
+        case Afterwards.JUDGE:
+            story.tell(ShimLost("a", 1))
+    assert isinstance(story.state, Stopping)
+    assert story.state.then is then
+    match how:
+        case "exit":
+            story.exited(143)
+        case "fence":
+            story.wait(10)
+            story.tree_gone()
+        case "start failed":
+            story.tell(StartFailed("a", 1, 0, "it was no longer wanted"))
+        case "reboot":
+            story.tell(Rebooted("other boot"))
+    match then:
+        case Afterwards.STAY:
+            assert isinstance(story.state, Stopped)
+        case Afterwards.REMOVE:
+            assert not story.fleet.agents
+        case Afterwards.RESTART | Afterwards.JUDGE:
+            story.respawned()
+            assert story.run.incarnation == 2
+
+
+@pytest.mark.parametrize("outcome", ["started", "failed", "unanswered"])
+def test_a_stop_while_the_spawn_is_in_flight_ends_in_stopped(outcome: str) -> None:
+    story = Story()
+    story.start()
+    story.stop()
+    match outcome:
+        case "started":
+            story.started()
+            # The first TERM may have come before there was anything to end.
+            assert len(story.of(Terminate)) == 2
+            story.exited(signal=15)
+        case "failed":
+            story.tell(StartFailed("a", 1, 0, "it was no longer wanted"))
+        case "unanswered":
+            story.wait(10)
+            story.tree_gone()
+    assert isinstance(story.state, Stopped)
+    story.wait(24 * 3600)
+    assert len(story.of(Spawn)) == 1
+
+
+@pytest.mark.parametrize("message", ["busy", "resume refused: no such session", "a fault in phoenixd"])
+@pytest.mark.parametrize("code", [0, 1, 127])
+@pytest.mark.parametrize("after_iteration", [False, True])
+def test_f_proc_4_a_start_that_fails_after_a_stop_was_asked_stays_stopped(
+    message: str, code: int, after_iteration: bool
+) -> None:
+    story = Story().runs()
+    story.pass_over(600)
+    story.exited(1)
+    story.stop(after_iteration=after_iteration)
+    story.tell(StartFailed("a", 2, code, message))
+    assert isinstance(story.state, Stopped)
+    story.wait(24 * 3600)
+    assert len(story.of(Spawn)) == 2
+
+
+def test_a_start_that_the_host_refuses_is_tried_again_and_counts_against_nobody() -> None:
+    story = Story()
+    story.start()
+    for incarnation in range(1, 30):
+        story.tell(StartFailed("a", incarnation, 0, "the tmux server does not answer"))
+        assert isinstance(story.state, BackingOff)
+        assert 5 <= story.state.until - story.at <= 10
+        story.respawned()
+    assert story.agent.crashes == ()
+
+
+def test_a_resume_that_the_launcher_refuses_goes_fresh_at_once() -> None:
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.exited(signal=9)
+    story.tell(StartFailed("a", 2, 1, "resume refused: the transcript is gone"))
+    assert isinstance(story.state, Starting)
+    assert story.spawn.mode.value == "fresh"
+
+
+# Dead, and how that is known.
+
+
+def test_f_proc_7_an_exit_record_within_the_grace_is_the_truth() -> None:
+    story = Story().runs()
+    story.pass_over(60)
+    story.tell(AgentVanished("a", 1))
+    story.wait(4.9)
+    story.exited(0)
+    assert isinstance(story.state, Stopped)
+
+
+def test_f_proc_7_a_late_word_of_the_start_does_not_call_back_the_dead() -> None:
+    story = Story().runs()
+    story.tell(AgentVanished("a", 1))
+    story.started()
+    story.wait(5)
+    assert story.of(Fence)
+
+
+def test_the_word_of_the_start_said_twice_is_no_evidence() -> None:
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.started()
+    story.wait(300)
+    assert isinstance(story.state, Stopping)
+
+
+def test_f_proc_6_a_lost_shim_means_fence_then_restart() -> None:
+    story = Story().runs()
+    story.tell(ShimLost("a", 1))
+    assert story.of(Fence) == [Fence("a", 1, story.run.run_id, 100, 1000)]
+    assert not story.of(Kill)
+    story.tree_gone()
+    story.respawned()
+
+
+def test_a_shim_lost_during_a_stop_is_fenced_at_once() -> None:
+    story = Story().runs()
+    story.stop()
+    story.tell(ShimLost("a", 1))
+    assert len(story.of(Fence)) == 1
+    story.tree_gone()
+    assert isinstance(story.state, Stopped)
+
+
+# Recovery at daemon start.
+
+
+def test_f_sy_1_a_living_run_is_adopted_and_nothing_is_started() -> None:
+    story = Story(claude()).works()
+    story.pass_over(890)
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    # Evidence of the time before may be lost: one free interval.
+    story.wait(899)
+    assert isinstance(story.state, Running)
+    assert len(story.of(Spawn)) == 1
+
+
+@pytest.mark.parametrize("moment", ["in flight", "before its first hook"])
+def test_f_sy_1_a_starting_run_is_adopted(moment: str) -> None:
+    story = Story(claude())
+    story.start()
+    if moment != "in flight":
+        story.started()
+        story.pass_over(29)
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    story.wait(29)
+    assert not story.of(LookAtScreen)
+    story.hook("session-start")
+    assert isinstance(story.state, Running)
+
+
+@pytest.mark.parametrize(("waited", "order"), [(0, Terminate), (5, Kill), (10, Kill)])
+def test_f_sy_7_a_run_adopted_while_it_is_being_stopped_is_told_again(waited: float, order: type) -> None:
+    story = Story().runs()
+    story.stop()
+    story.wait(waited)
+    story.decisions.clear()
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    assert [type(action) for action in story.actions] == [order]
+    story.wait(20)
+    assert story.of(Fence)
+
+
+def test_f_sy_1_a_missing_run_is_fenced_before_anything_else() -> None:
+    story = Story().runs()
+    story.tell(RunMissing("a", 1))
+    assert [type(action) for action in story.actions] == [Spawn, Fence]
+
+
+def test_f_sy_5_after_a_reboot_the_desired_come_back_resume_first_and_the_stopped_do_not() -> None:
+    story = Story(claude("a"), spec("b"), spec("c"))
+    story.works()
+    story.tell(StartRequested("b"))
+    story.tell(AgentStarted("b", 1, "", 5, 50))
+    story.tell(StopRequested("b"))
+    story.decisions.clear()
+    story.tell(Rebooted("another boot"))
+    assert [(spawn.agent, spawn.mode.value, spawn.prompt.value) for spawn in story.of(Spawn)] == [
+        ("a", "resume", "continue")
+    ]
+    assert story.agent.crashes == ()
+    assert story.fleet.agents["b"].state == Stopped()
+    assert story.fleet.agents["c"].desired is Desired.STOPPED
+
+
+def test_f_sy_5_a_reboot_is_no_fence_and_blames_nobody() -> None:
+    story = Story(claude()).works()
+    for boot in range(20):
+        story.pass_over(1)
+        story.tell(Rebooted(f"boot {boot}"))
+        assert story.spawn.mode.value == "resume"
+        story.works()
+    assert not story.of(Fence)
+
+
+@pytest.mark.parametrize("situation", ["backing_off", "stopped", "quarantined"])
+def test_a_reboot_leaves_what_did_not_run_as_it_was(situation: str) -> None:
+    story = Story()
+    SITUATIONS[situation](story)
+    before = story.fleet
+    story.tell(Rebooted("other"))
+    assert story.fleet == before
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_an_early_tick_is_harmless(situation: str) -> None:
+    story = Story()
+    SITUATIONS[situation](story)
+    before = story.fleet
+    story.tell(Tick())
+    assert story.fleet == before
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_every_decision_carries_its_reason(situation: str) -> None:
+    for number in range(len(about(0))):
+        story = Story()
+        SITUATIONS[situation](story)
+        run = story.agent.run
+        story.tell(about(run.incarnation, run.run_id)[number] if run else Tick())
+        story.wait(60)
+        assert all(decision.reason for decision in story.decisions if decision.is_worth_keeping)
+        assert story.agent.reason

@@ -1,0 +1,321 @@
+"""When silence means hung: an open turn, and no kind of main-thread evidence for `stale` (G4, G50, G54, X7, X7b)."""
+
+from __future__ import annotations
+
+import pytest
+
+from phoenixd.core.actions import Terminate
+from phoenixd.core.agent import Running, Stopping
+from phoenixd.core.events import EvidenceSeen, RunAdopted, Tick
+from phoenixd.core.spec import Kind, LivenessRules, LoopRules
+from tests.core.story import EPOCH, Story, claude, spec
+
+MINUTE = 60.0
+
+
+def hung(story: Story) -> bool:
+    return bool(story.of(Terminate))
+
+
+def dies_after(story: Story, seconds: float) -> None:
+    """The run is left alone for just under `seconds`, and ended at that moment."""
+    story.wait(seconds - 0.5)
+    assert not hung(story), story.agent.reason
+    story.wait(0.5)
+    assert hung(story)
+
+
+def test_g4_fifteen_minutes_of_silence_in_an_open_turn_are_a_hang() -> None:
+    story = Story(claude()).works()
+    dies_after(story, 15 * MINUTE)
+    assert isinstance(story.state, Stopping)
+    assert "hung" in story.agent.reason
+    assert story.alerts() == ["hung"]
+    readings = dict(story.decisions[-1].readings)
+    assert readings["silent_for"] == 900
+    assert readings["liveness.stale"] == 900
+
+
+def test_f_proc_11_a_hang_is_recorded_as_124_whatever_the_kill_makes_of_it() -> None:
+    for code, signal in ((143, None), (None, 9), (0, None)):
+        story = Story(claude()).works()
+        story.wait(15 * MINUTE)
+        story.exited(code, signal)
+        assert story.agent.last_exit is not None
+        assert (story.agent.last_exit.code, story.agent.last_exit.signal) == (124, None)
+        assert story.run.incarnation == 2
+
+
+def test_f_proc_11_a_hang_that_had_to_be_fenced_is_recorded_as_124_too() -> None:
+    story = Story(claude()).works()
+    story.wait(15 * MINUTE + 10)
+    story.tree_gone()
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.code == 124
+    assert story.run.incarnation == 2
+
+
+def test_g34_the_limit_is_the_agents_own() -> None:
+    dies_after(Story(claude(liveness=LivenessRules(stale=40 * MINUTE))).works(), 40 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["prompt-submit", "tool-start", "tool-end", "tool-failure", "pre-compact", "compacted", "permission-denied"],
+)
+def test_x7_every_main_thread_hook_is_evidence(kind: str) -> None:
+    story = Story(claude()).works()
+    story.wait(14 * MINUTE)
+    story.hook(kind)
+    dies_after(story, 15 * MINUTE)
+
+
+def test_f_proc_15_a_growing_transcript_is_evidence() -> None:
+    story = Story(claude()).works()
+    for _ in range(20):
+        story.wait(14 * MINUTE)
+        story.tell(EvidenceSeen("a", 1, "transcript"))
+    dies_after(story, 15 * MINUTE)
+
+
+def test_f_proc_17_failing_tools_are_evidence() -> None:
+    story = Story(claude()).works()
+    for _ in range(20):
+        story.wait(10 * MINUTE)
+        story.hook("tool-failure", tool="Bash")
+    assert not hung(story)
+
+
+@pytest.mark.parametrize("ending", ["stop", "stop-failure"])
+def test_f_proc_14_idle_is_never_stuck(ending: str) -> None:
+    story = Story(claude()).works()
+    story.hook(ending)
+    story.wait(7 * 24 * 3600)
+    assert isinstance(story.state, Running)
+
+
+def test_f_proc_16_waiting_for_a_person_is_never_stuck() -> None:
+    story = Story(claude()).works()
+    story.hook("permission-request", tool="Bash")
+    story.wait(7 * 24 * 3600)
+    assert isinstance(story.state, Running)
+    story.hook("tool-end", tool="Bash")
+    dies_after(story, 15 * MINUTE)
+
+
+def test_g50_an_agent_that_never_says_anything_is_judged_from_its_start() -> None:
+    story = Story(spec(prompt="goal", heartbeat_file="/srv/beat.json")).runs()
+    dies_after(story, 15 * MINUTE)
+
+
+def test_p56_without_any_kind_of_evidence_silence_means_nothing() -> None:
+    story = Story(spec(prompt="goal")).runs()
+    story.wait(7 * 24 * 3600)
+    assert isinstance(story.state, Running)
+
+
+@pytest.mark.parametrize("changes", [{"transcript": "/srv/*.jsonl"}, {"heartbeat_file": "/srv/b"}, {"kind": Kind.LOOP}])
+def test_an_agent_whose_evidence_is_declared_is_judged(changes: dict[str, object]) -> None:
+    story = Story(spec(prompt="goal", loop=LoopRules(max_runtime=0), **changes)).runs()
+    dies_after(story, 15 * MINUTE)
+
+
+# Tool leases (G37, X7b).
+
+
+@pytest.mark.parametrize(
+    ("declared", "limit"),
+    [
+        (None, 15 * MINUTE),
+        (2 * MINUTE, 15 * MINUTE),
+        (14 * MINUTE, 15 * MINUTE),
+        (40 * MINUTE, 41 * MINUTE),
+        (119 * MINUTE, 120 * MINUTE),
+        (10_000 * MINUTE, 121 * MINUTE),
+    ],
+)
+def test_g37_a_declared_timeout_extends_the_deadline_to_itself_and_a_minute(
+    declared: float | None, limit: float
+) -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=declared)
+    dies_after(story, limit)
+
+
+def test_g37_the_lease_ends_with_its_call() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=3600)
+    story.wait(60)
+    story.hook("tool-end", tool="Bash", tool_use_id="t1")
+    dies_after(story, 15 * MINUTE)
+
+
+def test_g37_a_neighbours_end_does_not_end_the_lease() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=3600)
+    story.hook("tool-start", tool="Read", tool_use_id="t2")
+    story.hook("tool-end", tool="Read", tool_use_id="t2")
+    dies_after(story, 3660)
+
+
+@pytest.mark.parametrize("ending", ["stop", "prompt-submit"])
+def test_a_turn_takes_its_leases_with_it(ending: str) -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=7200)
+    story.hook(ending)
+    story.hook("prompt-submit")
+    dies_after(story, 15 * MINUTE)
+
+
+# Subagents (G54, F-PROC-18).
+
+
+@pytest.mark.parametrize("kind", ["tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop", "stop"])
+def test_g54_f_proc_18_subagents_do_not_keep_a_dead_main_thread_alive(kind: str) -> None:
+    story = Story(claude()).works()
+    for _ in range(3):
+        story.wait(5 * MINUTE - 1)
+        story.hook(kind, sub=True, tool="Read", tool_use_id="s")
+    story.wait(3)
+    assert hung(story)
+
+
+def test_g54_while_a_task_call_is_open_its_subagents_renew_it_up_to_the_cap() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Task", tool_use_id="task", is_subagent_call=True)
+    for _ in range(17):
+        story.hook("tool-end", sub=True, tool="Read")
+        story.wait(7 * MINUTE)
+    assert not hung(story)
+    story.hook("tool-end", sub=True, tool="Read")
+    dies_after(story, 1 * MINUTE)
+
+
+def test_g54_a_task_call_without_a_word_of_its_subagents_is_silence() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Task", tool_use_id="task", is_subagent_call=True)
+    dies_after(story, 15 * MINUTE)
+
+
+def test_g54_after_the_task_call_its_subagents_count_no_more() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Task", tool_use_id="task", is_subagent_call=True)
+    story.hook("tool-end", tool="Task", tool_use_id="task")
+    story.wait(10 * MINUTE)
+    story.hook("tool-end", sub=True, tool="Read")
+    dies_after(story, 5 * MINUTE)
+
+
+def test_g37_a_subagents_declared_timeout_renews_the_task_call_for_as_long() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Task", tool_use_id="task", is_subagent_call=True)
+    story.hook("tool-start", tool="Bash", tool_use_id="s1", sub=True, lease=40 * MINUTE)
+    dies_after(story, 41 * MINUTE)
+
+
+def test_a_subagents_lease_is_not_the_main_threads() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="s1", sub=True, lease=40 * MINUTE)
+    dies_after(story, 15 * MINUTE)
+
+
+# Heartbeats that say when they were written (G29, F-HB-3).
+
+
+def test_g29_an_old_timestamp_is_believed_while_a_turn_is_open() -> None:
+    story = Story(claude()).works()
+    story.tell(EvidenceSeen("a", 1, "heartbeat", age=20 * MINUTE))
+    story.wait(0)
+    assert hung(story)
+
+
+def test_g29_an_old_timestamp_is_overruled_by_newer_evidence() -> None:
+    story = Story(claude()).works()
+    story.tell(EvidenceSeen("a", 1, "heartbeat", age=14 * MINUTE))
+    story.hook("tool-end")
+    dies_after(story, 15 * MINUTE)
+
+
+def test_g29_an_idle_agent_may_have_an_old_timestamp() -> None:
+    story = Story(claude()).works()
+    story.hook("stop")
+    story.tell(EvidenceSeen("a", 1, "heartbeat", age=20 * MINUTE))
+    story.wait(24 * 3600)
+    assert not hung(story)
+
+
+@pytest.mark.parametrize("age", [0.0, 0.3, 5.0, 59.0])
+def test_a_heartbeat_is_evidence_of_the_time_that_it_names(age: float) -> None:
+    story = Story(spec(prompt="goal", heartbeat_file="/srv/beat.json")).runs()
+    for _ in range(10):
+        story.wait(10 * MINUTE)
+        story.tell(EvidenceSeen("a", 1, "heartbeat", age=age))
+        assert story.run.evidence
+    dies_after(story, 15 * MINUTE - age)
+
+
+@pytest.mark.parametrize("age", [-1.0, -3600.0, -1e12])
+def test_f_hb_3_a_timestamp_in_the_future_is_that_of_receipt(age: float) -> None:
+    story = Story(claude()).works()
+    story.wait(10 * MINUTE)
+    story.tell(EvidenceSeen("a", 1, "heartbeat", age=age))
+    dies_after(story, 15 * MINUTE)
+
+
+def test_a_heartbeat_from_before_this_run_is_no_work_of_it() -> None:
+    story = Story(claude(prompt=None)).runs()
+    story.tell(EvidenceSeen("a", 1, "heartbeat", age=600))
+    assert not story.run.evidence
+
+
+# Time (F-HB-4): only supervised time counts.
+
+
+@pytest.mark.parametrize("jump", [3600.0, 10 * 365 * 24 * 3600.0, -3600.0, -EPOCH])
+def test_f_hb_4_a_jump_of_the_wall_clock_ends_nobody(jump: float) -> None:
+    story = Story(claude("a"), claude("b")).works()
+    story.wait(14 * MINUTE)
+    story.wall += jump
+    story.tell(Tick())
+    assert not hung(story)
+    dies_after(story, 1 * MINUTE)
+
+
+def test_f_hb_4_a_suspend_stands_still_and_adoption_gives_a_free_interval() -> None:
+    story = Story(claude()).works()
+    story.wait(14 * MINUTE)
+    story.wall += 24 * 3600
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    dies_after(story, 15 * MINUTE)
+
+
+def test_a_late_tick_judges_by_the_evidence_that_came_meanwhile() -> None:
+    story = Story(claude()).works()
+    story.pass_over(20 * MINUTE)
+    story.hook("tool-end")
+    story.tell(Tick())
+    assert not hung(story)
+
+
+# The longest that an iteration may take (G38, F-PROC-13).
+
+
+def test_f_proc_13_a_busy_iteration_ends_at_its_maximum() -> None:
+    story = Story(claude(kind=Kind.LOOP)).works()
+    for _ in range(44):
+        story.wait(MINUTE)
+        story.hook("tool-end")
+    assert not hung(story)
+    dies_after(story, MINUTE)
+    assert story.alerts() == ["overtime"]
+    story.exited(143)
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.code == 125
+
+
+def test_f_proc_13_zero_means_no_maximum() -> None:
+    story = Story(claude(kind=Kind.LOOP, loop=LoopRules(max_runtime=0))).works()
+    for _ in range(1000):
+        story.wait(10 * MINUTE)
+        story.hook("tool-end")
+    assert not hung(story)

@@ -1,0 +1,417 @@
+"""Session, turn, prompts and dialogs, as hooks and the screen tell of them (P70, F-RES, F-PROC-16, F-PROC-26)."""
+
+from __future__ import annotations
+
+import pytest
+
+from phoenixd.core.actions import Alert, LookAtScreen, Terminate
+from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopping
+from phoenixd.core.events import EvidenceSeen, ScreenSeen
+from phoenixd.core.liveness import MAX_LEASES
+from phoenixd.core.session import MAX_TEXT
+from phoenixd.core.spec import Kind
+from tests.core.story import Story, claude, spec
+
+
+def activity(story: Story):
+    assert isinstance(story.state, Running | Stopping)
+    return story.state.activity
+
+
+def waits(story: Story) -> str | None:
+    """What the agent waits for; its inbox item must say the same."""
+    waiting = activity(story).waiting
+    item = story.agent.item
+    assert (item and item.kind) == (waiting and waiting.kind)
+    return waiting.kind if waiting else None
+
+
+# Turns (P70): working only during a turn.
+
+
+@pytest.mark.parametrize(
+    ("hooks", "open_"),
+    [
+        ((), False),
+        (("prompt-submit",), True),
+        (("prompt-submit", "tool-start"), True),
+        (("prompt-submit", "tool-start", "tool-end"), True),
+        (("prompt-submit", "stop"), False),
+        (("prompt-submit", "stop-failure"), False),
+        (("prompt-submit", "stop", "tool-start"), True),
+        (("prompt-submit", "pre-compact", "compacted"), True),
+        (("stop", "prompt-submit"), True),
+        (("prompt-submit", "session-end"), True),
+    ],
+)
+def test_p70_a_turn_is_open_from_prompt_to_stop(hooks: tuple[str, ...], open_: bool) -> None:
+    story = Story(claude(prompt=None)).runs()
+    for kind in hooks:
+        story.hook(kind)
+    assert activity(story).turn_open is open_
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind", "open_"),
+    [(None, "resident", False), ("goal", "resident", True), (None, "loop", True), (None, "ephemeral", True)],
+)
+def test_g50_a_run_that_was_told_something_begins_with_an_open_turn(prompt: str | None, kind: str, open_: bool) -> None:
+    story = Story(spec(prompt=prompt, kind=Kind(kind))).runs()
+    assert activity(story).turn_open is open_
+
+
+def test_f_proc_14_the_idle_prompt_ends_a_turn_that_a_person_broke_off() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=3600)
+    # Esc: no tool-end, no stop; a minute later the prompt waits.
+    story.hook("notification", notification="idle_prompt")
+    assert not activity(story).turn_open
+    story.wait(24 * 3600)
+    assert isinstance(story.state, Running)
+
+
+def test_a_subagents_stop_does_not_end_the_turn() -> None:
+    story = Story(claude()).works()
+    for kind in ("stop", "prompt-submit", "session-start", "subagent-stop"):
+        story.hook(kind, sub=True, session_id="another")
+    assert activity(story).turn_open
+    assert story.run.session_id != "another"
+
+
+# The session.
+
+
+@pytest.mark.parametrize("source", ["clear", "startup"])
+def test_f_res_5_a_new_session_id_is_the_one_to_resume(source: str) -> None:
+    story = Story(claude()).works()
+    story.hook("session-end", source="clear")
+    story.hook("session-start", session_id="new-id", source=source)
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert (story.spawn.mode, story.spawn.session_id) == (Mode.RESUME, "new-id")
+
+
+def test_f_res_5_clear_ends_the_turn_and_compaction_does_not() -> None:
+    story = Story(claude()).works()
+    story.hook("session-start", session_id=story.run.session_id, source="compact")
+    assert activity(story).turn_open
+    story.hook("session-start", session_id="new-id", source="clear")
+    assert not activity(story).turn_open
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert story.spawn.prompt is PromptKind.NONE
+
+
+def test_f_res_3_the_same_context_under_another_id_keeps_its_record() -> None:
+    story = Story(claude()).works()
+    story.wait(900)
+    story.exited(143)
+    story.started()
+    story.hook("session-start", session_id="forked", source="resume")
+    assert story.agent.session is not None
+    assert (story.agent.session.session_id, story.agent.session.hangs) == ("forked", 1)
+
+
+def test_what_is_said_during_a_stop_counts_for_the_session() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.stop()
+    story.hook("session-start", session_id="own-id", source="startup")
+    story.hook("prompt-submit")
+    story.hook("stop")
+    story.exited(143)
+    story.start()
+    assert (story.spawn.mode, story.spawn.session_id) == (Mode.RESUME, "own-id")
+    assert story.spawn.prompt is PromptKind.NONE
+
+
+def test_activity_keeps_a_session_young() -> None:
+    story = Story(claude()).works()
+    for _ in range(30):
+        story.pass_over(3600)
+        story.hook("tool-end")
+    story.stop()
+    story.exited(143)
+    story.start()
+    assert story.spawn.mode is Mode.RESUME
+
+
+# The task in hand: the operator's goal until a person or `send` submits a prompt (P8, design section 5).
+
+
+def test_p8_the_goal_stands_until_somebody_submits_a_prompt() -> None:
+    story = Story(claude()).runs()
+    story.hook("prompt-submit", text="Build the shop.")
+    assert story.agent.last_prompt is None
+    story.hook("stop")
+    story.hook("prompt-submit", text="Now the tests.")
+    assert story.agent.last_prompt == "Now the tests."
+    story.hook("prompt-submit", text="a subagent's", sub=True)
+    assert story.agent.last_prompt == "Now the tests."
+
+
+def test_p8_the_word_to_continue_is_not_a_persons_prompt() -> None:
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.exited(signal=9)
+    story.started()
+    story.hook("session-start")
+    story.hook("prompt-submit", text="You were restarted at noon; continue.")
+    assert story.agent.last_prompt is None
+    story.hook("prompt-submit", text="Stop that.")
+    assert story.agent.last_prompt == "Stop that."
+
+
+def test_p8_without_a_goal_the_first_prompt_is_a_persons() -> None:
+    story = Story(claude(prompt=None)).runs()
+    story.hook("prompt-submit", text="Fix the build.")
+    assert story.agent.last_prompt == "Fix the build."
+
+
+def test_p8_after_an_idle_resume_the_first_prompt_is_a_persons() -> None:
+    story = Story(claude()).works()
+    story.hook("stop")
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert story.spawn.prompt is PromptKind.NONE
+    story.started()
+    story.hook("session-start")
+    story.hook("prompt-submit", text="Next.")
+    assert story.agent.last_prompt == "Next."
+
+
+def test_an_agents_words_cannot_fill_the_state() -> None:
+    story = Story(claude(prompt=None)).runs()
+    story.hook("prompt-submit", text="x" * 1_000_000)
+    assert len(story.agent.last_prompt or "") == MAX_TEXT
+    story.hook("permission-request", tool="Bash", text="y" * 1_000_000)
+    waiting = activity(story).waiting
+    assert waiting is not None
+    assert len(waiting.text) == MAX_TEXT
+    for number in range(1000):
+        story.hook("tool-start", tool_use_id=str(number), lease=60)
+    assert len(activity(story).leases) == MAX_LEASES
+
+
+# Waiting for a person (F-PROC-16): one alert and one item, closed by its own answer.
+
+
+def asks(sub: bool = False) -> Story:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Task", tool_use_id="task", is_subagent_call=True)
+    story.hook("tool-start", tool="Bash", tool_use_id="t1", sub=sub)
+    story.hook("permission-request", tool="Bash", text="npm publish", sub=sub)
+    assert waits(story) == "permission"
+    return story
+
+
+def test_f_proc_16_a_permission_request_alerts_and_opens_an_item() -> None:
+    story = asks()
+    assert story.of(Alert) == [Alert("a", "permission", "Bash npm publish")]
+    item = story.agent.item
+    assert item is not None
+    assert (item.id, item.kind, item.text, item.answer_by) == (1, "permission", "Bash npm publish", "attach")
+    assert item.opened_wall == story.wall
+
+
+def test_f_proc_16_the_notification_of_the_same_dialog_is_no_second_question() -> None:
+    story = asks()
+    story.hook("notification", notification="permission_prompt", text="Claude needs your permission")
+    assert story.alerts() == ["permission"]
+    assert story.agent.item is not None
+    assert story.agent.item.id == 1
+
+
+@pytest.mark.parametrize(
+    ("notification", "kind"), [("permission_prompt", "permission"), ("elicitation_dialog", "question")]
+)
+def test_a_notification_alone_is_a_question_too(notification: str, kind: str) -> None:
+    story = Story(claude()).works()
+    story.hook("notification", notification=notification)
+    assert waits(story) == kind
+    assert story.alerts() == [kind]
+
+
+@pytest.mark.parametrize(
+    ("hook", "details"),
+    [
+        ("tool-end", {"tool": "Bash"}),
+        ("tool-failure", {"tool": "Bash"}),
+        ("permission-denied", {"tool": "Bash"}),
+        ("permission-denied", {}),
+        ("tool-start", {"tool": "Read"}),
+        ("prompt-submit", {"text": "no, do not"}),
+        ("stop", {}),
+        ("stop-failure", {"error": "server_error"}),
+        ("session-start", {"source": "clear", "session_id": "new"}),
+        ("notification", {"notification": "idle_prompt"}),
+    ],
+)
+def test_a_question_is_closed_by_the_event_that_proves_it(hook: str, details: dict[str, str]) -> None:
+    story = asks()
+    story.hook(hook, **details)
+    assert waits(story) is None
+    assert "no longer waits" in story.reasons[-1]
+
+
+@pytest.mark.parametrize(
+    ("hook", "details"),
+    [
+        ("tool-end", {"tool": "WebFetch"}),
+        ("tool-end", {"tool": "Bash", "sub": True}),
+        ("tool-start", {"tool": "Read", "sub": True}),
+        ("permission-denied", {"tool": "Bash", "sub": True}),
+        ("subagent-stop", {"sub": True}),
+        ("stop", {"sub": True}),
+        ("notification", {"notification": "auth_success"}),
+        ("pre-compact", {}),
+    ],
+)
+def test_a_neighbours_call_does_not_close_a_question(hook: str, details: dict[str, str]) -> None:
+    """Enter would answer the dialog that is still there."""
+    story = asks()
+    story.hook(hook, **details)
+    assert waits(story) == "permission"
+
+
+@pytest.mark.parametrize(
+    ("hook", "details", "closed"),
+    [
+        ("tool-end", {"tool": "Bash", "sub": True}, True),
+        ("tool-failure", {"tool": "Bash", "sub": True}, True),
+        ("permission-denied", {"tool": "Bash", "sub": True}, True),
+        ("tool-end", {"tool": "Grep", "sub": True}, False),
+        ("tool-start", {"tool": "Bash", "sub": True}, False),
+        ("tool-start", {"tool": "Bash"}, False),
+        ("tool-end", {"tool": "Bash"}, False),
+        ("stop", {}, True),
+        ("prompt-submit", {}, True),
+    ],
+)
+def test_a_subagents_question_is_closed_by_its_own_answer(hook: str, details: dict[str, str], closed: bool) -> None:
+    story = asks(sub=True)
+    story.hook(hook, **details)
+    assert waits(story) == (None if closed else "permission")
+
+
+def test_a_second_question_is_a_second_item() -> None:
+    story = asks()
+    story.hook("tool-end", tool="Bash")
+    story.hook("permission-request", tool="Bash", text="npm publish")
+    assert story.agent.item is not None
+    assert story.agent.item.id == 2
+    assert story.alerts() == ["permission", "permission"]
+
+
+def test_the_time_a_person_takes_to_answer_a_subagent_is_nobodys_silence() -> None:
+    story = Story(claude()).works()
+    story.hook("permission-request", tool="Bash", sub=True)
+    story.wait(7200)
+    story.hook("tool-end", tool="Bash", sub=True)
+    story.wait(899)
+    assert isinstance(story.state, Running)
+
+
+def test_a_death_closes_the_question() -> None:
+    story = asks()
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert story.agent.item is None
+
+
+# The turn ended with an error (F-PROC-26): what only a person can mend is asked of one.
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("authentication_failed", "login"),
+        ("oauth_org_not_allowed", "login"),
+        ("billing_error", "billing"),
+        ("rate_limit", None),
+        ("server_error", None),
+        ("invalid_request", None),
+        ("max_output_tokens", None),
+        ("unknown", None),
+        ("a word of the agent's own", None),
+        (None, None),
+    ],
+)
+def test_f_proc_26_errors_that_only_a_person_can_mend_are_told_and_nothing_is_killed(
+    error: str | None, kind: str | None
+) -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error=error)
+    assert waits(story) == kind
+    assert story.alerts() == ([kind] if kind else [])
+    assert not activity(story).turn_open
+    story.wait(24 * 3600)
+    assert isinstance(story.state, Running)
+
+
+def test_f_proc_26_a_login_is_still_asked_for_when_the_prompt_is_idle() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="authentication_failed")
+    story.hook("notification", notification="idle_prompt")
+    assert waits(story) == "login"
+    story.hook("prompt-submit", text="again")
+    assert waits(story) is None
+
+
+# The screen, as the last resort.
+
+
+@pytest.mark.parametrize("verdict", ["permission", "trust", "api-key", "bypass-warning", "login", "resume-picker"])
+def test_f_proc_16_a_dialog_before_the_first_hook_is_a_question(verdict: str) -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.wait(30)
+    assert story.of(LookAtScreen)
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert waits(story) == "dialog"
+    assert story.alerts() == ["dialog"]
+    story.wait(24 * 3600)
+    assert not story.of(Terminate)
+    story.hook("session-start")
+    assert waits(story) is None
+
+
+def test_f_res_2_a_picker_at_a_resume_is_ended_and_goes_fresh() -> None:
+    story = Story(claude())
+    story.runs()
+    story.tell(EvidenceSeen("a", 1, "transcript"))
+    story.pass_over(600)
+    story.exited(signal=9)
+    story.started()
+    story.tell(ScreenSeen("a", 2, "resume-picker"))
+    assert isinstance(story.state, Stopping)
+    story.exited(143)
+    assert story.spawn.mode is Mode.FRESH
+
+
+@pytest.mark.parametrize("verdict", ["working", "idle"])
+def test_f_hb_7_an_agent_whose_hooks_are_missing_runs_all_the_same(verdict: str) -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert isinstance(story.state, Running)
+
+
+@pytest.mark.parametrize("verdict", ["unknown", "", "\x1b[31m"])
+def test_what_the_screen_does_not_tell_is_not_guessed(verdict: str) -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert isinstance(story.state, Starting)
+
+
+def test_a_screen_is_no_judge_of_a_running_agent() -> None:
+    story = Story(claude()).works()
+    before = story.fleet
+    for verdict in ("permission", "idle", "resume-picker"):
+        story.tell(ScreenSeen("a", 1, verdict))
+    assert story.fleet == before
