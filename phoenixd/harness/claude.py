@@ -5,7 +5,8 @@ Measured with 2.1.197. The traps that this module owns:
   chooses ids, so the operator's argv may not;
 - of two --settings the last one wins and the other is dropped without a word;
 - resume is per working directory, and the transcript exists only some 0.2 s after the first prompt;
-- no hook tells that a person interrupted the turn: only the transcript does (`is_interruption`), or the screen.
+- no hook tells that a person interrupted the turn. The transcript does (`is_interruption`), except when the prompt was
+  taken back before the first word of an answer: then it stands in the input line again, and only the screen tells.
 """
 
 from __future__ import annotations

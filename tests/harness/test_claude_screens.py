@@ -65,6 +65,12 @@ def test_an_agents_words_cannot_pass_for_a_dialog() -> None:
     assert screen_says(screen("idle--forged-dialog")) == "idle"
 
 
+def test_what_was_said_before_a_dialog_does_not_name_it() -> None:
+    said = "● It asks: Quick safety check: Is this a project you trust?\n  Detected a custom API key\n"
+
+    assert screen_says(said + screen("permission--bash")) == "permission"
+
+
 def test_an_open_dialog_is_no_prompt_even_below_one() -> None:
     assert screen_says(f"{BOX}\n❯ \n{BOX}\n   Proceed?\n  ❯ 1. Yes\n    2. No\n") == "dialog"
 
