@@ -1,0 +1,200 @@
+"""git's plumbing, one command at a time: disarmed, bounded in time and output, and killed with all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+OUTPUT_LIMIT = 32 << 20
+ERROR_LIMIT = 4096
+
+# The command line's settings win over the repository's, and environment variables over both.
+DISARMED = {
+    "core.fsmonitor": "false",
+    "core.untrackedCache": "false",
+    "core.hooksPath": "/dev/null",
+    "core.attributesFile": "/dev/null",
+    "core.pager": "cat",
+    "core.sshCommand": "false",
+    "core.alternateRefsCommand": "false",
+    "core.quotePath": "false",
+    "credential.helper": "",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    "log.showSignature": "false",
+    "gpg.program": "false",
+    "i18n.logOutputEncoding": "UTF-8",
+}
+ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    # An empty list: no transport at all, whatever protocol.*.allow says. A missing object is not fetched.
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "GIT_PAGER": "cat",
+    "HOME": "/nonexistent",
+    "LC_ALL": "C.UTF-8",
+}
+
+_STAGE_RECORD = re.compile(
+    rb"([0-7]{6}) ([0-9a-f]{40,64}) ([0-3])\t([^\0]*)\0"
+    rb"  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: \d+\n"
+    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
+)
+_TREE_RECORD = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t([^\0]*)\0")
+_GITLINK = 0o160000
+_NOT_CHECKED_OUT = 0x8000 | 0x40000000
+"""Flags of index entries whose files git does not look at either: assume-unchanged, and skip-worktree."""
+
+
+class PlumbingFailed(Exception):
+    """git did not answer; the message is for people. no_repository: because there is none."""
+
+    def __init__(self, message: str, no_repository: bool = False) -> None:
+        super().__init__(message)
+        self.no_repository = no_repository
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of the index, with what git remembers of its file. mtime: nanoseconds."""
+
+    path: bytes
+    mode: int
+    blob: str
+    stage: int
+    mtime: int
+    size: int
+    flags: int
+
+    @property
+    def file_type(self) -> int:
+        return stat.S_IFMT(self.mode)
+
+    @property
+    def is_not_checked_out(self) -> bool:
+        return self.mode == _GITLINK or bool(self.flags & _NOT_CHECKED_OUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Plumbing:
+    """git in one directory, with one deadline (monotonic seconds) for all commands together."""
+
+    directory: str
+    deadline: float
+
+    def lines(self, *arguments: str, accepted: Sequence[int] = (0,)) -> list[str]:
+        return self.output(*arguments, accepted=accepted).decode("utf-8", "replace").split("\n")[:-1]
+
+    def fields(self, *arguments: str, cwd: str | None = None) -> list[bytes]:
+        return self.output(*arguments, cwd=cwd).split(b"\0")[:-1]
+
+    def output(self, *arguments: str, accepted: Sequence[int] = (0,), cwd: str | None = None) -> bytes:
+        """Run one command and return what it wrote; raises PlumbingFailed."""
+        settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
+        command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
+        environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT}
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=cwd or self.directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
+        with process:
+            try:
+                written, complaint = self._read(process)
+            except BaseException:
+                _kill(process)
+                raise
+        if process.returncode in accepted:
+            return written
+        raise _failure(arguments[0], process.returncode, complaint.decode("utf-8", "replace"))
+
+    def require_time(self) -> float:
+        """The seconds that are left; raises PlumbingFailed when none is."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise PlumbingFailed("git did not answer in time")
+        return left
+
+    def _read(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        written, complaint = bytearray(), bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, (written, OUTPUT_LIMIT))
+            selector.register(process.stderr, selectors.EVENT_READ, (complaint, ERROR_LIMIT))
+            while selector.get_map():
+                for key, _ in selector.select(self.require_time()):
+                    file: IO[bytes] = key.fileobj  # type: ignore[assignment]
+                    sink, limit = key.data
+                    chunk = os.read(file.fileno(), 1 << 16)
+                    if not chunk:
+                        selector.unregister(file)
+                    elif len(sink) + len(chunk) > limit and sink is written:
+                        raise PlumbingFailed("the repository has more files than a brief counts")
+                    elif len(sink) < limit:
+                        sink += chunk
+        try:
+            process.wait(self.require_time())
+        except subprocess.TimeoutExpired as error:
+            raise PlumbingFailed("git did not answer in time") from error
+        return bytes(written), bytes(complaint)
+
+
+def index_entries(content: bytes) -> list[Entry]:
+    """Read `ls-files --stage --debug -z`; raises PlumbingFailed for a form that this version does not know."""
+    entries: list[Entry] = []
+    position = 0
+    while position < len(content):
+        record = _STAGE_RECORD.match(content, position)
+        if record is None:
+            raise PlumbingFailed("this git lists its index in an unknown form")
+        mode, blob, stage, path, seconds, nanoseconds, size, flags = record.groups()
+        mtime = int(seconds) * 1_000_000_000 + int(nanoseconds)
+        entries.append(Entry(path, int(mode, 8), blob.decode(), int(stage), mtime, int(size), int(flags, 16)))
+        position = record.end()
+    return entries
+
+
+def tree_entries(content: bytes) -> dict[bytes, tuple[int, str]]:
+    """Read `ls-tree -r -z`: path -> mode and blob."""
+    return {path: (int(mode, 8), blob.decode()) for mode, blob, path in _TREE_RECORD.findall(content)}
+
+
+def _failure(command: str, code: int, complaint: str) -> PlumbingFailed:
+    if "not a git repository" in complaint:
+        return PlumbingFailed("there is no git repository", no_repository=True)
+    if "dubious ownership" in complaint:
+        return PlumbingFailed(
+            "the repository belongs to another user, so git is not asked about it; run the daemon as its owner"
+        )
+    first = next(iter(complaint.strip().splitlines()), f"exit {code}")
+    return PlumbingFailed(f"git {command} failed: {first[:200]}")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # The session is of its own, so the group is all that git started and that did not leave on purpose.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
