@@ -27,6 +27,7 @@ from phoenixd.drivers.journal_schema import (
     create,
     meta,
     require_plain,
+    settle_log,
     verify,
 )
 from phoenixd.errors import JournalFailed
@@ -122,6 +123,7 @@ def _salvage(path: Path, why: str) -> None:
         damage = _copy(path, target, Damage(why, str(kept)))
         target.execute(INSERT_META, sealed(DAMAGE_KEY, json.dumps(astuple(damage))))
         target.execute("COMMIT")
+        settle_log(target)
     os.rename(part, _beside(path, ".new"))
     _sync(path.parent)
 

@@ -103,6 +103,17 @@ def create(path: Path) -> None:
         connection.execute(INSERT_META, sealed(SCHEMA_KEY, str(SCHEMA_VERSION)))
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
+        settle_log(connection)
+
+
+def settle_log(connection: sqlite3.Connection) -> None:
+    """Move all of the log into the file, so that the file alone is the database; raises sqlite3.Error.
+
+    Closing does the same, but a failure there is silent, and a file that is renamed leaves its log behind.
+    """
+    (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise sqlite3.OperationalError("the log could not be moved into the file")
 
 
 def verify(connection: sqlite3.Connection, check: Check) -> None:
