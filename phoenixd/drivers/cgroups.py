@@ -57,6 +57,11 @@ class CgroupTree:
                 return tree
         return None
 
+    @property
+    def agents_path(self) -> str:
+        """The cgroup above all agents' leaves, as /proc/PID/cgroup spells it."""
+        return f"/{self._agents.relative_to(self._mount)}"
+
     def create_leaf(self, agent: str, incarnation: int) -> str | None:
         """Return the path of a run's leaf, for its order; None where it cannot be had, and the run goes without."""
         leaf = self._leaf(agent, incarnation)

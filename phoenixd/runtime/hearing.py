@@ -27,10 +27,13 @@ from phoenixd.ports import Clock, ProcessIdentity, ProcessTable, Records, ShimHe
 EXIT_WORD_GRACE = 0.25
 """Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
 
+HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EINTR"})
+"""Reasons for a failed start that lie with the host, not with the order."""
+
 log = structlog.get_logger()
 
 Tell = Callable[[Event, Callable[[Refusal | None], None] | None], None]
-Later = Callable[[float, Callable[[], None]], None]
+Later = Callable[[float, Callable[[], None]], object]
 
 
 class Hearing:
@@ -46,6 +49,7 @@ class Hearing:
         tell: Tell,
         later: Later,
         heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
+        greeted: Callable[[str], None] = lambda agent: None,
     ) -> None:
         self._shims = shims
         self._processes = processes
@@ -55,6 +59,7 @@ class Hearing:
         self._tell = tell
         self._later = later
         self._heard = heard
+        self._greeted = greeted
 
     def hear(self, message: ShimMessage) -> None:
         """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
@@ -73,7 +78,7 @@ class Hearing:
                 self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time), None)
             case "start_failed":
                 code = int(body.get("code") or 0)
-                code = code if code in (126, 127) else 0 if body.get("errno") == "busy" else 1
+                code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
             case "exited":
                 self._tell(_exit_event(agent, body, None), None)
@@ -82,6 +87,8 @@ class Hearing:
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
             case "hook":
                 self._hear_hook(agent, body)
+            case "hello":
+                self._greeted(agent)
             case "link_lost":
                 log.info("shim_link_lost", agent=agent)
             case "error" | "ignored":
@@ -145,9 +152,12 @@ class Hearing:
         def vanished() -> None:
             self._tell(AgentVanished(agent, incarnation), None)
 
-        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
-        if not self._processes.watch(identity, lambda: self._later(EXIT_WORD_GRACE, vanished)):
+        def died() -> None:
             self._later(EXIT_WORD_GRACE, vanished)
+
+        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
+        if not self._processes.watch(identity, died):
+            died()
 
 
 def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:

@@ -13,7 +13,7 @@ from phoenixd.core.events import AgentDeclared, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import Outside, Saved
+from phoenixd.ports import Outside, Saved, ShimLinks
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.supervisor import Supervisor
 
@@ -48,6 +48,13 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
         await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))
+
+
+async def relink(agent: Agent, shims: ShimLinks, hearing: Hearing) -> None:
+    """After a link was lost and opened again: compare what the shim says now with what is known."""
+    hello = await shims.connect(agent.name)
+    if hello is not None:
+        hearing.reconcile(agent, hello)
 
 
 async def _recover_agent(

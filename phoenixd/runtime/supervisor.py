@@ -62,7 +62,7 @@ class Supervisor:
         journal: Journal,
         dispatch: Callable[[Action], None],
         listeners: Sequence[Listener] = (),
-        on_turn: Callable[[], None] = lambda: None,
+        on_turn: Callable[[], object] = lambda: None,
         on_degraded: Callable[[str | None], None] = lambda why: None,
     ) -> None:
         self.fleet = fleet

@@ -1,0 +1,313 @@
+"""The composition root: the only file that names drivers and runtime together."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import grp
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from phoenixd import __version__, logs
+from phoenixd.api.application import Api
+from phoenixd.api.rights import Doorkeeper
+from phoenixd.api.server import bind, serve
+from phoenixd.api.service import Facts
+from phoenixd.config import Configuration, load_configuration, read_configuration
+from phoenixd.core.agent import Agent
+from phoenixd.directories import Directories, check_socket_paths, find_directories
+from phoenixd.doctor import Doctor
+from phoenixd.drivers.cgroups import CgroupTree, tier
+from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.drivers.evidence import EvidenceFiles
+from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain
+from phoenixd.drivers.journal import SqliteJournal
+from phoenixd.drivers.notify import CommandNotifier
+from phoenixd.drivers.processes import Processes
+from phoenixd.drivers.shims import SeqpacketShims
+from phoenixd.drivers.systemd import ServiceManager
+from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
+from phoenixd.launch import Launch
+from phoenixd.ports import Outside, ShimMessage
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.performer import Performer
+from phoenixd.runtime.publisher import Publisher
+from phoenixd.runtime.recovery import recover, relink, restore
+from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.service import DaemonService
+
+EXIT_BAD_CONFIGURATION = 78
+MAX_RECORD = 256 * 1024
+
+log = structlog.get_logger()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the daemon in the foreground until it is told to stop; 78 for a configuration that cannot be used."""
+    parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
+    parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
+    parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
+    parser.add_argument("--runtime-dir", metavar="DIR", help="where the sockets are")
+    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
+    parser.add_argument("--version", action="version", version=f"phoenixd {__version__}")
+    given = parser.parse_args(arguments)
+    if not sys.platform.startswith("linux"):
+        return _fail("phoenixd needs Linux: it holds processes by pidfd, subreaper and cgroup", "", 1)
+    try:
+        directories = find_directories(
+            os.environ, configuration=given.config, state=given.state_dir, runtime=given.runtime_dir
+        )
+        configuration = load_configuration(directories.configuration, directories.state, os.environ)
+        check_socket_paths(directories.runtime, configuration.agents)
+    except ConfigurationError as error:
+        return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
+    daemon_table = configuration.settings.daemon
+    logs.configure(given.log_level or daemon_table.log_level, daemon_table.log_format)
+    try:
+        for directory in (directories.state, directories.runtime):
+            ensure_private_dir(directory)
+        with LockFile(directories.state / "phoenixd.lock"):
+            anyio.run(_live, directories, configuration)
+    except ConfigurationError as error:
+        return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
+    except AlreadyRunning as error:
+        return _fail(error.message, error.remedy, 1)
+    except PhoenixdError as error:
+        return _fail(error.message, error.remedy, 1)
+    return 0
+
+
+def _fail(message: str, remedy: str, code: int) -> int:
+    print(f"phoenixd: {message}" + (f"\n  {remedy}" if remedy else ""), file=sys.stderr)
+    return code
+
+
+async def _live(directories: Directories, configuration: Configuration) -> None:
+    """Build, recover, serve until told to stop; the agents live on."""
+    with SqliteJournal(directories.state / "journal.sqlite3") as journal:
+        async with anyio.create_task_group() as tasks:
+            daemon = await _build(directories, configuration, journal, tasks)
+            for part in (daemon.supervisor, daemon.performer, daemon.publisher, daemon.evidence):
+                tasks.start_soon(part.run)
+            tasks.start_soon(_obey_signals, daemon)
+            await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
+            await tasks.start(_serve, daemon)
+            agents = len(daemon.supervisor.fleet.agents)
+            daemon.manager.ready(f"{agents} agents")
+            log.info("ready", agents=agents, tier=daemon.service.describe().tier)
+            await daemon.stopping.wait()
+            daemon.manager.stopping("the agents live on")
+            tasks.cancel_scope.cancel()
+        daemon.shims.close()
+        daemon.terminal.close()
+    log.info("stopped")
+
+
+@dataclass(slots=True)
+class _Daemon:
+    """The parts that outlive the building."""
+
+    outside: Outside
+    shims: SeqpacketShims
+    terminal: TmuxTerminal
+    evidence: EvidenceFiles
+    supervisor: Supervisor
+    performer: Performer
+    publisher: Publisher
+    hearing: Hearing
+    service: DaemonService
+    manager: ServiceManager
+    directories: Directories
+    api_group: str
+    stopping: anyio.Event
+
+
+async def _build(
+    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup
+) -> _Daemon:
+    """Make every part, and tie them together."""
+    settings, manager = configuration.settings, ServiceManager()
+    saved = journal.load()
+    clock = SupervisedClock(saved.at)
+    stopping = anyio.Event()
+    terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present)
+    if not await _look(terminal):
+        log.warning("tmux_unavailable")
+    server_pid = await terminal.server_pid()
+    cgroups = CgroupTree.find(directories.state, server_pid=server_pid)
+    started_at = time.time()
+    # The parts know each other in a ring; the closures below are called only after all of them are made.
+    supervisor: Supervisor
+    hearing: Hearing
+    performer: Performer
+    publisher: Publisher
+    service: DaemonService
+
+    def hear(message: ShimMessage) -> None:
+        hearing.hear(message)
+
+    shims = SeqpacketShims(directories.runtime, hear)
+    processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
+    launch = Launch(
+        directories=directories,
+        settings=settings,
+        create_leaf=cgroups.create_leaf if cgroups else None,
+        clock=clock,
+    )
+    records = _ExitRecords(directories.state)
+
+    def find(name: str) -> Agent | None:
+        return supervisor.fleet.agents.get(name)
+
+    def greeted(name: str) -> None:
+        agent = find(name)
+        if agent is not None:
+            tasks.start_soon(relink, agent, shims, hearing)
+
+    def degraded(why: str | None) -> None:
+        manager.status(f"degraded: {why}" if why else "ready")
+        if why is not None:
+            journal.release_reserve()
+
+    def listen(entries: Sequence[Any], changed: Sequence[Agent]) -> None:
+        publisher.hear(entries, changed)
+        service.ring(max((stored.seq for stored in entries), default=0))
+
+    evidence = EvidenceFiles(directories.state, lambda event: supervisor.tell(event))
+    outside = Outside(
+        clock=clock,
+        journal=journal,
+        terminal=terminal,
+        shims=shims,
+        processes=processes,
+        launcher=launch,
+        records=records,
+        evidence=evidence,
+        notifier=CommandNotifier(settings.notify.command, timeout=settings.notify.timeout),
+    )
+    messenger = Messenger(terminal, launch, clock)
+    supervisor = Supervisor(
+        restore(saved, dict(configuration.agents), configuration.limits),
+        clock,
+        journal,
+        lambda action: performer.submit(action),
+        [listen],
+        on_turn=manager.watchdog,
+        on_degraded=degraded,
+    )
+    loop = asyncio.get_running_loop()
+    hearing = Hearing(
+        shims, processes, records, clock, find, supervisor.tell,
+        later=lambda seconds, call: loop.call_later(seconds, call),
+        heard=messenger.heard,
+        greeted=greeted,
+    )  # fmt: skip
+    performer = Performer(outside, find, supervisor.tell, hearing, messenger)
+    publisher = Publisher(launch, evidence)
+
+    def facts() -> Facts:
+        return Facts(
+            version=__version__,
+            pid=os.getpid(),
+            started_at=started_at,
+            tmux=terminal.version,
+            tier=tier(cgroups),
+            degraded=supervisor.degraded,
+        )
+
+    async def problems() -> tuple[str, ...]:
+        found = await anyio.to_thread.run_sync(
+            read_configuration, directories.configuration, directories.state, os.environ
+        )
+        return tuple(map(str, found.problems))
+
+    doctor = Doctor(
+        now=clock.now,
+        degraded=lambda: supervisor.degraded or journal.trouble,
+        damage=lambda: str(journal.damage) if journal.damage else None,
+        tmux=lambda: facts().tmux,
+        tier=tier(cgroups),
+        problems=problems,
+        environment_of=launch.environment_of,
+    )
+    service = DaemonService(
+        supervisor=supervisor,
+        clock=clock,
+        journal=journal,
+        terminal=terminal,
+        shims=shims,
+        hearing=hearing,
+        knowledge=launch,
+        directories=directories,
+        environ=os.environ,
+        describe=facts,
+        examine=doctor.examine,
+        stop=stopping.set,
+        living_shims=shims.living,
+        agents_cgroup=cgroups.agents_path if cgroups else None,
+    )
+    return _Daemon(
+        outside, shims, terminal, evidence, supervisor, performer, publisher, hearing, service, manager, directories,
+        settings.daemon.api_group, stopping,
+    )  # fmt: skip
+
+
+async def _look(terminal: TmuxTerminal) -> bool:
+    """Find the terminal server, or start it where that is ours to do; agents can be adopted without it."""
+    try:
+        return await terminal.observe() or await terminal.revive()
+    except PhoenixdError as failure:
+        log.error("terminal_failed", reason=failure.message, remedy=failure.remedy)
+        return False
+
+
+async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    """Answer the control API until the daemon stops."""
+    group = grp.getgrnam(daemon.api_group).gr_gid if daemon.api_group else None
+    listener = bind(daemon.directories.runtime / "api.sock", group)
+    api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
+    await serve(api, listener, on_ready=lambda server: task_status.started())
+
+
+async def _obey_signals(daemon: _Daemon) -> None:
+    """SIGTERM and SIGINT end the daemon, SIGHUP applies the configuration."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as arrived:
+        async for number in arrived:
+            if number != signal.SIGHUP:
+                log.info("stopping", signal=number.name)
+                daemon.stopping.set()
+                return
+            daemon.manager.reloading()
+            try:
+                changes = await daemon.service.apply()
+                log.info("applied", changes=[f"{one.action} {one.agent}" for one in changes if one.action != "keep"])
+            except ConfigurationError as error:
+                log.error("reload_refused", reason=error.message, remedy=error.remedy)
+            daemon.manager.ready()
+
+
+@dataclass(frozen=True, slots=True)
+class _ExitRecords:
+    """exit.json as shims write it, read as what it is: a file in reach of an agent."""
+
+    state: Path
+
+    def exit_record(self, agent: str) -> dict[str, Any] | None:
+        try:
+            record = json.loads(read_plain(self.state / "agents" / agent / "exit.json", MAX_RECORD))
+        except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
+            return None
+        return record if isinstance(record, dict) else None

@@ -1,0 +1,1 @@
+"""The whole daemon from outside: real tmux, real processes, kill -9 where it hurts, and phoenixctl for every question."""
