@@ -1,0 +1,202 @@
+"""tmux as the terminal of all agents: one session `phx-<agent>` with one pane for each."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from phoenixd.drivers.tmux_control import ControlConnection, Refused
+from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
+from phoenixd.drivers.tmux_text import agent_of, pasteable, quote, readable, session_of
+from phoenixd.errors import TerminalFailed
+
+OWN_SESSION = "phoenixd"
+TIMEOUT = 10.0
+PASTE_LIMIT = 8 * 1024 * 1024
+SCREEN_LIMIT = 1024 * 1024
+NESTED_MODES = 5
+REVIVE = "phoenixctl doctor"
+
+log = structlog.get_logger("phoenixd.tmux")
+
+
+class TmuxTerminal:
+    """The server on RUNTIME_DIR/tmux.sock; implements ports.Terminal.
+
+    Commands go over one control-mode connection, which is made when it is needed and after each loss. Only `revive`
+    ever starts a server, and never with `under_systemd`: there the server is a unit of its own.
+    """
+
+    def __init__(
+        self, runtime_dir: Path, *, under_systemd: bool = False, tmux: str = "tmux", timeout: float = TIMEOUT
+    ) -> None:
+        self.server = TmuxServer(runtime_dir, tmux, timeout)
+        self._under_systemd = under_systemd
+        self._timeout = timeout
+        self._control: ControlConnection | None = None
+        self._connecting = asyncio.Lock()
+
+    @property
+    def version(self) -> str | None:
+        """The version of tmux, while a connection to the server stands."""
+        return self.server.version if self._control is not None and self._control.is_open else None
+
+    async def observe(self) -> bool:
+        """Whether the server answers: False when there is none, TerminalFailed when it hangs or cannot be asked."""
+        return self.server.listens() and bool(await self._run(("display-message", "-p", "yes")))
+
+    async def revive(self) -> bool:
+        """Start the server where that is ours to do, and connect; whether it answers now."""
+        await self.server.require_version()
+        if not self.server.listens():
+            if self._under_systemd:
+                return False
+            await self.server.start()
+        return await self.observe()
+
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
+        """Make the agent's session with one pane that runs `argv`; a session of that name is closed first."""
+        session = session_of(agent)
+        if len(argv) < 2:
+            raise ValueError("a pane's argv has at least two words: tmux gives a single one to a shell")
+        await self.close_pane(agent)
+        await self._run(("new-session", "-d", "-s", session, "--", *argv))
+
+    async def close_pane(self, agent: str) -> None:
+        """Close the agent's session, whose pane gets SIGHUP; no session is no failure."""
+        session = session_of(agent)
+        try:
+            await self._run(("kill-session", "-t", f"={session}"))
+        except Refused as refusal:
+            if "can't find session" not in refusal.message:
+                raise
+
+    async def panes(self) -> frozenset[str]:
+        """Names of the agents that have a session."""
+        sessions = await self._run(("list-sessions", "-F", "#{session_name}"))
+        return frozenset(agent for session in sessions if (agent := agent_of(session)))
+
+    async def capture(self, agent: str) -> str:
+        """The visible text of the pane, without anything that a terminal would obey.
+
+        By a process of its own: on the control connection an agent's screen would stand between tmux's own words.
+        """
+        output = await self._call("capture-pane", "-p", "-t", _pane_of(agent))
+        return readable(output[:SCREEN_LIMIT])
+
+    async def paste(self, agent: str, text: str) -> None:
+        """Leave copy mode, then paste the sanitised text as one bracketed paste; Enter is not pressed.
+
+        Newlines stay newlines (-r): tmux would make each a CR, which is the Enter key to a program that has not
+        turned bracketed paste on.
+        """
+        content = pasteable(text)
+        if len(content) > PASTE_LIMIT:
+            raise TerminalFailed(
+                f"a text of {len(content)} bytes is not pasted", remedy="put it into a file, and name it"
+            )
+        pane = _pane_of(agent)
+        await self._leave_modes(pane)
+        if not content:
+            return
+        # By standard input: tmux expands #(...) in the path of a file that it loads.
+        buffer = f"phx-{secrets.token_hex(8)}"
+        try:
+            await self._call(
+                "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", pane,
+                stdin=content,
+            )  # fmt: skip
+        except BaseException:
+            await self._forget_buffer(buffer)
+            raise
+
+    async def press_enter(self, agent: str) -> None:
+        """Leave copy mode, which would take the key for itself, and press Enter."""
+        pane = _pane_of(agent)
+        await self._leave_modes(pane)
+        await self._run(("send-keys", "-t", pane, "Enter"))
+
+    async def last_typed(self, agent: str) -> float | None:
+        """When an attached operator last pressed a key here (Unix time); None when nobody is attached who can type."""
+        session = session_of(agent)
+        clients = await self._run(("list-clients", "-t", f"={session}", "-F", "#{client_readonly} #{client_activity}"))
+        times = [
+            float(activity) for readonly, _, activity in (line.partition(" ") for line in clients) if readonly == "0"
+        ]
+        return max(times, default=None)
+
+    async def server_pid(self) -> int | None:
+        """The server's process, whose unit may have a cgroup for us; None without a server."""
+        if not self.server.listens():
+            return None
+        answer = await self._run(("display-message", "-p", "#{pid}"))
+        return int(answer[0]) if answer and answer[0].isdigit() else None
+
+    def close(self) -> None:
+        """Drop the connection; the server and all sessions stay."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    async def _leave_modes(self, pane: str) -> None:
+        """End copy mode and what else lies over the pane; raises TerminalFailed when something stays."""
+        look = ("list-panes", "-t", pane, "-F", "#{pane_in_mode}")
+        cancel = " ".join(map(quote, ("send-keys", "-t", pane, "-X", "cancel")))
+        for _ in range(NESTED_MODES):
+            if (await self._run(look))[:1] == ["0"]:
+                return
+            await self._run(("if-shell", "-F", "-t", pane, "#{pane_in_mode}", cancel))
+        raise TerminalFailed("the pane stays in a mode of tmux's own, so nothing can be typed into it")
+
+    async def _forget_buffer(self, buffer: str) -> None:
+        try:
+            await self._run(("delete-buffer", "-b", buffer))
+        except TerminalFailed as failure:
+            log.debug("buffer not deleted", reason=failure.message)
+
+    async def _run(self, *commands: Sequence[str]) -> list[str]:
+        try:
+            # Around the lock as well: where the server hangs, all who wait for it fail together, not in turn.
+            async with asyncio.timeout(self._timeout):
+                control = await self._connection()
+        except TimeoutError:
+            raise TerminalFailed(f"tmux did not answer within {self._timeout:g} s") from None
+        return await control.run(*commands, timeout=self._timeout)
+
+    async def _call(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        ended = await self.server.call(self.server.argv(*arguments), stdin)
+        if ended.status != 0:
+            raise Refused(f"tmux: {ended.complaint.strip()[:500] or f'status {ended.status}'}")
+        return ended.output
+
+    async def _connection(self) -> ControlConnection:
+        async with self._connecting:
+            if self._control is not None and self._control.is_open:
+                return self._control
+            self.close()
+            if not self.server.listens():
+                raise TerminalFailed(f"there is no tmux server on {self.server.socket}", remedy=REVIVE)
+            await self.server.require_version()
+            control = await ControlConnection.open(
+                self.server.argv(
+                    "-C", "new-session", "-A", "-s", OWN_SESSION, "-f", "no-output,ignore-size", "--", *INERT
+                ),
+                self.server.environment(),
+                self._timeout,
+            )
+            self._control = control
+            # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
+            try:
+                await control.run(*settings(), timeout=self._timeout)
+            except Refused as refusal:
+                log.warning("tmux refused a setting", reason=refusal.message)
+            return control
+
+
+def _pane_of(agent: str) -> str:
+    """The first pane of the agent's own window: a pane that somebody opened beside it is never typed into."""
+    return f"={session_of(agent)}:0.0"
