@@ -332,14 +332,14 @@ def test_bodies_that_never_end_cannot_fill_the_memory(running: Daemon) -> None:
         assert poster.post("stop", {}) == 200
 
 
+# Over the unix socket, because TCP itself drops what a killed sender had not transmitted yet.
 LAST_WORDS = r"""
 import json, os, signal, socket
-port, token = os.environ["PORT"], os.environ["PHOENIX_TOKEN"]
-connection = socket.create_connection(("127.0.0.1", int(port)))
-connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(os.environ["PHOENIX_HOOK_DIR"] + "/hook.sock")
 for n in range(20):
     body = json.dumps({"session_id": str(n)})
-    head = f"POST /hook/session-end HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+    head = f"POST /hook/session-end HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {os.environ['PHOENIX_TOKEN']}\r\n"
     connection.send(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -348,7 +348,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_the_last_words_of_a_dying_agent_are_told_before_its_death(daemon: Daemon) -> None:
     for _ in range(10):
         daemon.events[1:] = []
-        daemon.run_to_end([sys.executable, "-S", "-c", LAST_WORDS], extra_env={"PORT": str(port_of(daemon))})
+        daemon.run_to_end([sys.executable, "-S", "-c", LAST_WORDS])
         said = [event["payload"]["session_id"] for event in daemon.events if event["event"] == "hook"]
         assert said == [str(n) for n in range(20)]
         assert daemon.events[-1]["event"] == "exited"
