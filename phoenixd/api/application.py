@@ -176,7 +176,7 @@ def _response(reply: Reply, ask: Ask, *, as_text: bool) -> Response:
         text = reply.text(here(ask.arguments, ask.service.now()))
         response = Response(text, reply.status, media_type=TEXT_TYPE)
     else:
-        response = _json(reply.body, reply.status)
+        response = _json(reply.body() if callable(reply.body) else reply.body, reply.status)
     response.headers[EXIT_HEADER] = str(reply.exit)
     response.background = background  # type: ignore[assignment]
     return response

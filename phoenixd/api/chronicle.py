@@ -8,7 +8,8 @@ from collections import OrderedDict
 from phoenixd.api.history import Digest
 from phoenixd.ports import Journal
 
-DAY = 86400.0
+HOUR = 3600.0
+DAY = 24 * HOUR
 SITTING = 600.0
 """Looks within ten minutes of one another are one sitting: the second does not hide what the first has shown."""
 WRITE_EVERY = 60.0
@@ -43,16 +44,16 @@ class Chronicle:
         return first[0].entry.wall if first and first[0].seq > 1 and first[0].entry.wall > since else None
 
     async def last_look(self, uid: int, now: float) -> float:
-        """When this operator last looked, before the present sitting; a day ago for who never did."""
+        """When this operator last looked, before the present sitting; about a day ago for who never did."""
         base, latest = await self._look(uid)
         if latest == 0.0:
-            return now - DAY
+            return _a_day_before(now)
         return base if now - latest < SITTING else latest
 
     async def look(self, uid: int, now: float) -> None:
         """Note that this operator looks now."""
         base, latest = await self._look(uid)
-        base = base if latest and now - latest < SITTING else latest or now - DAY
+        base = base if latest and now - latest < SITTING else latest or _a_day_before(now)
         self._looks[uid] = (base, now)
         if now - self._written.get(uid, 0.0) >= WRITE_EVERY:
             self._written[uid] = now
@@ -63,3 +64,8 @@ class Chronicle:
             base, _, latest = (await self._journal.recall(f"looked:{uid}") or "0 0").partition(" ")
             self._looks[uid] = (float(base), float(latest))
         return self._looks[uid]
+
+
+def _a_day_before(now: float) -> float:
+    """On the hour, so that one digest serves for all of it."""
+    return (now - DAY) // HOUR * HOUR

@@ -50,9 +50,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer. exit: what phoenixctl exits with. afterwards: called once the answer is on its way."""
+    """One answer. exit: what phoenixctl exits with. afterwards: called once the answer is on its way.
 
-    body: dict[str, Any]
+    The body may be a function where it costs something to make, and people mostly ask for the text.
+    """
+
+    body: dict[str, Any] | Callable[[], dict[str, Any]]
     text: Callable[[Page], str]
     exit: int = problems.OK
     status: int = 200

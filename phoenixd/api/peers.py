@@ -13,7 +13,6 @@ import socket
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 SO_PEERGROUPS = 59
 SO_PEERPIDFD = 77
@@ -23,7 +22,7 @@ MAX_GROUPS = 65536
 DEPTH = 256
 """Ancestors looked at; a deeper tree is taken for a hostile one."""
 TRIES = 5
-PROC = Path("/proc")
+READ_LIMIT = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +116,7 @@ def _parent(pid: int) -> int | None:
 
 def _read(pid: int, name: str) -> str:
     try:
-        return (PROC / str(pid) / name).read_text(encoding="utf-8", errors="replace")
+        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+            return file.read(READ_LIMIT).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -25,7 +25,7 @@ async def list_agents(ask: Ask) -> Reply:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     everyone = bool(ask.arguments["all"])
     return Reply(
-        representation.status(rows, service.facts(), service.loops),
+        lambda: representation.status(rows, service.facts(), service.loops),
         lambda here: text.status(rows, service.facts(), digest, here, everyone=everyone),
     )
 

@@ -1,0 +1,1 @@
+"""phoenixctl: what people type. The way to `status` imports next to nothing; all else is imported when it is needed."""

@@ -1,0 +1,171 @@
+"""Verbs that the daemon answers: the arguments go out as the table says, the answer is copied."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from phoenixd import __version__
+from phoenixd.api.operations import BY_NAME, SEND_LIMIT, Operation
+from phoenixd.api.times import parse_duration
+from phoenixd.ctl import absence, wire
+from phoenixd.ctl.grammar import Command
+
+OK, USAGE, UNREACHABLE, TIMED_OUT = 0, 2, 7, 8
+ROUND = 60.0
+"""Seconds of one question of `wait`; a daemon that restarts in between is only asked again."""
+SLACK = 15.0
+RETRY = 0.25
+
+
+def call(command: Command) -> int:
+    """Ask and copy."""
+    answer = ask(command, command.operation, command.given)
+    return tell(command, answer) if answer is not None else absence.explain(places(command))
+
+
+def send(command: Command) -> int:
+    """`send NAME TEXT|-`: what stands on standard input for -."""
+    text = command.given["text"]
+    if text == "-":
+        raw = sys.stdin.buffer.read(SEND_LIMIT + 1)
+        text = raw.decode("utf-8", "replace")
+    if not text.strip():
+        print("there is nothing to send", file=sys.stderr)
+        print(f"do: phoenixctl send {command.given['name']} 'TEXT', or - for standard input", file=sys.stderr)
+        return USAGE
+    answer = ask(command, command.operation, {**command.given, "text": text})
+    if answer is not None:
+        return tell(command, answer)
+    code = absence.explain(places(command))
+    print("whether the text arrived is not known; what the journal says of it:", file=sys.stderr)
+    print(f"do: phoenixctl events {command.given['name']} -n 5", file=sys.stderr)
+    return code
+
+
+def wait(command: Command) -> int:
+    """`wait NAME --for STATE`: in rounds, so that it outlives a restart of the daemon."""
+    try:
+        timeout = parse_duration(str(command.given.get("timeout", "10m")))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    deadline = time.monotonic() + timeout
+    met_a_daemon = False
+    while True:
+        left = max(0.0, deadline - time.monotonic())
+        answer = ask(command, command.operation, {**command.given, "timeout": f"{min(left, ROUND):.3f}"})
+        met_a_daemon = met_a_daemon or answer is not None
+        if answer is not None and (answer.exit != TIMED_OUT or left <= ROUND):
+            return tell(command, answer)
+        if answer is None:
+            if not met_a_daemon or left <= 0:
+                return absence.explain(places(command))
+            time.sleep(RETRY)
+
+
+def version(command: Command) -> int:
+    """Both versions; that of a daemon that does not answer is unknown, which is no failure."""
+    answer = ask(command, command.operation, {}, as_json=True)
+    daemon = json.loads(answer.body) if answer is not None and answer.status == 200 else None
+    if command.as_json:
+        print(json.dumps({"phoenixctl": __version__, "daemon": daemon}))
+        return OK
+    print(f"phoenixctl {__version__}")
+    print(f"phoenixd {daemon['version']}, pid {daemon['pid']}" if daemon else "phoenixd does not answer")
+    return OK
+
+
+def ask(
+    command: Command, operation: Operation, given: dict[str, Any], *, as_json: bool | None = None
+) -> wire.Answer | None:
+    """One question to the daemon. Every act carries an Idempotency-Key."""
+    target, body = spell(operation, given)
+    headers = (f"idempotency-key: {os.urandom(16).hex()}",) if operation.method == "POST" else ()
+    return wire.ask(
+        places(command),
+        operation.method,
+        target,
+        body,
+        as_json=command.as_json if as_json is None else as_json,
+        headers=headers,
+        timeout=_patience(operation, given),
+    )
+
+
+def spell(operation: Operation, given: dict[str, Any], extra: tuple[str, ...] = ()) -> tuple[str, bytes | None]:
+    """The target and the body that carry these arguments."""
+    assert operation.path is not None
+    path = operation.path
+    for parameter in operation.at("path"):
+        path = path.replace(f"{{{parameter.name}}}", quote(str(given[parameter.name]), safe=""))
+    query = {
+        parameter.name: _plain(given[parameter.name])
+        for parameter in operation.at("query")
+        if parameter.name in given and not parameter.hidden
+    }
+    hidden = {parameter.name for parameter in operation.at("query") if parameter.hidden}
+    parts = [urlencode(query)] if query else []
+    if "width" in hidden:
+        parts += wire.terminal()
+    if "look" in hidden:
+        parts += wire.look()
+    parts += extra
+    fields = {
+        parameter.name: _pairs(given[parameter.name]) if parameter.type == "pairs" else given[parameter.name]
+        for parameter in operation.at("body")
+        if given.get(parameter.name) is not None
+    }
+    body = json.dumps(fields).encode() if operation.at("body") else None
+    return (f"{path}?{'&'.join(parts)}" if parts else path), body
+
+
+def tell(command: Command, answer: wire.Answer) -> int:
+    """Copy an answer; a problem in JSON is told in words, for standard error is for people."""
+    if answer.type.startswith("application/problem+json"):
+        problem = json.loads(answer.body)
+        print(f"{problem['detail']}\ndo: {problem['remedy']}", file=sys.stderr)
+        return answer.exit
+    if command.as_json and answer.status < 400:
+        wire.write(1, answer.body)
+        return answer.exit
+    return wire.tell(answer)
+
+
+def places(command: Command) -> list[bytes]:
+    """Where the daemon may listen."""
+    return wire.sockets(wire.environment(), command.socket)
+
+
+def operation(name: str) -> Operation:
+    return BY_NAME[name]
+
+
+def _plain(value: Any) -> str:
+    return ("1" if value else "0") if isinstance(value, bool) else str(value)
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            print(f"--env {word[:40]}: write it as NAME=VALUE", file=sys.stderr)
+            raise SystemExit(USAGE)
+        pairs[key] = value
+    return pairs
+
+
+def _patience(operation: Operation, given: dict[str, Any]) -> float:
+    """Longer than the daemon may wait for what was asked."""
+    for parameter in operation.parameters:
+        if parameter.name == "timeout":
+            try:
+                return parse_duration(str(given.get("timeout", parameter.default))) + SLACK
+            except ValueError:
+                break
+    return 75.0 if operation.name == "remove_agent" else wire.TIMEOUT

@@ -1,0 +1,69 @@
+"""From a command line to the one who answers it: phoenixctl's own verbs here, all others the daemon."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from phoenixd import __version__
+from phoenixd.ctl.grammar import Command, parse
+
+OWN: dict[str, str] = {
+    "up": "phoenixd.ctl.daemon_start:up",
+    "down": "phoenixd.ctl.daemon_start:down",
+    "run": "phoenixd.ctl.declare:run",
+    "add_agent": "phoenixd.ctl.declare:add",
+    "attach": "phoenixd.ctl.attach:attach",
+    "read_pane": "phoenixd.ctl.follow:logs",
+    "list_events": "phoenixd.ctl.follow:events",
+    "send_text": "phoenixd.ctl.calls:send",
+    "wait_agent": "phoenixd.ctl.calls:wait",
+    "doctor": "phoenixd.ctl.local_doctor:doctor",
+    "version": "phoenixd.ctl.calls:version",
+    "config_check": "phoenixd.ctl.configuration:check",
+    "config_show": "phoenixd.ctl.configuration:show",
+    "config_schema": "phoenixd.ctl.configuration:schema",
+    "hooks_print": "phoenixd.ctl.hooks:print_settings",
+    "hooks_install": "phoenixd.ctl.hooks:install",
+    "hooks_test": "phoenixd.ctl.hooks:test",
+    "completion": "phoenixd.ctl.completion:completion",
+}
+"""Verbs with more to do than to ask and to copy, and where each is."""
+PASSED_ON = {"install-service": "phoenixd.service_install:main", "demo": "phoenixd.demo:main"}
+"""Verbs that read their own arguments."""
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what a command line says; returns the exit code."""
+    try:
+        return _run(list(arguments))
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, which is its right; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["--version"]:
+        print(f"phoenixctl {__version__}")
+        return 0
+    if arguments and arguments[0] in PASSED_ON:
+        passed_on: Callable[[list[str]], int] = _load(PASSED_ON[arguments[0]])
+        return passed_on(arguments[1:])
+    command = parse(arguments or ["status"])
+    place = OWN.get(command.operation.name, "phoenixd.ctl.calls:call")
+    own: Callable[[Command], int] = _load(place)
+    return own(command)
+
+
+def _load(place: str) -> Callable[..., int]:
+    module, _, name = place.partition(":")
+    found: Callable[..., int] = getattr(import_module(module), name)
+    return found

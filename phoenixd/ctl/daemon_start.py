@@ -1,0 +1,137 @@
+"""`up` and `down`: start a daemon that outlives this terminal, and end it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from typing import Any
+
+from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl.grammar import Command
+from phoenixd.directories import Directories, find_directories
+from phoenixd.errors import ConfigurationError
+
+START_TIMEOUT = 30.0
+LOOK_EVERY = 0.02
+LOG_TAIL = 4096
+FAILED, USAGE, TIMED_OUT = 1, 2, 8
+
+
+def up(command: Command) -> int:
+    """Make sure that a daemon answers."""
+    answer = calls.ask(command, calls.operation("version"), {}, as_json=True)
+    if answer is not None and answer.status == 200:
+        print(f"phoenixd is up already, pid {_pid(answer)}. See: phoenixctl status")
+        return 0
+    code = start(command)
+    if code != 0:
+        return code
+    answer = calls.ask(command, calls.operation("version"), {}, as_json=True)
+    if answer is None or answer.status != 200:
+        return absence.explain(calls.places(command))
+    print(f"phoenixd is up, pid {_pid(answer)}. See: phoenixctl status")
+    return 0
+
+
+def down(command: Command) -> int:
+    """End the daemon, and wait until its socket is silent."""
+    answer = calls.ask(command, command.operation, command.given)
+    if answer is None:
+        return absence.explain(calls.places(command))
+    code = calls.tell(command, answer)
+    if code == 0:
+        deadline = time.monotonic() + START_TIMEOUT
+        while _answers(calls.places(command)):
+            if time.monotonic() > deadline:
+                print("phoenixd still answers\ndo: phoenixctl doctor", file=sys.stderr)
+                return TIMED_OUT
+            time.sleep(LOOK_EVERY)
+    return code
+
+
+def start(command: Command) -> int:
+    """Start the daemon in a session of its own, its output in STATE_DIR/phoenixd.log; returns when it answers."""
+    given = command.given
+    try:
+        directories = find_directories(
+            _environment(command),
+            configuration=given.get("config"),
+            state=given.get("state_dir"),
+            runtime=given.get("runtime_dir"),
+        )
+        directories.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log_path = directories.state / "phoenixd.log"
+        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except ConfigurationError as error:
+        print(f"{error.message}\ndo: {error.remedy or 'phoenixctl up --help'}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        print(f"the state directory cannot be used: {error}\ndo: phoenixctl up --state-dir DIR", file=sys.stderr)
+        return FAILED
+    began = os.fstat(log).st_size
+    argv = [sys.executable, "-m", "phoenixd"]
+    for flag in ("config", "state_dir", "runtime_dir"):
+        if given.get(flag):
+            argv += [f"--{flag.replace('_', '-')}", os.path.abspath(given[flag])]
+    process = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        env=_environment(command),
+    )
+    os.close(log)
+    return _await_answer(process, directories, os.fspath(log_path), began)
+
+
+def _await_answer(process: subprocess.Popen[bytes], directories: Directories, log_path: str, began: int) -> int:
+    place = [os.fsencode(directories.runtime / "api.sock")]
+    deadline = time.monotonic() + START_TIMEOUT
+    died = os.pidfd_open(process.pid)
+    poll = select.poll()
+    poll.register(died, select.POLLIN)
+    try:
+        while time.monotonic() < deadline:
+            if _answers(place):
+                process.returncode = 0  # It lives on without us: nobody here is to wait for it.
+                return 0
+            if poll.poll(LOOK_EVERY * 1000):
+                print(f"phoenixd ended at once, exit code {process.wait()}; it said:", file=sys.stderr)
+                print(_tail(log_path, began), file=sys.stderr)
+                print("do: mend that, then phoenixctl up; the configuration is checked by phoenixctl config check",
+                      file=sys.stderr)  # fmt: skip
+                return FAILED
+    finally:
+        os.close(died)
+    print(f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}", file=sys.stderr)
+    print("do: phoenixctl status, in a moment", file=sys.stderr)
+    return TIMED_OUT
+
+
+def _answers(places: list[bytes]) -> bool:
+    answer = wire.ask(places, "GET", "/healthz", as_json=True, timeout=2.0)
+    return answer is not None and answer.status == 200
+
+
+def _environment(command: Command) -> dict[str, str]:
+    """What the daemon gets. A socket that was named says where it is to listen."""
+    environ = dict(os.environ)
+    named = command.socket or environ.get("PHOENIX_SOCKET")
+    if named and not command.given.get("runtime_dir") and os.path.basename(named) == "api.sock":
+        environ["PHOENIX_RUNTIME_DIR"] = os.path.dirname(os.path.abspath(named))
+    return environ
+
+
+def _tail(log_path: str, began: int) -> str:
+    with open(log_path, "rb") as log:
+        log.seek(max(began, os.fstat(log.fileno()).st_size - LOG_TAIL))
+        return log.read(LOG_TAIL).decode("utf-8", "replace").rstrip()
+
+
+def _pid(answer: wire.Answer) -> Any:
+    return json.loads(answer.body)["pid"]

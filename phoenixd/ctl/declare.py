@@ -1,0 +1,87 @@
+"""`add` and `run`: an agent from a command line, as the person who types it means it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from typing import Any
+
+from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.ctl import absence, attach, calls, daemon_start
+from phoenixd.ctl.grammar import Command
+
+HARNESSES = ("claude", "codex", "gemini")
+USAGE, CONFLICT = 2, 6
+
+
+def add(command: Command) -> int:
+    """Declare an agent; paths are those of this shell."""
+    given = declaration(command.given)
+    if given is None:
+        return USAGE
+    answer = calls.ask(command, command.operation, given)
+    return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))
+
+
+def run(command: Command) -> int:
+    """A daemon, an agent, its start, and a seat at its terminal."""
+    given = dict(command.given)
+    detached = given.pop("detached", False) or not (sys.stdin.isatty() and sys.stdout.isatty())
+    if not given.get("argv"):
+        print("say what to run\ndo: phoenixctl run NAME -- claude", file=sys.stderr)
+        return USAGE
+    name = given.setdefault("name", _name_from(given["argv"][0]))
+    if not re.fullmatch(NAME_PATTERN, name):
+        print(f"{name[:40]!r} can be no agent's name: a-z, 0-9, _ and -, at most 32", file=sys.stderr)
+        print("do: phoenixctl run NAME -- COMMAND", file=sys.stderr)
+        return USAGE
+    declared = declaration(given)
+    if declared is None:
+        return USAGE
+    answer = calls.ask(command, calls.operation("health"), {}, as_json=True)
+    if answer is None and (code := daemon_start.start(command)) != 0:
+        return code
+    for operation, arguments in (
+        (calls.operation("add_agent"), declared),
+        (calls.operation("start_agent"), {"name": name, "wait": not detached}),
+    ):
+        answer = calls.ask(command, operation, arguments)
+        if answer is None:
+            return absence.explain(calls.places(command))
+        if answer.exit != 0:
+            code = calls.tell(command, answer)
+            if code == CONFLICT and operation.name == "add_agent":
+                print(f"or go on with the one that is there: phoenixctl start {name}; phoenixctl attach {name}",
+                      file=sys.stderr)  # fmt: skip
+            return code
+    if detached:
+        return calls.tell(command, answer) if answer is not None else 0
+    return attach.sit_down(command, name)
+
+
+def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
+    """The fields of a declaration: argv[0] found on this shell's PATH, the directory whole, the harness guessed."""
+    argv, harness = list(given.get("argv", [])), given.get("harness")
+    if not argv and harness not in HARNESSES:
+        print(f"say what it runs\ndo: phoenixctl add {given.get('name', 'NAME')} -- claude", file=sys.stderr)
+        return None
+    told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
+    if not os.path.isdir(told["cwd"]):
+        print(f"warning: {told['cwd']} is no directory yet", file=sys.stderr)
+    if not argv:
+        return told
+    guessed = os.path.basename(argv[0])
+    if harness is None:
+        told["harness"] = guessed if guessed in HARNESSES else "command"
+    found = shutil.which(argv[0])
+    if found is None:
+        print(f"warning: there is no command {argv[0]} here yet", file=sys.stderr)
+    else:
+        argv[0] = os.path.abspath(found)
+    return {**told, "argv": argv}
+
+
+def _name_from(command: str) -> str:
+    return re.sub(r"[^a-z0-9_-]+", "-", os.path.basename(command).lower()).strip("-_")[:32]

@@ -1,0 +1,133 @@
+"""What goes on as it happens: events and panes by server-sent events, over restarts of the daemon."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl.grammar import Command
+
+SILENCE = 30.0
+"""Seconds without even a beat, after which the daemon is taken for gone; it beats each ten."""
+PATIENCE = 60.0
+"""Seconds that a daemon which was there may be away."""
+RETRY = 0.25
+
+
+def events(command: Command) -> int:
+    """`events [-f]`: the journal's rows, then what follows."""
+    if not command.given.pop("follow", False):
+        return calls.call(command)
+    if command.as_json:
+        return _follow(command, lambda data: print(data, flush=True))
+    return _follow(command, lambda data: print(data, flush=True), "form=text")
+
+
+def logs(command: Command) -> int:
+    """`logs NAME [-f]`: what the pane shows, then the lines that come to it."""
+    if not command.given.pop("follow", False):
+        return calls.call(command)
+    shown: list[str] = []
+
+    def show(data: str) -> None:
+        nonlocal shown
+        lines = json.loads(data)["text"].split("\n")[:-1]
+        for line in news(shown, lines):
+            print(json.dumps({"line": line}) if command.as_json else line, flush=True)
+        shown = lines
+
+    return _follow(command, show)
+
+
+def news(before: list[str], after: list[str]) -> list[str]:
+    """The lines of a pane that were not there before, taking it as having scrolled by as little as possible."""
+    for scrolled in range(len(before) + 1):
+        kept = before[scrolled:]
+        # The last line is often still being written, so that it may have grown.
+        if after[: len(kept)] == kept:
+            return after[len(kept) :]
+        if kept and after[: len(kept) - 1] == kept[:-1] and after[len(kept) - 1 : len(kept)]:
+            return after[len(kept) - 1 :]
+    return after
+
+
+def _follow(command: Command, show: Any, *extra: str) -> int:
+    last: str | None = None
+    alone_since: float | None = None
+    given = dict(command.given)
+    while True:
+        stream = _open(command, given, last, extra)
+        if isinstance(stream, int):
+            if last is None and alone_since is None:
+                return stream
+            if alone_since is None:
+                print("phoenixd has gone; waiting for it to come back", file=sys.stderr)
+                alone_since = time.monotonic()
+            if time.monotonic() - alone_since > PATIENCE:
+                return stream
+            time.sleep(RETRY)
+            continue
+        alone_since = None
+        for row, data in stream:
+            last = row or last
+            show(data)
+        alone_since = time.monotonic()
+        # What was asked for at first has been shown; from now on the row number says where to go on.
+        given = {key: value for key, value in given.items() if key not in ("since", "lines") or last is None}
+
+
+def _open(
+    command: Command, given: dict[str, Any], last: str | None, extra: tuple[str, ...]
+) -> Iterator[tuple[str | None, str]] | int:
+    """A stream of frames, or the exit code of the refusal, which is told."""
+    operation = command.operation
+    target, _ = calls.spell(operation, given, extra)
+    headers = (f"last-event-id: {last}",) if last is not None else ()
+    try:
+        connection = wire.connect(calls.places(command), SILENCE)
+    except OSError:
+        connection = None
+    if connection is None:
+        return absence.explain(calls.places(command)) if last is None else absence.UNREACHABLE
+    received = b""
+    try:
+        connection.sendall(wire.request("GET", target, accept="text/event-stream", headers=headers))
+        while b"\r\n\r\n" not in received and (chunk := connection.recv(65536)):
+            received += chunk
+        head, _, rest = received.partition(b"\r\n\r\n")
+        if b"text/event-stream" not in head.lower():
+            while chunk := connection.recv(65536):
+                received += chunk
+            answer = wire.parse(received)
+            return calls.tell(command, answer) if answer is not None else absence.UNREACHABLE
+    except OSError:
+        return absence.UNREACHABLE
+    return _frames(connection, rest)
+
+
+def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]]:
+    """Row number and data of each frame; ends when the daemon does, or says nothing for too long."""
+    while True:
+        while b"\n\n" in received:
+            frame, _, received = received.partition(b"\n\n")
+            row, data = None, None
+            for line in frame.decode("utf-8", "replace").split("\n"):
+                name, _, value = line.partition(": ")
+                if name == "id":
+                    row = value
+                elif name == "data":
+                    data = value
+            if data is not None:
+                yield row, data
+        try:
+            chunk = connection.recv(65536)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            connection.close()
+            return
+        received += chunk

@@ -1,0 +1,148 @@
+"""phoenixctl's command line as argparse, derived from the table of operations."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from phoenixd.api.operations import OPERATIONS, Operation, Parameter, verbs
+
+USAGE = 2
+EXIT_CODES = (
+    "exit codes: 0 ok, 1 failed, 2 usage, 3 condition true, 4 not found, 5 denied, 6 conflict, 7 no daemon, 8 timed out"
+)
+COMMON = {
+    "--socket": "the daemon's socket",
+    "--json": "print JSON, whose keys are stable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What was typed: which verb, with which arguments (only those that were given), and how to answer."""
+
+    words: tuple[str, ...]
+    operation: Operation
+    given: dict[str, Any] = field(default_factory=dict)
+    socket: str | None = None
+    as_json: bool = False
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints name the next thing to type."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        print(f"do: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def parse(arguments: Sequence[str]) -> Command:
+    """Understand a command line; raises SystemExit for help (0) and for what makes no sense (2)."""
+    words, rest = list(arguments), None
+    if "--" in words and _takes_command(words):
+        place = words.index("--")
+        words, rest = words[:place], words[place + 1 :]
+    namespace = vars(parser().parse_args(words))
+    spoken: tuple[str, ...] = namespace.pop("words", ("status",))
+    operations = verbs()[spoken]
+    given = {name: value for name, value in namespace.items() if value is not None and name not in ("socket", "json")}
+    if rest is not None:
+        given["argv"] = rest
+    return Command(
+        spoken, _meant(operations, given), given, namespace.get("socket"), bool(namespace.get("json", False))
+    )
+
+
+def parser() -> Parser:
+    """The whole grammar."""
+    common = Parser(add_help=False)
+    common.add_argument("--socket", metavar="PATH", default=argparse.SUPPRESS, help=COMMON["--socket"])
+    common.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=COMMON["--json"])
+    root = Parser(
+        prog="phoenixctl",
+        description="See and steer the agents that phoenixd keeps at work.",
+        epilog=EXIT_CODES,
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    branches = root.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
+    groups: dict[str, Any] = {}
+    for words, operations in verbs().items():
+        if len(words) == 1:
+            leaf = branches.add_parser(words[0], parents=[common], **_help(operations))
+        else:
+            if words[0] not in groups:
+                group = branches.add_parser(words[0], help=_group_help(words[0]))
+                groups[words[0]] = group.add_subparsers(metavar="WHAT", required=True, parser_class=Parser)
+            leaf = groups[words[0]].add_parser(words[1], parents=[common], **_help(operations))
+        leaf.set_defaults(words=words)
+        for parameter in _parameters(operations):
+            _add(leaf, parameter, required=all(parameter in one.parameters for one in operations))
+    return root
+
+
+def _takes_command(words: Sequence[str]) -> bool:
+    """Whether what follows -- is a command to run; for other verbs -- only ends the options."""
+    first_words = {operation.words[0] for operation in OPERATIONS if operation.words}
+    verb = next((word for word in words if word in first_words), None)
+    return any(
+        parameter.type == "strings"
+        for operation in OPERATIONS
+        if operation.words[:1] == (verb,)
+        for parameter in operation.parameters
+    )
+
+
+def _meant(operations: tuple[Operation, ...], given: dict[str, Any]) -> Operation:
+    """Of the operations behind a verb, the one whose path the arguments fill."""
+    fitting = [one for one in operations if all(parameter.name in given for parameter in one.at("path"))]
+    return max(fitting, key=lambda one: len(one.at("path"))) if fitting else operations[0]
+
+
+def _parameters(operations: tuple[Operation, ...]) -> list[Parameter]:
+    found = {parameter.name: parameter for operation in operations for parameter in operation.parameters}
+    return [parameter for parameter in found.values() if not parameter.hidden and parameter.type != "strings"]
+
+
+def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool) -> None:
+    keys: dict[str, Any] = {"help": parameter.help.replace("%", "%%"), "default": None}
+    if parameter.choices:
+        keys["choices"] = parameter.choices
+    if parameter.type == "boolean":
+        keys["action"] = "store_true"
+    elif parameter.type == "integer":
+        keys["type"] = int
+    elif parameter.type == "pairs":
+        keys |= {"action": "append", "metavar": "K=V"}
+    if parameter.flag is None:
+        if not (parameter.required and required):
+            keys["nargs"] = "?"
+        leaf.add_argument(parameter.name, metavar=parameter.name.upper(), **keys)
+        return
+    if parameter.type not in ("boolean", "pairs") and not parameter.choices:
+        keys["metavar"] = {"integer": "N", "duration": "TIME"}.get(parameter.type, parameter.name.upper())
+    spellings = [parameter.flag, *([parameter.short] if parameter.short else [])]
+    leaf.add_argument(*spellings, dest=parameter.name, required=parameter.required, **keys)
+
+
+def _help(operations: tuple[Operation, ...]) -> dict[str, Any]:
+    summary = operations[0].summary
+    exits = dict(pair for operation in operations for pair in operation.exits)
+    told = "; ".join(f"{code}: {meaning}" for code, meaning in sorted(exits.items()))
+    takes_command = any(parameter.type == "strings" for one in operations for parameter in one.parameters)
+    example = "the command to run goes last, after --\n" if takes_command else ""
+    return {
+        "help": summary,
+        "description": summary,
+        "epilog": f"{example}exit codes here: {told}" if told else f"{example}{EXIT_CODES}",
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
+
+
+def _group_help(word: str) -> str:
+    members = [operation.words[1] for operation in OPERATIONS if operation.words[:1] == (word,)]
+    return ", ".join(members)

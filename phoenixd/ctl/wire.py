@@ -1,0 +1,192 @@
+"""HTTP over the control socket by hand: a request goes out, bytes come back. Built-in modules alone.
+
+HTTP/1.0 is spoken, so that an answer ends where the connection does.
+"""
+
+from __future__ import annotations
+
+import _socket
+import posix
+
+Environment = dict[bytes, bytes]
+TIMEOUT = 15.0
+GONE = (2, 20, 104, 111)
+"""ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
+
+
+class Answer:
+    """What the daemon said. exit: what it wants phoenixctl to exit with."""
+
+    __slots__ = ("body", "exit", "status", "type")
+
+    def __init__(self, status: int, exit_code: int, media_type: str, body: bytes) -> None:
+        self.status = status
+        self.exit = exit_code
+        self.type = media_type
+        self.body = body
+
+
+def environment() -> Environment:
+    """The process's environment as it came."""
+    return posix.environ
+
+
+def sockets(environ: Environment, explicit: str | None = None) -> list[bytes]:
+    """Where the daemon may listen: the place that was named, else the default places, the likeliest first."""
+    if explicit is not None:
+        return [explicit.encode("utf-8", "surrogateescape")]
+    if named := environ.get(b"PHOENIX_SOCKET"):
+        return [named]
+    for name in (b"PHOENIX_RUNTIME_DIR", b"RUNTIME_DIRECTORY"):
+        if named := environ.get(name):
+            return [named.partition(b":")[0] + b"/api.sock"]
+    places: list[bytes] = []
+    if session := environ.get(b"XDG_RUNTIME_DIR"):
+        places.append(session + b"/phoenixd/api.sock")
+    if state := state_directory(environ):
+        places.append(state + b"/run/api.sock")
+    return [*places, b"/run/phoenixd/api.sock"]
+
+
+def state_directory(environ: Environment) -> bytes | None:
+    """STATE_DIR as phoenixd.directories finds it (a test compares both)."""
+    # Inside an agent's pane PHOENIX_STATE_DIR is the agent's own directory.
+    if b"PHOENIX_AGENT" not in environ and (named := environ.get(b"PHOENIX_STATE_DIR")):
+        return named
+    if from_systemd := environ.get(b"STATE_DIRECTORY", b"").partition(b":")[0]:
+        return from_systemd
+    root = environ.get(b"XDG_STATE_HOME", b"")
+    if not root.startswith(b"/"):
+        home = environ.get(b"HOME")
+        if not home:
+            return None
+        root = home + b"/.local/state"
+    return root + b"/phoenixd"
+
+
+def connect(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.socket | None:
+    """A connection to the first place that answers. Raises OSError where somebody is there and does not let us in."""
+    refused: OSError | None = None
+    for place in places:
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        connection.settimeout(timeout)
+        try:
+            connection.connect(place)
+        except OSError as error:
+            connection.close()
+            if error.errno not in GONE:
+                refused = refused or error
+            continue
+        return connection
+    if refused is not None:
+        raise refused
+    return None
+
+
+def request(
+    method: str, target: str, body: bytes | None = None, *, accept: str = "text/plain", headers: tuple[str, ...] = ()
+) -> bytes:
+    """A request as it goes over the wire. The run's token goes along when there is one."""
+    lines = [f"{method} {target} HTTP/1.0", "host: phoenixd", f"accept: {accept}", *headers]
+    token = environment().get(b"PHOENIX_TOKEN")
+    if token and token.isalnum():
+        lines.append(f"authorization: Bearer {token.decode()}")
+    if body is not None:
+        lines.append(f"content-length: {len(body)}")
+    return "\r\n".join((*lines, "", "")).encode() + (body or b"")
+
+
+def ask(
+    places: list[bytes],
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    *,
+    as_json: bool = False,
+    headers: tuple[str, ...] = (),
+    timeout: float | None = TIMEOUT,
+) -> Answer | None:
+    """Ask and read to the end; None when no daemon answers, or went away before it had answered."""
+    try:
+        connection = connect(places, timeout)
+        if connection is None:
+            return None
+        try:
+            accept = "application/json" if as_json else "text/plain"
+            connection.sendall(request(method, target, body, accept=accept, headers=headers))
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # It may have answered already: a body that is too large is refused before it is read.
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+            if is_whole(received):
+                break
+        connection.close()
+    except OSError:
+        return None
+    return parse(received)
+
+
+def is_whole(received: bytes) -> bool:
+    """Whether the announced length has come, so that nobody waits for the connection's end."""
+    head, _, body = received.partition(b"\r\n\r\n")
+    announced = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0].strip()
+    return announced.isdigit() and len(body) >= int(announced)
+
+
+def parse(received: bytes) -> Answer | None:
+    """An answer as it came over the wire; None when it is cut short."""
+    head, separator, body = received.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    first = lines[0].split(" ", 2)
+    if not separator or len(first) < 2 or not first[1].isdigit():
+        return None
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+    length = headers.get("content-length", "")
+    if length.isdigit() and len(body) < int(length):
+        return None
+    code = headers.get("phoenix-exit", "")
+    return Answer(int(first[1]), int(code) if code.isdigit() else 1, headers.get("content-type", ""), body)
+
+
+def tell(answer: Answer) -> int:
+    """Copy an answer: data to standard output, refusals to standard error. Returns the exit code."""
+    write(1 if answer.exit in (0, 3) else 2, answer.body)
+    return answer.exit
+
+
+def write(descriptor: int, data: bytes) -> None:
+    """Write everything; a reader that has gone away is no failure of ours."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[posix.write(descriptor, view) :]
+    except BrokenPipeError:
+        pass
+
+
+def with_query(path: str, query: list[str]) -> str:
+    """The path with the query, and with what the daemon has to know of this terminal."""
+    parts = [*query, *terminal()]
+    return f"{path}?{'&'.join(parts)}" if parts else path
+
+
+def terminal() -> list[str]:
+    """The width to render for, and whether signs may be coloured."""
+    environ = environment()
+    width, colour = 80, False
+    if posix.isatty(1):
+        try:
+            width = posix.get_terminal_size(1).columns or 80
+        except OSError:
+            pass
+        colour = not environ.get(b"NO_COLOR") and environ.get(b"TERM", b"dumb") != b"dumb"
+    elif (given := environ.get(b"COLUMNS", b"")).isdigit():
+        width = int(given)
+    parts = [] if width == 80 else [f"width={min(1000, max(20, width))}"]
+    return [*parts, "colour=1"] if colour else parts
+
+
+def look() -> list[str]:
+    """Say that a person reads, when one does: the next look back begins here."""
+    return ["look=1"] if posix.isatty(1) else []
