@@ -20,7 +20,7 @@ from phoenixd.core.spec import (
     StopRules,
 )  # fmt: skip
 from phoenixd.documents.credential import credential_reference
-from phoenixd.harness import DEFAULT_ARGV
+from phoenixd.harness import HARNESSES
 
 
 def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
@@ -28,7 +28,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
     restart, resume, liveness = table.restart, table.resume, table.liveness
     return AgentSpec(
         name=name,
-        argv=table.argv or DEFAULT_ARGV.get(table.harness, ()),
+        argv=table.argv or HARNESSES[table.harness].default_argv,
         cwd=table.cwd or "",
         kind=Kind(table.kind),
         harness=table.harness,
@@ -58,13 +58,17 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     here = ("agent", name)
     if not AGENT_NAME.fullmatch(name):
         yield problem_at(stack, here, "a name is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter or digit")
-    if table.harness not in DEFAULT_ARGV:
-        known = ", ".join(sorted(DEFAULT_ARGV))
+    harness = HARNESSES.get(table.harness)
+    if harness is None:
+        known = ", ".join(sorted(HARNESSES))
         yield problem_at(
             stack, (*here, "harness"), f'this version cannot drive "{table.harness}" ({known}); use "command"'
         )
-    elif not table.argv and not DEFAULT_ARGV[table.harness]:
+    elif not table.argv and not harness.default_argv:
         yield problem_at(stack, here, f'argv is missing: the harness "{table.harness}" knows no program of its own')
+    else:
+        for complaint in harness.problems(specification(name, table, "")):
+            yield problem_at(stack, (*here, "argv"), complaint)
     if table.cwd is None:
         yield problem_at(stack, here, "cwd is missing: every agent works in a directory of its own choice")
     elif not os.path.isdir(table.cwd):

@@ -186,6 +186,11 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
         ("[agent.a]\nargv = ['x']\n", "cwd is missing"),
         ("[agent.a]\ncwd = '/'\n", "argv is missing"),
         (AGENT + "harness = 'codex'\n", 'this version cannot drive "codex"'),
+        (AGENT.replace("sleep", "{prompt}"), "agent.a.argv: {prompt}: the program itself cannot be a placeholder"),
+        (
+            "[agent.a]\nharness='claude'\ncwd='/'\nargv=['claude','-c']\n",
+            "agent.a.argv: -c: phoenixd chooses the session",
+        ),
         (AGENT + "harness = 'emacs'\n", "agent.a.harness: must be 'claude', 'codex', 'gemini' or 'command'"),
         (AGENT + "[agent.a.breaker]\nwarn = 5\nstop = 5\n", "phoenixd.toml:4: agent.a.breaker: warn must be less"),
         (AGENT + "[agent.a.breaker]\nwarn = 9\n", "warn must be less than stop"),
