@@ -124,8 +124,8 @@ def test_the_bypass_warning_is_answered_only_on_request() -> None:
         ("/srv/über-größe", "-srv--ber-gr--e"),
         ("/srv/日本", "-srv---"),
         ("/srv/emoji😀z", "-srv-emoji--z"),
-        ("/tmp/phx-long/" + "y" * 200, "-tmp-phx-long-" + "y" * 186 + "-gz576p"),
-        ("/tmp/phxe-zx0it__5/p/" + "x" * 230, "-tmp-phxe-zx0it--5-p-" + "x" * 179 + "-pbr0wl"),
+        ("/srv/long/" + "y" * 205, "-srv-long-" + "y" * 190 + "-osn8gj"),
+        ("/srv/long/" + "y" * 206, "-srv-long-" + "y" * 190 + "-co8bl8"),
     ],
 )
 def test_transcripts_are_found_where_the_cli_was_seen_to_put_them(cwd: str, name: str) -> None:

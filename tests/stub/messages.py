@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._head(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
         for number, event in enumerate(events):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
-            if number == 2 and step.fault is not None:
+            if number == 2 and step.fault is not None:  # in the middle of the first block
                 if step.fault == "hang_mid_stream":
                     self.server.stub.wait_at(None, self.connection)
                 self._drop()
