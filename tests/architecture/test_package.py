@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -46,6 +48,13 @@ def test_the_hook_program_stays_executable(wheel: zipfile.ZipFile) -> None:
     assert mode & stat.S_IXUSR
 
 
+def test_phoenixctl_is_the_launcher_that_starts_fast(wheel: zipfile.ZipFile) -> None:
+    launcher = next(entry for entry in wheel.infolist() if entry.filename.endswith(".data/scripts/phoenixctl"))
+
+    assert wheel.read(launcher).startswith(b"#!/bin/sh\n")
+    assert (launcher.external_attr >> 16) & stat.S_IXUSR
+
+
 def test_an_installed_package_finds_its_units(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
 
@@ -65,4 +74,6 @@ def test_an_installed_package_finds_its_units(wheel: zipfile.ZipFile, tmp_path: 
 
 
 def test_no_test_or_tool_is_installed(wheel: zipfile.ZipFile) -> None:
-    assert {name.partition("/")[0] for name in wheel.namelist() if ".dist-info" not in name} == {"phoenixd"}
+    roots = {name.partition("/")[0] for name in wheel.namelist()}
+
+    assert roots == {"phoenixd", f"phoenixd-{__version__}.dist-info", f"phoenixd-{__version__}.data"}
