@@ -152,6 +152,8 @@ def after_reboot(agent: Agent, now: Moment) -> Decision:
 
 
 def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decision:
+    if isinstance(event, AgentStarted) and agent.run is not None and agent.run.run_id != event.run_id:
+        return Decision(agent)
     word = "adopted" if isinstance(event, RunAdopted) else "exec succeeded"
     match agent.state:
         case Starting() as state:

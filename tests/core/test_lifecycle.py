@@ -88,11 +88,13 @@ def test_f_proc_3_words_about_an_older_incarnation_change_nothing(situation: str
 
 
 @pytest.mark.parametrize("state", ["running", "stopping", "starting"])
-def test_f_proc_3_an_exit_record_of_another_run_is_not_believed(state: str) -> None:
+def test_f_proc_3_a_record_of_another_run_is_not_believed(state: str) -> None:
+    """An agent that was removed and added again counts its incarnations anew; its runs have other ids."""
     story = Story()
     SITUATIONS[state](story)
     before = story.fleet
     story.tell(AgentExited("a", story.run.incarnation, "another run", 0, None))
+    story.tell(AgentStarted("a", story.run.incarnation, "another run", 7, 70))
     assert story.fleet == before
 
 
