@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 
-from phoenixd.api import problems, representation, text_agent
+from phoenixd.api import exits, problems, representation, text_agent
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import event_key
 from phoenixd.api.times import ago
@@ -76,7 +76,7 @@ async def stop_agent(ask: Ask) -> Reply:
     if await ask.service.wait_for(lambda fleet: _is_down(fleet, ask.name), timeout):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
     message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
-    return _outcome(ask, done=False, message=message, code=problems.TIMED_OUT)
+    return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
 
 
 async def send_text(ask: Ask) -> Reply:
@@ -86,17 +86,17 @@ async def send_text(ask: Ask) -> Reply:
     after = newest[-1].seq if newest else 0
     await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name))
     if not ask.arguments["wait"]:
-        return _sent(message_id, None, "", "it is being typed", problems.OK)
+        return _sent(message_id, None, "", "it is being typed", exits.OK)
     timeout = float(ask.arguments["timeout"])
     verdict = await _verdict(ask, message_id, after, timeout)
     if verdict is None:
         words = f"nothing proves after {ago(timeout)} that it arrived. Look: phoenixctl attach {ask.name} --read-only"
-        return _sent(message_id, None, "", words, problems.TIMED_OUT)
+        return _sent(message_id, None, "", words, exits.TIMED_OUT)
     delivered, evidence = verdict
     if delivered:
-        return _sent(message_id, True, evidence, f"delivered to {ask.name} ({evidence})", problems.OK)
+        return _sent(message_id, True, evidence, f"delivered to {ask.name} ({evidence})", exits.OK)
     words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
-    return _sent(message_id, False, evidence, words, problems.FAILED)
+    return _sent(message_id, False, evidence, words, exits.FAILED)
 
 
 async def down(ask: Ask) -> Reply:
@@ -165,9 +165,9 @@ async def _started(ask: Ask, previous: int) -> Reply:
         return _outcome(ask, done=True, message=f"{ask.name} is running, incarnation {agent.incarnation}")
     if decided:
         words = f"{ask.name} did not start: {agent.reason}. See: phoenixctl explain {ask.name}"
-        return _outcome(ask, done=False, message=words, code=problems.FAILED)
+        return _outcome(ask, done=False, message=words, code=exits.FAILED)
     words = f"{ask.name} does not run after {ago(timeout)}: {agent.reason}. See: phoenixctl explain {ask.name}"
-    return _outcome(ask, done=False, message=words, code=problems.TIMED_OUT)
+    return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
 
 
 async def _verdict(ask: Ask, message_id: str, after: int, timeout: float) -> tuple[bool, str] | None:
@@ -197,7 +197,7 @@ def _is_down(fleet: Fleet, name: str) -> bool:
     return agent is None or isinstance(agent.state, Stopped)
 
 
-def _outcome(ask: Ask, *, done: bool, message: str, code: int = problems.OK) -> Reply:
+def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Reply:
     agent = ask.service.fleet().agents.get(ask.name)
     told = representation.agent(row(agent, ask.service.now()), ask.service.loops(ask.name)) if agent else None
     body = {"agent": told, "done": done, "message": message}
@@ -210,7 +210,7 @@ def _sent(message_id: str, delivered: bool | None, evidence: str, message: str, 
 
 
 def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> Reply:
-    code = problems.OK if done else problems.TIMED_OUT
+    code = exits.OK if done else exits.TIMED_OUT
     afterwards = afterwards_of.service.shut_down if afterwards_of is not None else None
     return Reply({"message": message, "done": done}, said(message), code, 200 if done else 202, afterwards)
 

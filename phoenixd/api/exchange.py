@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from phoenixd.api import problems
+from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.layout import Page, page, wrap
@@ -57,7 +57,7 @@ class Reply:
 
     body: dict[str, Any] | Callable[[], dict[str, Any]]
     text: Callable[[Page], str]
-    exit: int = problems.OK
+    exit: int = exits.OK
     status: int = 200
     afterwards: Callable[[], None] | None = None
 

@@ -171,7 +171,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 "after_iteration", "body", "boolean", "let a loop finish its iteration first", flag="--after-iteration",
                 default=False,
             ),
-            _wait("return when nothing of it is left", default=True, flag=None), _timeout("1m"), *TEXT_FORM,
+            _wait("return when nothing of it is left; it always does", default=True), _timeout("1m"), *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/stop", rights="operate", response="Outcome", exits=(NOT_NOW, TIMED_OUT),
     ),

@@ -5,21 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from phoenixd.api import exits
 from phoenixd.api.layout import Page, page, wrap
 from phoenixd.core.decision import Refusal
 from phoenixd.errors import ConfigurationError, PhoenixdError
 
 Code = Literal["not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"]
-
-OK = 0
-FAILED = 1
-USAGE = 2
-CONDITION = 3
-NOT_FOUND = 4
-DENIED = 5
-CONFLICT = 6
-UNREACHABLE = 7
-TIMED_OUT = 8
 
 STATUS: dict[Code, int] = {
     "not_found": 404,
@@ -32,14 +23,14 @@ STATUS: dict[Code, int] = {
     "busy": 503,
 }
 EXITS: dict[Code, int] = {
-    "not_found": NOT_FOUND,
-    "denied": DENIED,
-    "conflict": CONFLICT,
-    "invalid": USAGE,
-    "too_large": USAGE,
-    "timed_out": TIMED_OUT,
-    "failed": FAILED,
-    "busy": FAILED,
+    "not_found": exits.NOT_FOUND,
+    "denied": exits.DENIED,
+    "conflict": exits.CONFLICT,
+    "invalid": exits.USAGE,
+    "too_large": exits.USAGE,
+    "timed_out": exits.TIMED_OUT,
+    "failed": exits.FAILED,
+    "busy": exits.FAILED,
 }
 TITLES: dict[Code, str] = {
     "not_found": "There is no such thing",

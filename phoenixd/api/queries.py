@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.api import problems, representation, text, text_agent, text_history
+from phoenixd.api import exits, problems, representation, text, text_agent, text_history
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import Stretch
 from phoenixd.api.problems import Problem
@@ -33,7 +33,7 @@ async def list_agents(ask: Ask) -> Reply:
 async def show_agent(ask: Ask) -> Reply:
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
-    code = problems.OK if row.state == "running" else problems.CONDITION
+    code = exits.OK if row.state == "running" else exits.CONDITION
     return Reply(body, lambda here: text_agent.agent(row, here), code)
 
 
@@ -103,12 +103,12 @@ async def wait_agent(ask: Ask) -> Reply:
     told = text_agent.summary(row) if row is not None else f"{name} is removed"
     message = told if met else f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
     body = {"met": met, "agent": _agent(ask), "message": message}
-    return Reply(body, said(message), problems.OK if met else problems.TIMED_OUT)
+    return Reply(body, said(message), exits.OK if met else exits.TIMED_OUT)
 
 
 async def doctor(ask: Ask) -> Reply:
     findings = await ask.service.doctor()
-    code = problems.CONDITION if any(finding.level == "problem" for finding in findings) else problems.OK
+    code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
     return Reply(body, lambda here: text_agent.doctor(findings, here), code)
 

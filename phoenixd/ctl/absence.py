@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
+from phoenixd.api import exits
 from phoenixd.ctl import wire
+from phoenixd.ctl.refusal import refuse
 
-UNREACHABLE = 7
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),
@@ -20,21 +20,17 @@ def explain(places: list[bytes]) -> int:
     try:
         connection = wire.connect(places, 5.0)
     except PermissionError:
-        print(f"{_names(places)} does not let you in: it belongs to another user", file=sys.stderr)
-        print("do: ask as that user, as root, or have yourself put into the daemon's group", file=sys.stderr)
-        return 5
+        why = f"{_names(places)} does not let you in: it belongs to another user"
+        return refuse(exits.DENIED, why, "ask as that user, as root, or be put into the daemon's group")
     except OSError as error:
-        print(f"phoenixd cannot be asked (socket {_names(places)}): {error.strerror}", file=sys.stderr)
-        print("do: phoenixctl doctor", file=sys.stderr)
-        return UNREACHABLE
+        why = f"phoenixd cannot be asked (socket {_names(places)}): {error.strerror}"
+        return refuse(exits.UNREACHABLE, why, "phoenixctl doctor")
     if connection is not None:
         connection.close()
-        print(f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end", file=sys.stderr)
-        print("do: try again; if that does not help: phoenixctl doctor", file=sys.stderr)
-        return UNREACHABLE
-    print(f"phoenixd does not answer (socket {_names(places)}). {_living(places)}", file=sys.stderr)
-    print(f"do: {start_command()}", file=sys.stderr)
-    return UNREACHABLE
+        why = f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end"
+        return refuse(exits.UNREACHABLE, why, "try again; if that does not help: phoenixctl doctor")
+    why = f"phoenixd does not answer (socket {_names(places)}). {_living(places)}"
+    return refuse(exits.UNREACHABLE, why, start_command())
 
 
 def start_command() -> str:

@@ -7,11 +7,11 @@ import re
 import subprocess
 import sys
 
+from phoenixd.api import exits
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
-
-NOT_FOUND, CONFLICT, UNREACHABLE = 4, 6, 7
+from phoenixd.ctl.refusal import refuse
 
 
 def attach(command: Command) -> int:
@@ -22,26 +22,28 @@ def attach(command: Command) -> int:
 def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     """The terminal of one agent. Inside our own tmux the client is switched over; inside another one it refuses."""
     if not re.fullmatch(NAME_PATTERN, name):
-        return _refuse(NOT_FOUND, f"there can be no agent {name[:40]!r}", "phoenixctl status")
+        return refuse(exits.NOT_FOUND, f"there can be no agent {name[:40]!r}", "phoenixctl status")
     sockets = absence.tmux_sockets(calls.places(command))
     server = next((socket for socket in sockets if os.path.exists(socket)), None)
     if server is None:
-        return _refuse(UNREACHABLE, f"no terminal server of phoenixd is here ({', '.join(sockets)})", "phoenixctl up")
+        return refuse(
+            exits.UNREACHABLE, f"no terminal server of phoenixd is here ({', '.join(sockets)})", "phoenixctl up"
+        )
     session = f"=phx-{name}"
     if not _has_session(server, session):
-        return _refuse(NOT_FOUND, f"{name} has no terminal now", f"phoenixctl status {name}")
+        return refuse(exits.NOT_FOUND, f"{name} has no terminal now", f"phoenixctl status {name}")
     inside = os.environ.get("TMUX", "").partition(",")[0]
     if inside and _same(inside, server):
         return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", session])
     if inside:
         again = f"TMUX= phoenixctl attach {name}{' --read-only' if read_only else ''}"
-        return _refuse(
-            CONFLICT,
+        return refuse(
+            exits.CONFLICT,
             "this terminal is inside another tmux, whose prefix key would hide the inner one's",
             f"detach first (prefix d), or nest on purpose: {again}",
         )
     if not sys.stdin.isatty():
-        return _refuse(CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
+        return refuse(exits.CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
     print("prefix d (Ctrl-b d) leaves it; the agent runs on", file=sys.stderr)
     return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", session])
 
@@ -68,9 +70,4 @@ def _become(argv: list[str]) -> int:
     try:
         os.execvp(argv[0], argv)  # noqa: S606 - to become tmux is the point, and no shell is wanted
     except FileNotFoundError:
-        return _refuse(1, "tmux is not installed", "apt-get install tmux")
-
-
-def _refuse(code: int, why: str, remedy: str) -> int:
-    print(f"{why}\ndo: {remedy}", file=sys.stderr)
-    return code
+        return refuse(exits.FAILED, "tmux is not installed", "apt-get install tmux")

@@ -10,12 +10,13 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from phoenixd import __version__
+from phoenixd.api import exits
 from phoenixd.api.operations import BY_NAME, SEND_LIMIT, Operation
 from phoenixd.api.times import parse_duration
 from phoenixd.ctl import absence, wire
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
 
-OK, USAGE, UNREACHABLE, TIMED_OUT = 0, 2, 7, 8
 ROUND = 60.0
 """Seconds of one question of `wait`; a daemon that restarts in between is only asked again."""
 SLACK = 15.0
@@ -35,16 +36,13 @@ def send(command: Command) -> int:
         raw = sys.stdin.buffer.read(SEND_LIMIT + 1)
         text = raw.decode("utf-8", "replace")
     if not text.strip():
-        print("there is nothing to send", file=sys.stderr)
-        print(f"do: phoenixctl send {command.given['name']} 'TEXT', or - for standard input", file=sys.stderr)
-        return USAGE
+        example = f"phoenixctl send {command.given['name']} 'TEXT', or - for standard input"
+        return refuse(exits.USAGE, "there is nothing to send", example)
     answer = ask(command, command.operation, {**command.given, "text": text})
     if answer is not None:
         return tell(command, answer)
     code = absence.explain(places(command))
-    print("whether the text arrived is not known; what the journal says of it:", file=sys.stderr)
-    print(f"do: phoenixctl events {command.given['name']} -n 5", file=sys.stderr)
-    return code
+    return refuse(code, "whether the text arrived is not known", f"phoenixctl events {command.given['name']} -n 5")
 
 
 def wait(command: Command) -> int:
@@ -52,15 +50,14 @@ def wait(command: Command) -> int:
     try:
         timeout = parse_duration(str(command.given.get("timeout", "10m")))
     except ValueError as error:
-        print(error, file=sys.stderr)
-        return USAGE
+        return refuse(exits.USAGE, str(error), "phoenixctl wait --help")
     deadline = time.monotonic() + timeout
     met_a_daemon = False
     while True:
         left = max(0.0, deadline - time.monotonic())
         answer = ask(command, command.operation, {**command.given, "timeout": f"{min(left, ROUND):.3f}"})
         met_a_daemon = met_a_daemon or answer is not None
-        if answer is not None and (answer.exit != TIMED_OUT or left <= ROUND):
+        if answer is not None and (answer.exit != exits.TIMED_OUT or left <= ROUND):
             return tell(command, answer)
         if answer is None:
             if not met_a_daemon or left <= 0:
@@ -74,10 +71,10 @@ def version(command: Command) -> int:
     daemon = json.loads(answer.body) if answer is not None and answer.status == 200 else None
     if command.as_json:
         print(json.dumps({"phoenixctl": __version__, "daemon": daemon}))
-        return OK
+        return exits.OK
     print(f"phoenixctl {__version__}")
     print(f"phoenixd {daemon['version']}, pid {daemon['pid']}" if daemon else "phoenixd does not answer")
-    return OK
+    return exits.OK
 
 
 def ask(
@@ -128,8 +125,7 @@ def tell(command: Command, answer: wire.Answer) -> int:
     """Copy an answer; a problem in JSON is told in words, for standard error is for people."""
     if answer.type.startswith("application/problem+json"):
         problem = json.loads(answer.body)
-        print(f"{problem['detail']}\ndo: {problem['remedy']}", file=sys.stderr)
-        return answer.exit
+        return refuse(answer.exit, problem["detail"], problem["remedy"])
     if command.as_json and answer.status < 400:
         wire.write(1, answer.body)
         return answer.exit
@@ -154,8 +150,7 @@ def _pairs(words: list[str]) -> dict[str, str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            print(f"--env {word[:40]}: write it as NAME=VALUE", file=sys.stderr)
-            raise SystemExit(USAGE)
+            raise SystemExit(refuse(exits.USAGE, f"--env {word[:40]} sets nothing", "write it as --env NAME=VALUE"))
         pairs[key] = value
     return pairs
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from phoenixd import __version__
+from phoenixd.api import exits
 from phoenixd.ctl.grammar import Command, parse
 
 OWN: dict[str, str] = {
@@ -33,7 +34,6 @@ OWN: dict[str, str] = {
 """Verbs with more to do than to ask and to copy, and where each is."""
 PASSED_ON = {"install-service": "phoenixd.service_install:main", "demo": "phoenixd.demo:main"}
 """Verbs that read their own arguments."""
-INTERRUPTED = 130
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 1
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return exits.INTERRUPTED
     except BrokenPipeError:
         # The reader has gone, which is its right; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

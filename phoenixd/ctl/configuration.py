@@ -6,56 +6,55 @@ import json
 import os
 import sys
 
+from phoenixd.api import exits
 from phoenixd.config import Configuration, json_schema, read_configuration
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import find_directories
 from phoenixd.errors import ConfigurationError
-
-OK, FAILED, USAGE = 0, 1, 2
 
 
 def check(command: Command) -> int:
     """Every finding with file and line; 1 when there is an error."""
     configuration = _read(command)
     if configuration is None:
-        return USAGE
+        return exits.USAGE
     if command.as_json:
         findings = [
             {"severity": one.severity, "file": one.file, "line": one.line, "key": one.key, "message": one.message}
             for one in configuration.problems
         ]
         print(json.dumps({"files": list(configuration.files), "problems": findings}))
-        return FAILED if configuration.errors else OK
+        return exits.FAILED if configuration.errors else exits.OK
     for problem in configuration.problems:
         print(f"{problem.severity}: {problem}", file=sys.stderr)
     if configuration.errors:
-        print("do: mend these, then: phoenixctl config check", file=sys.stderr)
-        return FAILED
+        return refuse(exits.FAILED, "the configuration cannot be used", "mend these, then: phoenixctl config check")
     files = ", ".join(configuration.files) or "no file at all: every key has its default"
     print(f"the configuration is in order ({files})")
     print("what it changes: phoenixctl plan")
-    return OK
+    return exits.OK
 
 
 def show(command: Command) -> int:
     """The values in force, and where each that was set comes from."""
     configuration = _read(command)
     if configuration is None:
-        return USAGE
+        return exits.USAGE
     plain = configuration.shown()
     if command.as_json:
         print(json.dumps({"configuration": plain, "origins": dict(configuration.origins)}, default=str))
-        return OK
+        return exits.OK
     for key, value in _flat(plain):
         origin = configuration.origins.get(key)
         print(f"{key} = {json.dumps(value, default=str)}{f'    # {origin}' if origin else ''}")
-    return OK
+    return exits.OK
 
 
 def schema(command: Command) -> int:
     """For editors and for others who write such files."""
     print(json.dumps(json_schema(), indent=None if command.as_json else 2))
-    return OK
+    return exits.OK
 
 
 def _read(command: Command) -> Configuration | None:
@@ -63,7 +62,7 @@ def _read(command: Command) -> Configuration | None:
         directories = find_directories(os.environ, configuration=command.given.get("config"))
         return read_configuration(directories.configuration, directories.state, os.environ)
     except ConfigurationError as error:
-        print(f"{error.message}\ndo: {error.remedy or 'phoenixctl config check --config FILE'}", file=sys.stderr)
+        refuse(exits.USAGE, error.message, error.remedy or "phoenixctl config check --config FILE")
         return None
 
 

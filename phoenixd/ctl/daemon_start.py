@@ -10,15 +10,16 @@ import sys
 import time
 from typing import Any
 
+from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, find_directories
 from phoenixd.errors import ConfigurationError
 
 START_TIMEOUT = 30.0
 LOOK_EVERY = 0.02
 LOG_TAIL = 4096
-FAILED, USAGE, TIMED_OUT = 1, 2, 8
 
 
 def up(command: Command) -> int:
@@ -47,8 +48,7 @@ def down(command: Command) -> int:
         deadline = time.monotonic() + START_TIMEOUT
         while _answers(calls.places(command)):
             if time.monotonic() > deadline:
-                print("phoenixd still answers\ndo: phoenixctl doctor", file=sys.stderr)
-                return TIMED_OUT
+                return refuse(exits.TIMED_OUT, "phoenixd still answers", "phoenixctl doctor")
             time.sleep(LOOK_EVERY)
     return code
 
@@ -67,11 +67,9 @@ def start(command: Command) -> int:
         log_path = directories.state / "phoenixd.log"
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except ConfigurationError as error:
-        print(f"{error.message}\ndo: {error.remedy or 'phoenixctl up --help'}", file=sys.stderr)
-        return USAGE
+        return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     except OSError as error:
-        print(f"the state directory cannot be used: {error}\ndo: phoenixctl up --state-dir DIR", file=sys.stderr)
-        return FAILED
+        return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
     began = os.fstat(log).st_size
     argv = [sys.executable, "-m", "phoenixd"]
     for flag in ("config", "state_dir", "runtime_dir"):
@@ -101,16 +99,12 @@ def _await_answer(process: subprocess.Popen[bytes], directories: Directories, lo
                 process.returncode = 0  # It lives on without us: nobody here is to wait for it.
                 return 0
             if poll.poll(LOOK_EVERY * 1000):
-                print(f"phoenixd ended at once, exit code {process.wait()}; it said:", file=sys.stderr)
-                print(_tail(log_path, began), file=sys.stderr)
-                print("do: mend that, then phoenixctl up; the configuration is checked by phoenixctl config check",
-                      file=sys.stderr)  # fmt: skip
-                return FAILED
+                why = f"phoenixd ended at once, exit code {process.wait()}; it said:\n{_tail(log_path, began)}"
+                return refuse(exits.FAILED, why, "phoenixctl config check, mend it, then phoenixctl up")
     finally:
         os.close(died)
-    print(f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}", file=sys.stderr)
-    print("do: phoenixctl status, in a moment", file=sys.stderr)
-    return TIMED_OUT
+    why = f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}"
+    return refuse(exits.TIMED_OUT, why, "phoenixctl status, in a moment")
 
 
 def _answers(places: list[bytes]) -> bool:

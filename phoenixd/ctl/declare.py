@@ -8,19 +8,20 @@ import shutil
 import sys
 from typing import Any
 
+from phoenixd.api import exits
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.ctl import absence, attach, calls, daemon_start
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
 
 HARNESSES = ("claude", "codex", "gemini")
-USAGE, CONFLICT = 2, 6
 
 
 def add(command: Command) -> int:
     """Declare an agent; paths are those of this shell."""
     given = declaration(command.given)
     if given is None:
-        return USAGE
+        return exits.USAGE
     answer = calls.ask(command, command.operation, given)
     return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))
 
@@ -30,16 +31,14 @@ def run(command: Command) -> int:
     given = dict(command.given)
     detached = given.pop("detached", False) or not (sys.stdin.isatty() and sys.stdout.isatty())
     if not given.get("argv"):
-        print("say what to run\ndo: phoenixctl run NAME -- claude", file=sys.stderr)
-        return USAGE
+        return refuse(exits.USAGE, "say what to run", "phoenixctl run NAME -- claude")
     name = given.setdefault("name", _name_from(given["argv"][0]))
     if not re.fullmatch(NAME_PATTERN, name):
-        print(f"{name[:40]!r} can be no agent's name: a-z, 0-9, _ and -, at most 32", file=sys.stderr)
-        print("do: phoenixctl run NAME -- COMMAND", file=sys.stderr)
-        return USAGE
+        why = f"{name[:40]!r} can be no agent's name: a-z, 0-9, _ and -, at most 32"
+        return refuse(exits.USAGE, why, "phoenixctl run NAME -- COMMAND")
     declared = declaration(given)
     if declared is None:
-        return USAGE
+        return exits.USAGE
     answer = calls.ask(command, calls.operation("health"), {}, as_json=True)
     if answer is None and (code := daemon_start.start(command)) != 0:
         return code
@@ -52,7 +51,7 @@ def run(command: Command) -> int:
             return absence.explain(calls.places(command))
         if answer.exit != 0:
             code = calls.tell(command, answer)
-            if code == CONFLICT and operation.name == "add_agent":
+            if code == exits.CONFLICT and operation.name == "add_agent":
                 print(f"or go on with the one that is there: phoenixctl start {name}; phoenixctl attach {name}",
                       file=sys.stderr)  # fmt: skip
             return code
@@ -65,7 +64,7 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
     """The fields of a declaration: argv[0] found on this shell's PATH, the directory whole, the harness guessed."""
     argv, harness = list(given.get("argv", [])), given.get("harness")
     if not argv and harness not in HARNESSES:
-        print(f"say what it runs\ndo: phoenixctl add {given.get('name', 'NAME')} -- claude", file=sys.stderr)
+        refuse(exits.USAGE, "say what it runs", f"phoenixctl add {given.get('name', 'NAME')} -- claude")
         return None
     told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
     if not os.path.isdir(told["cwd"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from phoenixd.ctl import absence, calls, wire
@@ -22,9 +22,7 @@ def events(command: Command) -> int:
     """`events [-f]`: the journal's rows, then what follows."""
     if not command.given.pop("follow", False):
         return calls.call(command)
-    if command.as_json:
-        return _follow(command, lambda data: print(data, flush=True))
-    return _follow(command, lambda data: print(data, flush=True), "form=text")
+    return _follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))
 
 
 def logs(command: Command) -> int:
@@ -55,58 +53,51 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def _follow(command: Command, show: Any, *extra: str) -> int:
+def _follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
     last: str | None = None
-    alone_since: float | None = None
     given = dict(command.given)
-    while True:
-        stream = _open(command, given, last, extra)
-        if isinstance(stream, int):
-            if last is None and alone_since is None:
-                return stream
-            if alone_since is None:
-                print("phoenixd has gone; waiting for it to come back", file=sys.stderr)
-                alone_since = time.monotonic()
-            if time.monotonic() - alone_since > PATIENCE:
-                return stream
-            time.sleep(RETRY)
-            continue
-        alone_since = None
+    stream = _open(command, given, last, extra)
+    if stream is None:
+        return absence.explain(calls.places(command))
+    while not isinstance(stream, int):
         for row, data in stream:
             last = row or last
             show(data)
-        alone_since = time.monotonic()
-        # What was asked for at first has been shown; from now on the row number says where to go on.
-        given = {key: value for key, value in given.items() if key not in ("since", "lines") or last is None}
+        if last is not None:
+            # What was asked for at first has been shown; from now on the row number says where to go on.
+            given = {key: value for key, value in given.items() if key not in ("since", "lines")}
+        print("phoenixd has gone; waiting for it to come back", file=sys.stderr)
+        deadline = time.monotonic() + PATIENCE
+        while (stream := _open(command, given, last, extra)) is None:
+            if time.monotonic() > deadline:
+                return absence.explain(calls.places(command))
+            time.sleep(RETRY)
+    return stream
 
 
 def _open(
     command: Command, given: dict[str, Any], last: str | None, extra: tuple[str, ...]
-) -> Iterator[tuple[str | None, str]] | int:
-    """A stream of frames, or the exit code of the refusal, which is told."""
-    operation = command.operation
-    target, _ = calls.spell(operation, given, extra)
+) -> Iterator[tuple[str | None, str]] | int | None:
+    """A stream of frames, the exit code of a refusal (which is told), or None when no daemon answers."""
+    target, _ = calls.spell(command.operation, given, extra)
     headers = (f"last-event-id: {last}",) if last is not None else ()
-    try:
-        connection = wire.connect(calls.places(command), SILENCE)
-    except OSError:
-        connection = None
-    if connection is None:
-        return absence.explain(calls.places(command)) if last is None else absence.UNREACHABLE
     received = b""
     try:
+        connection = wire.connect(calls.places(command), SILENCE)
+        if connection is None:
+            return None
         connection.sendall(wire.request("GET", target, accept="text/event-stream", headers=headers))
         while b"\r\n\r\n" not in received and (chunk := connection.recv(65536)):
             received += chunk
         head, _, rest = received.partition(b"\r\n\r\n")
-        if b"text/event-stream" not in head.lower():
-            while chunk := connection.recv(65536):
-                received += chunk
-            answer = wire.parse(received)
-            return calls.tell(command, answer) if answer is not None else absence.UNREACHABLE
+        if b"text/event-stream" in head.lower():
+            return _frames(connection, rest)
+        while chunk := connection.recv(65536):
+            received += chunk
     except OSError:
-        return absence.UNREACHABLE
-    return _frames(connection, rest)
+        return None
+    answer = wire.parse(received)
+    return calls.tell(command, answer) if answer is not None else None
 
 
 def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]]:

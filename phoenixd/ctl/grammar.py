@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from phoenixd.api import exits
 from phoenixd.api.operations import OPERATIONS, Operation, Parameter, verbs
+from phoenixd.ctl.refusal import refuse
 
-USAGE = 2
-EXIT_CODES = (
-    "exit codes: 0 ok, 1 failed, 2 usage, 3 condition true, 4 not found, 5 denied, 6 conflict, 7 no daemon, 8 timed out"
-)
+EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 COMMON = {
     "--socket": "the daemon's socket",
     "--json": "print JSON, whose keys are stable",
@@ -35,9 +33,7 @@ class Parser(argparse.ArgumentParser):
     """argparse whose complaints name the next thing to type."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}", file=sys.stderr)
-        print(f"do: {self.prog} --help", file=sys.stderr)
-        raise SystemExit(USAGE)
+        raise SystemExit(refuse(exits.USAGE, f"{self.prog}: {message}", f"{self.prog} --help"))
 
 
 def parse(arguments: Sequence[str]) -> Command:

@@ -10,14 +10,15 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from phoenixd.api import exits
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
 from phoenixd.harness.claude import HTTP_EVENTS
 
 EVENTS = ("SessionStart", *HTTP_EVENTS)
@@ -25,7 +26,6 @@ MARK = "PHOENIX_HOOK"
 """What tells our hooks from other people's."""
 TIMEOUT = 5
 SETTINGS_LIMIT = 4 * 1024 * 1024
-FAILED, USAGE = 1, 2
 
 
 def settings() -> dict[str, Any]:
@@ -54,10 +54,10 @@ def install(command: Command) -> int:
     """Merge into the user's or a project's settings, atomically, as often as one likes."""
     user, project = command.given.get("user"), command.given.get("project")
     if bool(user) == bool(project):
-        return _refuse(USAGE, "say where: --user, or --project DIR", "phoenixctl hooks install --user")
+        return refuse(exits.USAGE, "say where: --user, or --project DIR", "phoenixctl hooks install --user")
     root = Path.home() if user else Path(project or "")
     if not root.is_dir():
-        return _refuse(USAGE, f"{root} is no directory", "phoenixctl hooks install --project DIR")
+        return refuse(exits.USAGE, f"{root} is no directory", "phoenixctl hooks install --project DIR")
     path = root / ".claude" / "settings.json"
     try:
         before = path.read_bytes() if path.exists() else b""
@@ -68,9 +68,9 @@ def install(command: Command) -> int:
             return 0
         _replace(path, text.encode())
     except ValueError as error:
-        return _refuse(FAILED, f"{path} was not touched: {error}", f"mend it: {path}")
+        return refuse(exits.FAILED, f"{path} was not touched: {error}", f"mend it: {path}")
     except OSError as error:
-        return _refuse(FAILED, f"{path} was not changed: {error.strerror}", "check who owns it")
+        return refuse(exits.FAILED, f"{path} was not changed: {error.strerror}", "check who owns it")
     print(f"{path} has the hooks now. Try them: phoenixctl hooks test")
     return 0
 
@@ -92,7 +92,7 @@ def test(command: Command) -> int:
             print(f"{outcome['event']:<20} {outcome['milliseconds']:>6.1f} ms  {words}")
     if all(outcome["ok"] for outcome in outcomes):
         return 0
-    return _refuse(FAILED, "the hook program does not do its part here", "phoenixctl doctor")
+    return refuse(exits.FAILED, "the hook program does not do its part here", "phoenixctl doctor")
 
 
 def _try(program: Path, place: Path, event: str) -> dict[str, Any]:
@@ -177,8 +177,3 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
-
-
-def _refuse(code: int, why: str, remedy: str) -> int:
-    print(f"{why}\ndo: {remedy}", file=sys.stderr)
-    return code

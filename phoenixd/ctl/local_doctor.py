@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from phoenixd.api import exits
 from phoenixd.api.service import Finding
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
@@ -17,7 +18,6 @@ from phoenixd.errors import ConfigurationError
 
 LOWEST_TMUX = (3, 2)
 LOWEST_PYTHON = (3, 11)
-UNREACHABLE = 7
 
 
 def doctor(command: Command) -> int:
@@ -30,13 +30,13 @@ def doctor(command: Command) -> int:
         from phoenixd.api import representation
 
         print(json.dumps({"findings": [representation.finding(finding) for finding in findings]}))
-        return UNREACHABLE
+        return exits.UNREACHABLE
     from phoenixd.api.layout import Page
     from phoenixd.api.text_agent import doctor as told
 
     absence.explain(calls.places(command))
     sys.stdout.write(told(findings, Page(0.0)))
-    return UNREACHABLE
+    return exits.UNREACHABLE
 
 
 def absent_daemon(command: Command) -> list[Finding]:

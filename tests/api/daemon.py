@@ -23,6 +23,7 @@ from phoenixd.core.events import (
     Event,
     HookSeen,
     NotDelivered,
+    StartFailed,
     is_journaled,
 )
 from phoenixd.core.fleet import Fleet
@@ -81,6 +82,8 @@ class FakeDaemon:
     performs: bool = True
     delivers: str | None = "prompt-submit"
     """Evidence of delivered texts; None lets every delivery fail."""
+    fails_with: int | None = None
+    """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
@@ -180,6 +183,8 @@ class FakeDaemon:
 
     def _answers(self, action: Action) -> list[Event]:
         match action:
+            case Spawn(agent=agent, incarnation=incarnation) if self.fails_with is not None:
+                return [StartFailed(agent, incarnation, self.fails_with, "there is no such command")]
             case Spawn(agent=agent, incarnation=incarnation, run_id=run_id):
                 return [AgentStarted(agent, incarnation, run_id, 1000 + incarnation, 5)]
             case Terminate(agent=agent, incarnation=incarnation) | Kill(agent=agent, incarnation=incarnation):

@@ -1,0 +1,1 @@
+"""phoenixctl as people run it: a process, its exit code, its two outputs."""

@@ -1,0 +1,130 @@
+"""`status` may import next to nothing; figures are in tests/bench, here only what is loaded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from phoenixd.ctl import wire
+from phoenixd.ctl.__main__ import status_target
+from phoenixd.directories import find_state_directory
+from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
+from tests.ctl.conftest import ROOT, environment
+
+BUILT_IN_AND_OURS = {
+    "posix",
+    "_socket",
+    "__future__",
+    "phoenixd",
+    "phoenixd.ctl",
+    "phoenixd.ctl.__main__",
+    "phoenixd.ctl.wire",
+}
+FORBIDDEN = {"argparse", "json", "asyncio", "pydantic", "socket", "os", "re", "site", "typing", "dataclasses"}
+
+
+async def test_the_status_path_loads_two_modules_of_ours_and_a_socket(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    daemon.declare("docs")
+    script = f"import sys; sys.path.append({os.fspath(ROOT)!r}); from phoenixd.ctl.__main__ import entry; entry()"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-X", "importtime", "-S", "-E", "-I", "-c", script, "status",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env=environment(home, PHOENIX_SOCKET=os.fspath(live.socket)),
+    )  # fmt: skip
+    out, err = await process.communicate()
+    loaded = {line.rpartition("|")[2].strip() for line in err.decode().splitlines() if "|" in line}
+    bare = subprocess.run(
+        [sys.executable, "-X", "importtime", "-S", "-E", "-I", "-c", "pass"], capture_output=True, text=True, check=True
+    ).stderr
+    floor = {line.rpartition("|")[2].strip() for line in bare.splitlines()}
+
+    assert b"1 of 1 alive" in out
+    assert loaded & FORBIDDEN == set()
+    assert loaded - floor <= BUILT_IN_AND_OURS
+
+
+async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than_status(
+    live: Live, daemon: FakeDaemon, home: Path, tmp_path: Path
+) -> None:
+    """As installers lay it out: bin/python, bin/phoenixctl, lib/python3.X/site-packages/phoenixd, a link elsewhere."""
+    daemon.declare("docs")
+    environ = environment(home, PHOENIX_SOCKET=os.fspath(live.socket))
+    del environ["PYTHONPATH"]
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (packages,) = venv.glob("lib/python3.*/site-packages")
+    (packages / "phoenixd").symlink_to(ROOT / "phoenixd")
+    shutil.copy(ROOT / "phoenixd/ctl/launcher.sh", venv / "bin/phoenixctl")
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere/phoenixctl"
+    link.symlink_to(os.path.relpath(venv / "bin/phoenixctl", link.parent))
+
+    outputs = []
+    for program, words in (
+        (venv / "bin/phoenixctl", ["status"]),
+        (link, ["status", "docs", "--json"]),
+        (link, ["inbox"]),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            program, *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environ, cwd="/"
+        )
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        outputs.append(out.decode())
+
+    assert "1 of 1 alive" in outputs[0]
+    assert '"name": "docs"' in outputs[1]
+    assert "Nothing waits" in outputs[2]
+
+
+def test_what_is_a_plain_status_goes_the_short_way() -> None:
+    assert status_target([]) == "/v1/agents"
+    assert status_target(["status", "docs", "--json"]) == "/v1/agents/docs"
+    assert status_target(["status", "--all"]) == "/v1/agents?all=1"
+    for other in (
+        ["status", "a", "b"],
+        ["status", "../x"],
+        ["status", "--fish"],
+        ["stop", "docs"],
+        ["status", "docs", "--all"],
+    ):
+        assert status_target(other) is None, other
+
+
+def test_phoenixctl_and_the_daemon_mean_the_same_directories() -> None:
+    """The hot path cannot import phoenixd.directories, so it says the same again."""
+    cases: list[dict[str, str]] = [
+        {"HOME": "/home/me"},
+        {"HOME": "/home/me", "XDG_STATE_HOME": "/state"},
+        {"HOME": "/home/me", "XDG_STATE_HOME": "relative"},
+        {"HOME": "/home/me", "PHOENIX_STATE_DIR": "/own"},
+        {"HOME": "/home/me", "PHOENIX_STATE_DIR": "/agent/dir", "PHOENIX_AGENT": "docs"},
+        {"HOME": "/home/me", "STATE_DIRECTORY": "/var/lib/phoenixd:/other"},
+    ]
+    for environ in cases:
+        raw = {name.encode(): value.encode() for name, value in environ.items()}
+        found = wire.state_directory(raw)
+        assert found is not None
+        assert os.fsdecode(found) == os.fspath(find_state_directory(environ)), environ
+
+
+def test_the_socket_is_looked_for_in_the_promised_order() -> None:
+    everything = {
+        b"PHOENIX_SOCKET": b"/a.sock", b"PHOENIX_RUNTIME_DIR": b"/b", b"XDG_RUNTIME_DIR": b"/run/user/1", b"HOME": b"/h"
+    }  # fmt: skip
+    without_socket = {key: value for key, value in everything.items() if key != b"PHOENIX_SOCKET"}
+    defaults = {key: value for key, value in without_socket.items() if key != b"PHOENIX_RUNTIME_DIR"}
+
+    assert wire.sockets(everything, "/flag.sock") == [b"/flag.sock"]
+    assert wire.sockets(everything) == [b"/a.sock"]
+    assert wire.sockets(without_socket) == [b"/b/api.sock"]
+    assert wire.sockets(defaults) == [
+        b"/run/user/1/phoenixd/api.sock", b"/h/.local/state/phoenixd/run/api.sock", b"/run/phoenixd/api.sock"
+    ]  # fmt: skip

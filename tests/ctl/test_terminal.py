@@ -1,0 +1,188 @@
+"""attach and logs: a real tmux on a socket of its own, and a real terminal in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phoenixd.ctl.follow import news
+from tests.api.conftest import Live, serving
+from tests.api.daemon import FakeDaemon
+from tests.ctl.conftest import Ctl, environment
+from tests.waiting import eventually_sync
+
+
+@pytest.fixture
+def tmux(runtime: Path) -> Iterator[Path]:
+    """A server with one agent's session, as the daemon would have made it."""
+    socket = runtime / "tmux.sock"
+    command = ["tmux", "-S", os.fspath(socket), "-f", "/dev/null"]
+    subprocess.run(
+        [*command, "new-session", "-d", "-s", "phx-docs", "-x", "80", "-y", "24", "printf 'agent here\\n'; cat"],
+        check=True,
+    )
+    yield socket
+    subprocess.run([*command, "kill-server"], check=False, capture_output=True)
+
+
+@contextlib.contextmanager
+def on_a_terminal(arguments: list[str], env: dict[str, str]) -> Iterator[tuple[int, int]]:
+    """phoenixctl as the child of a pseudo-terminal; yields its pid and the master side."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, [sys.executable, "-m", "phoenixd.ctl", *arguments], env)
+    try:
+        yield pid, master
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(master)
+
+
+def read_until(master: int, wanted: bytes, timeout: float = 10) -> bytes:
+    seen = b""
+    deadline = time.monotonic() + timeout
+    while wanted not in seen:
+        ready, _, _ = select.select([master], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"{wanted!r} did not appear in {seen!r}"
+        seen += os.read(master, 65536)
+    return seen
+
+
+def test_attach_becomes_a_tmux_client_without_any_daemon(tmux: Path, home: Path) -> None:
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    with on_a_terminal(["attach", "docs"], env) as (pid, master):
+        read_until(master, b"agent here")
+        clients = subprocess.run(
+            ["tmux", "-S", tmux, "list-clients", "-F", "#{client_pid} #{client_readonly}"],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        assert clients.split() == [str(pid), "0"], "the process itself has become the client"
+
+
+def test_attach_read_only_types_nothing(tmux: Path, home: Path) -> None:
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    with on_a_terminal(["attach", "docs", "--read-only"], env) as (_, master):
+        read_until(master, b"agent here")
+        shown = subprocess.run(
+            ["tmux", "-S", tmux, "list-clients", "-F", "#{client_readonly}"], capture_output=True, text=True, check=True
+        ).stdout
+        assert shown.strip() == "1"
+
+
+async def test_attach_says_where_there_is_nothing_to_attach_to(alone: Ctl, tmux: Path) -> None:
+    ran = await alone("attach", "shop")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert "shop has no terminal now" in ran.err
+
+
+async def test_attach_refuses_inside_a_foreign_tmux_and_says_how_to_nest(alone: Ctl, tmux: Path) -> None:
+    ran = await alone("attach", "docs", TMUX="/tmp/tmux-1000/default,1,0")
+
+    assert ran.code == 6
+    assert "TMUX= phoenixctl attach docs" in ran.err
+
+
+async def test_a_missing_daemon_tells_how_many_agents_run_on(alone: Ctl, tmux: Path) -> None:
+    ran = await alone("status")
+
+    assert ran.code == 7
+    assert "1 shim is alive in its tmux session: your agent runs on." in ran.err
+
+
+def test_attach_inside_the_own_tmux_switches_the_client(tmux: Path, home: Path) -> None:
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    server = ["tmux", "-S", os.fspath(tmux)]
+    switch = f"{sys.executable} -m phoenixd.ctl attach docs; cat"
+    subprocess.run([*server, "new-session", "-d", "-s", "other", "-x", "80", "-y", "24", "sleep 1000"], check=True)
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execvpe("tmux", [*server, "attach-session", "-t", "=other"], env)
+    try:
+        eventually_sync(lambda: _clients(server), what="the client is attached")
+        assignments = [f"-e{name}={env[name]}" for name in ("PYTHONPATH", "PHOENIX_RUNTIME_DIR", "HOME")]
+        subprocess.run([*server, "respawn-pane", "-k", *assignments, "-t", "=other:", switch], check=True)
+        eventually_sync(lambda: _clients(server) == ["phx-docs"], what="the client is switched over")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(master)
+
+
+def _clients(server: list[str]) -> list[str]:
+    listed = subprocess.run(
+        [*server, "list-clients", "-F", "#{session_name}"], capture_output=True, text=True, check=True
+    )
+    return listed.stdout.split()
+
+
+async def test_logs_follow_a_pane(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    daemon.declare("docs")
+    daemon.panes["docs"] = "one\ntwo\n\n\n"
+    env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "phoenixd.ctl", "logs", "docs", "-f", stdout=asyncio.subprocess.PIPE, env=env
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(20):
+            assert [await process.stdout.readline() for _ in range(2)] == [b"one\n", b"two\n"]
+            daemon.panes["docs"] = "one\ntwo\nthree\n\x1b[31mfour\n"
+            assert [await process.stdout.readline() for _ in range(2)] == [b"three\n", b"[31mfour\n"]
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_events_follow_over_a_restart_of_the_daemon(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    """No event is lost or told twice: the follower goes on after the last row that it has seen."""
+    env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket))
+    daemon.declare("docs", start=False)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "phoenixd.ctl", "events", "-f", "--json", "-n", "1",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(30):
+            seen = [json.loads(await process.stdout.readline())["id"]]
+            live.server.end()
+            assert b"waiting for it to come back" in await process.stderr.readline()
+            daemon.declare("shop", start=False)
+            async with serving(daemon, live.socket.parent):
+                daemon.declare("api", start=False)
+                seen += [json.loads(await process.stdout.readline())["id"] for _ in range(2)]
+    finally:
+        process.kill()
+        await process.wait()
+    assert seen == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([], ["a", "b"], ["a", "b"]),
+        (["a", "b"], ["a", "b"], []),
+        (["a", "b"], ["a", "b", "c"], ["c"]),
+        (["a", "b", "c"], ["b", "c", "d"], ["d"]),
+        (["a", "b"], ["a", "bc"], ["bc"]),
+        (["a", "b"], ["x", "y"], ["x", "y"]),
+    ],
+)
+def test_a_pane_that_scrolls_is_told_line_by_line(before: list[str], after: list[str], expected: list[str]) -> None:
+    assert news(before, after) == expected
