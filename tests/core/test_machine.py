@@ -202,6 +202,7 @@ class FleetMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.history)
     @rule()
     def old_words_change_nothing(self) -> None:
+        self.tell(Tick())  # What is due begins at any event.
         for event in self.history[-20:]:
             agent = self.fleet.agents.get(getattr(event, "agent", ""))
             if agent is None or agent.run is None or getattr(event, "incarnation", 0) < agent.run.incarnation:
