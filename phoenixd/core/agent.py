@@ -88,6 +88,8 @@ class Activity:
     waiting: Waiting | None = None
     stale_claim: Instant | None = None
     """An explicitly old heartbeat timestamp, believed while a turn is open."""
+    looked_at: Instant | None = None
+    """When the screen was asked about this silence, before calling it hung."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,8 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.hear_hook(agent, event, now)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
+        case ScreenSeen() if isinstance(agent.state, Running):
+            return _seen_silent(agent, agent.state, event, now)
         case ScreenSeen():
             return session.judge_screen(agent, event, now)
         case Delivered(evidence=evidence):
@@ -305,6 +307,26 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
 def _overdue(agent: Agent, state: Running, now: Moment) -> Decision:
     overdue = liveness.due(agent, state)
     assert overdue is not None
+    if overdue.code == restart.HUNG and agent.spec.has_hooks and state.activity.looked_at is None:
+        # A turn that a person broke off ends without a hook, so silence alone does not tell it from a hang.
+        asked = replace(state, activity=replace(state.activity, looked_at=now.at))
+        look = LookAtScreen(agent.name, state.run.incarnation)
+        return Decision(replace(agent, state=asked), (look,), f"{overdue.reason}: looking at the screen first")
+    return _end_overdue(agent, state, overdue, now)
+
+
+def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
+    """Judge a silent run by its screen: idle and dialogs are no hang, anything else is."""
+    overdue = liveness.due(agent, state)
+    if state.activity.looked_at is None or overdue is None:
+        return Decision(agent)
+    if event.verdict == "idle":
+        closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)
+        return keep(
+            replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
+        )
+    if event.verdict in session.SCREEN_DIALOGS:
+        return session.judge_dialog(agent, state, session.SCREEN_DIALOGS[event.verdict], now)
     return _end_overdue(agent, state, overdue, now)
 
 

@@ -15,6 +15,9 @@ DIALOGS = ("permission", "question", "dialog")
 MAX_LEASES = 64
 """Calls in flight that are remembered; an agent cannot make the daemon remember more."""
 
+LOOK_TIME = 10.0
+"""Seconds that a look at the screen may take before a silent run is judged without it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
@@ -53,6 +56,8 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
         silent_since = min(silent_since, activity.stale_claim)
     lease = max((lease.until for lease in activity.leases), default=silent_since)
     at = max(silent_since + rules.stale, lease)
+    if activity.looked_at is not None:
+        at = max(at, activity.looked_at + LOOK_TIME)
     return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {rules.stale:.0f} s")
 
 

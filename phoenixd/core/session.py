@@ -36,6 +36,9 @@ SCREEN_DIALOGS = {
     "resume-picker": "resume picker",
     "bypass-warning": "warning dialog",
     "login": "login",
+    "question": "question",
+    "settings": "settings dialog",
+    "dialog": "dialog",
 }
 
 
@@ -134,11 +137,15 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         return enter(agent, Running(state.run, state.activity), f"ready without a hook: it looks {event.verdict}", now)
     if kind is None:
         return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
+    return judge_dialog(agent, state, kind, now)
+
+
+def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment) -> Decision:
+    """A dialog stands on the screen of which no hook told: the run waits for a person."""
     waiting = Waiting("dialog", kind, now.wall)
     item = open_item(agent, "dialog", kind, "attach", now)
-    decision = enter(
-        item, Running(state.run, replace(state.activity, waiting=waiting)), f"waits for a person: {kind}", now
-    )
+    activity = replace(state.activity, waiting=waiting, looked_at=None)
+    decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
     return replace(decision, actions=(Alert(agent.name, "dialog", kind),))
 
 
@@ -179,6 +186,8 @@ def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Sess
 
 def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
+    if event.source == "machine":
+        return agent, run, "a turn began with a note of its own about background work"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
     run = replace(run, prompt_seen=True)
     if ours:

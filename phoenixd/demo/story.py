@@ -60,6 +60,8 @@ autostart = false
 [agent.{NAME}.restart]
 productive = "1s"
 early_exit = "0s"
+[agent.{NAME}.resume]
+refused_within = "0.3s"
 [agent.{NAME}.liveness]
 stale = "2s"
 check_interval = "1s"

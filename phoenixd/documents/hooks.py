@@ -8,6 +8,8 @@ from phoenixd.core.events import HookSeen
 
 SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
 MAX_WORDS = 4096
+MACHINE_PROMPT = "<task-notification>"
+"""How a prompt begins that the CLI submits to itself about its background tasks."""
 
 
 def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any]) -> HookSeen:
@@ -20,7 +22,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any])
         incarnation=incarnation,
         kind=kind,
         session_id=_words(payload, "session_id"),
-        source=_words(payload, "source"),
+        source="machine" if _is_machine_prompt(kind, payload) else _words(payload, "source"),
         text=_text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
         tool=tool,
         tool_use_id=_words(payload, "tool_use_id"),
@@ -44,6 +46,10 @@ def _text(kind: str, payload: dict[str, Any], tool_input: dict[str, Any]) -> str
             return _words(payload, "error_details") or _words(payload, "last_assistant_message") or ""
         case _:
             return ""
+
+
+def _is_machine_prompt(kind: str, payload: dict[str, Any]) -> bool:
+    return kind == "prompt-submit" and (_words(payload, "prompt") or "").startswith(MACHINE_PROMPT)
 
 
 def _words(source: dict[str, Any], key: str) -> str | None:

@@ -10,12 +10,13 @@ import anyio
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.events import Delivered, NotDelivered
+from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.ports import Clock, Launcher, Terminal
 
 ENTER_AGAIN = (2.0, 5.0)
 """Seconds after which Enter alone is pressed again; the text is never pasted twice."""
 GIVE_UP = 12.0
-DIALOGS = frozenset({"permission", "trust", "api-key", "resume-picker", "bypass-warning", "login"})
+DIALOGS = frozenset(SCREEN_DIALOGS)
 
 
 class Messenger:

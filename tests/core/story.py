@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from phoenixd.core.actions import Action, Alert, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Run, Starting, State
+from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
+from phoenixd.core.agent import Agent, BackingOff, Run, Running, Starting, State
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AgentDeclared,
@@ -15,6 +15,7 @@ from phoenixd.core.events import (
     Event,
     HookSeen,
     RestartRequested,
+    ScreenSeen,
     StartRequested,
     StopRequested,
     Tick,
@@ -45,6 +46,8 @@ class Story:
         self.at, self.wall, self.chance = 0.0, EPOCH, 0.5
         self.decisions: list[Decision] = []
         self.told = 0
+        self.screen = "working"
+        """What a look at a silent run's screen finds."""
         for declared in specs or (spec(),):
             self.tell(AgentDeclared(declared))
         self.decisions.clear()
@@ -88,6 +91,9 @@ class Story:
         result = step(self.fleet, event, self.now)
         self.fleet = result.fleet
         self.decisions.extend(result.decisions)
+        for action in (action for decision in result.decisions for action in decision.actions):
+            if isinstance(action, LookAtScreen) and isinstance(self.fleet.agents[action.agent].state, Running):
+                self.tell(ScreenSeen(action.agent, action.incarnation, self.screen))
         return result.refusal
 
     def wait(self, seconds: float) -> None:

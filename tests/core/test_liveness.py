@@ -319,3 +319,31 @@ def test_f_proc_13_zero_means_no_maximum() -> None:
         story.wait(10 * MINUTE)
         story.hook("tool-end")
     assert not hung(story)
+
+
+def test_x7_a_turn_that_a_person_broke_off_without_a_hook_is_idle_not_hung() -> None:
+    story = Story(claude()).runs()
+    story.hook("prompt-submit", text="go on")
+    story.screen = "idle"
+    story.wait(16 * 60)
+    assert isinstance(story.state, Running)
+    assert not story.state.activity.turn_open
+    assert not story.of(Terminate)
+
+
+def test_f_proc_16_a_dialog_of_which_no_hook_told_is_a_wait_not_a_hang() -> None:
+    story = Story(claude()).runs()
+    story.hook("prompt-submit", text="go on")
+    story.screen = "question"
+    story.wait(16 * 60)
+    assert isinstance(story.state, Running)
+    assert story.state.activity.waiting is not None
+    assert story.alerts() == ["dialog"]
+
+
+def test_f_proc_11_a_screen_that_cannot_be_read_does_not_save_a_hang() -> None:
+    story = Story(claude()).runs()
+    story.hook("prompt-submit", text="go on")
+    story.screen = "unknown"
+    story.wait(16 * 60)
+    assert story.of(Terminate)

@@ -1,1 +1,1 @@
-"""The whole daemon from outside: real tmux, real processes, kill -9 where it hurts, and phoenixctl for every question."""
+"""The whole daemon from outside: real tmux, real processes, kill -9 where it hurts, phoenixctl for every question."""

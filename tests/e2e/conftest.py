@@ -9,6 +9,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import survivors
+from tests.waiting import eventually_sync
 
 
 @pytest.fixture
@@ -17,4 +18,4 @@ def stage(short_tmp: Path) -> Iterator[Stage]:
     stage = Stage(short_tmp)
     yield stage
     stage.down()
-    assert survivors(short_tmp) == {}, "processes of the test outlived their daemon's `down --agents`"
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")

@@ -129,7 +129,7 @@ def test_f_proc_19_ten_ways_to_escape_end_with_stop_and_strangers_live(stage: St
         stage.until("all escapes were made", (place / "all").exists)
         pids = {path.name: int(path.read_text()) for path in place.iterdir()}
         assert len(pids) == 11
-        stage.ask("stop", "a", "--wait")
+        stage.ask("stop", "a")
         alive = {name for name, pid in pids.items() if _lives(pid)}
         assert alive == set()
         assert stranger.poll() is None
