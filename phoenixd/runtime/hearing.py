@@ -150,7 +150,9 @@ class Hearing:
 
     def _watch_child(self, agent: str, incarnation: int, pid: int, start_time: int) -> None:
         def vanished() -> None:
-            self._tell(AgentVanished(agent, incarnation), None)
+            known = self._find(agent)
+            if known is not None and known.run is not None and known.run.incarnation == incarnation:
+                self._tell(AgentVanished(agent, incarnation), None)
 
         def died() -> None:
             self._later(EXIT_WORD_GRACE, vanished)
