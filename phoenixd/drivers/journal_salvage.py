@@ -37,7 +37,7 @@ ENTRIES_SALVAGED = 100_000
 """The newest entries that move into the new file; all others stay readable, as far as they are, in the one kept."""
 SEQUENCE_GAP = 1000
 """Row numbers skipped after a salvage: followers of the event stream may know rows that were lost."""
-PROBES = 10_000
+PROBES = 1000
 THOROUGH_BELOW = 64 * 1024 * 1024
 
 
@@ -52,25 +52,38 @@ class Damage:
     entries: int = 0
 
 
-def settle(path: Path, check: Check | None = None) -> Damage | None:
-    """Make sure that a sound journal stands at `path`; what was damaged, if it was.
+def open_sound(path: Path, check: Check | None = None) -> tuple[sqlite3.Connection, Damage | None]:
+    """Open the journal for writing, sound at last; with what was damaged, if it was.
 
     check: how much to look at, by default as much as its size allows. Raises ConfigurationError for a journal of a
     newer version, UnsafeFile, and JournalFailed where the disk does not let us look or write.
     """
     try:
-        if (damage := _finish(path)) is not None:
-            return damage
-        if not os.path.lexists(path) and not _beside(path, "-wal").exists():
-            _create_empty(path)
-            return None
+        damage = _settle(path, check)
         try:
-            _verify_file(path, check)
-        except Damaged as error:
+            return connect(path), damage
+        except sqlite3.Error as error:
+            # What can be read need not be writable: a garbled header can claim a format that SQLite only reads.
+            if damage is not None or not _is_damage(error, path):
+                raise
             _salvage(path, str(error))
-            return _finish(path)
+            damage = _finish(path)
+            return connect(path), damage
     except (OSError, sqlite3.Error, Damaged) as error:
         raise JournalFailed(f"the journal at {path} cannot be opened: {error}") from error
+
+
+def _settle(path: Path, check: Check | None) -> Damage | None:
+    if (damage := _finish(path)) is not None:
+        return damage
+    if not os.path.lexists(path) and not _beside(path, "-wal").exists():
+        _create_empty(path)
+        return None
+    try:
+        _verify_file(path, check)
+    except Damaged as error:
+        _salvage(path, str(error))
+        return _finish(path)
     return None
 
 
@@ -82,7 +95,8 @@ def _verify_file(path: Path, check: Check | None) -> None:
     if size == 0:
         raise Damaged("the file is empty")
     try:
-        with closing(connect(path)) as connection:
+        # Reading only: a connection that may write would move the log into the file when it closes.
+        with closing(connect(path, readonly=True)) as connection:
             verify(connection, check or ("thorough" if size < THOROUGH_BELOW else "quick"))
     except sqlite3.Error as error:
         if _is_damage(error, path):
@@ -93,7 +107,6 @@ def _verify_file(path: Path, check: Check | None) -> None:
 def _is_damage(error: sqlite3.Error, path: Path) -> bool:
     """Whether an error speaks of the file's content rather than of the disk, the locks or the memory."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    # A garbled header can claim a format that SQLite only reads.
     unwritable = code == sqlite3.SQLITE_READONLY and os.access(path, os.W_OK)
     # SQLITE_ERROR: statements of ours do not compile against what the file says its tables are.
     return unwritable or code in (
@@ -154,6 +167,7 @@ def _copy(path: Path, target: sqlite3.Connection, damage: Damage) -> Damage:
     lost: list[str] = []
     entries = last_entry = 0
     newest: tuple[float, float] | None = None
+    _keep_log_of_an_empty_file(path)
     try:
         source = connect(path, readonly=True)
     except (sqlite3.Error, OSError):
@@ -182,6 +196,14 @@ def _copy(path: Path, target: sqlite3.Connection, damage: Damage) -> Damage:
     return Damage(
         damage.why, damage.kept_as, tuple(sorted(set(agents))), tuple(sorted(set(lost) - set(agents))), entries
     )
+
+
+def _keep_log_of_an_empty_file(path: Path) -> None:
+    """Give an empty file one blank page: SQLite deletes the log of a file without any, and the log may hold it all."""
+    if not os.path.lexists(path) or path.stat().st_size == 0:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        os.ftruncate(descriptor, 4096)
+        os.close(descriptor)
 
 
 def _readable_rows(source: sqlite3.Connection, table: str) -> Iterator[Row]:

@@ -121,6 +121,8 @@ def verify(connection: sqlite3.Connection, check: Check) -> None:
 
     A journal of a newer version, or one that this version cannot read, is no damage: raises ConfigurationError.
     """
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        raise Damaged("it has lost its write-ahead log")
     _refuse_the_future(connection)
     for pragma in CHECKS[check]:
         findings = [str(finding) for (finding,) in connection.execute(f"PRAGMA {pragma}")]

@@ -10,16 +10,15 @@ from pathlib import Path
 
 from phoenixd.drivers.journal_reserve import Reserve
 from phoenixd.drivers.journal_rows import BatchRows, Incarnation, sealed, sealed_entry, unsealed
-from phoenixd.drivers.journal_salvage import settle
+from phoenixd.drivers.journal_salvage import Damage, open_sound
 from phoenixd.drivers.journal_schema import (
     INSERT_AGENT,
     INSERT_ENTRY,
     INSERT_INCARNATION,
     INSERT_META,
     SAVED_KEY,
-    connect,
 )
-from phoenixd.errors import JournalFailed, PhoenixdError
+from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 
 KEEP_SECONDS = 30 * 24 * 3600.0
 RETENTION_INTERVAL = 3600.0
@@ -40,12 +39,13 @@ class Writer:
     """Lives on one thread. After an error it has no connection until the next write has checked and reopened one."""
 
     def __init__(self, path: Path, reserve: Reserve) -> None:
-        self.damage = settle(path)
+        connection, damage = open_sound(path)
+        self.damage: Damage | None = damage
+        self._connection: sqlite3.Connection | None = connection
         self.trouble: str | None = None
         """What housekeeping last failed at; commits go on."""
         self._path = path
         self._reserve = reserve
-        self._connection: sqlite3.Connection | None = connect(path)
         self._content_suspect = False
         self._acknowledged = 0
         self._unmoved_commits = 0
@@ -127,15 +127,16 @@ class Writer:
 
     def _reopen(self) -> sqlite3.Connection:
         try:
-            self.damage = settle(self._path, None if self._content_suspect else "light") or self.damage
-        except PhoenixdError as error:
+            connection, damage = open_sound(self._path, None if self._content_suspect else "light")
+        except (ConfigurationError, UnsafeFile) as error:
             raise JournalFailed(f"the journal cannot be opened again: {error.message}", error.remedy) from error
-        connection = connect(self._path)
-        (last,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'").fetchone()
-        if (last or 0) < self._acknowledged:
-            self.trouble = f"the disk lost entries {last or 0} to {self._acknowledged} after it had confirmed them"
+        self.damage = damage or self.damage
         self._connection = connection
         self._content_suspect = False
+        (last,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'").fetchone()
+        if (last or 0) < self._acknowledged:
+            why = f"the disk lost entries {last or 0} to {self._acknowledged} after it had confirmed them"
+            self.damage = self.damage or Damage(why, kept_as="")
         return connection
 
     def _abandon(self, error: sqlite3.Error) -> None:
