@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from phoenixd.drivers.tmux_control import ControlConnection, Refused
+from phoenixd.drivers.tmux_control import ControlConnection, Lost, Refused
 from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
 from phoenixd.drivers.tmux_text import agent_of, pasteable, quote, readable, session_of
 from phoenixd.errors import TerminalFailed
@@ -19,7 +19,8 @@ TIMEOUT = 10.0
 PASTE_LIMIT = 8 * 1024 * 1024
 SCREEN_LIMIT = 1024 * 1024
 NESTED_MODES = 5
-REVIVE = "phoenixctl doctor"
+REVIVALS = 2
+REMEDY = "phoenixctl doctor"
 
 log = structlog.get_logger("phoenixd.tmux")
 
@@ -38,7 +39,7 @@ class TmuxTerminal:
         self._under_systemd = under_systemd
         self._timeout = timeout
         self._control: ControlConnection | None = None
-        self._connecting = asyncio.Lock()
+        self._connecting: asyncio.Task[ControlConnection] | None = None
 
     @property
     def version(self) -> str | None:
@@ -47,16 +48,23 @@ class TmuxTerminal:
 
     async def observe(self) -> bool:
         """Whether the server answers: False when there is none, TerminalFailed when it hangs or cannot be asked."""
-        return self.server.listens() and bool(await self._run(("display-message", "-p", "yes")))
+        return self.server.listens() and bool(await self._ask("display-message", "-p", "yes"))
 
     async def revive(self) -> bool:
         """Start the server where that is ours to do, and connect; whether it answers now."""
         await self.server.require_version()
-        if not self.server.listens():
-            if self._under_systemd:
-                return False
-            await self.server.start()
-        return await self.observe()
+        for _ in range(REVIVALS):
+            if not self.server.listens():
+                if self._under_systemd:
+                    return False
+                await self.server.start()
+            try:
+                return await self.observe()
+            except TerminalFailed as failure:
+                if self.server.listens():
+                    raise
+                log.info("tmux server went away", reason=failure.message)  # The one we found was about to end.
+        return False
 
     async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
         """Make the agent's session with one pane that runs `argv`; a session of that name is closed first."""
@@ -64,20 +72,20 @@ class TmuxTerminal:
         if len(argv) < 2:
             raise ValueError("a pane's argv has at least two words: tmux gives a single one to a shell")
         await self.close_pane(agent)
-        await self._run(("new-session", "-d", "-s", session, "--", *argv))
+        await self._run("new-session", "-d", "-s", session, "--", *argv)
 
     async def close_pane(self, agent: str) -> None:
         """Close the agent's session, whose pane gets SIGHUP; no session is no failure."""
         session = session_of(agent)
         try:
-            await self._run(("kill-session", "-t", f"={session}"))
+            await self._ask("kill-session", "-t", f"={session}")
         except Refused as refusal:
             if "can't find session" not in refusal.message:
                 raise
 
     async def panes(self) -> frozenset[str]:
         """Names of the agents that have a session."""
-        sessions = await self._run(("list-sessions", "-F", "#{session_name}"))
+        sessions = await self._ask("list-sessions", "-F", "#{session_name}")
         return frozenset(agent for session in sessions if (agent := agent_of(session)))
 
     async def capture(self, agent: str) -> str:
@@ -118,12 +126,12 @@ class TmuxTerminal:
         """Leave copy mode, which would take the key for itself, and press Enter."""
         pane = _pane_of(agent)
         await self._leave_modes(pane)
-        await self._run(("send-keys", "-t", pane, "Enter"))
+        await self._run("send-keys", "-t", pane, "Enter")
 
     async def last_typed(self, agent: str) -> float | None:
         """When an attached operator last pressed a key here (Unix time); None when nobody is attached who can type."""
         session = session_of(agent)
-        clients = await self._run(("list-clients", "-t", f"={session}", "-F", "#{client_readonly} #{client_activity}"))
+        clients = await self._ask("list-clients", "-t", f"={session}", "-F", "#{client_readonly} #{client_activity}")
         times = [
             float(activity) for readonly, _, activity in (line.partition(" ") for line in clients) if readonly == "0"
         ]
@@ -133,68 +141,87 @@ class TmuxTerminal:
         """The server's process, whose unit may have a cgroup for us; None without a server."""
         if not self.server.listens():
             return None
-        answer = await self._run(("display-message", "-p", "#{pid}"))
+        answer = await self._ask("display-message", "-p", "#{pid}")
         return int(answer[0]) if answer and answer[0].isdigit() else None
 
     def close(self) -> None:
         """Drop the connection; the server and all sessions stay."""
+        if self._connecting is not None:
+            self._connecting.cancel()
         if self._control is not None:
             self._control.close()
             self._control = None
 
     async def _leave_modes(self, pane: str) -> None:
         """End copy mode and what else lies over the pane; raises TerminalFailed when something stays."""
-        look = ("list-panes", "-t", pane, "-F", "#{pane_in_mode}")
         cancel = " ".join(map(quote, ("send-keys", "-t", pane, "-X", "cancel")))
         for _ in range(NESTED_MODES):
-            if (await self._run(look))[:1] == ["0"]:
+            if (await self._ask("list-panes", "-t", pane, "-F", "#{pane_in_mode}"))[:1] == ["0"]:
                 return
-            await self._run(("if-shell", "-F", "-t", pane, "#{pane_in_mode}", cancel))
+            await self._ask("if-shell", "-F", "-t", pane, "#{pane_in_mode}", cancel)
         raise TerminalFailed("the pane stays in a mode of tmux's own, so nothing can be typed into it")
 
     async def _forget_buffer(self, buffer: str) -> None:
         try:
-            await self._run(("delete-buffer", "-b", buffer))
+            await self._run("delete-buffer", "-b", buffer)
         except TerminalFailed as failure:
             log.debug("buffer not deleted", reason=failure.message)
 
-    async def _run(self, *commands: Sequence[str]) -> list[str]:
+    async def _ask(self, *command: str) -> list[str]:
+        """Run a command that may be run twice: once more where the connection turned out to be lost."""
         try:
-            # Around the lock as well: where the server hangs, all who wait for it fail together, not in turn.
-            async with asyncio.timeout(self._timeout):
-                control = await self._connection()
-        except TimeoutError:
-            raise TerminalFailed(f"tmux did not answer within {self._timeout:g} s") from None
-        return await control.run(*commands, timeout=self._timeout)
+            return await self._run(*command)
+        except Lost:
+            return await self._run(*command)
+
+    async def _run(self, *command: str) -> list[str]:
+        control = await self._connection()
+        return await control.run(command, timeout=self._timeout)
 
     async def _call(self, *arguments: str, stdin: bytes = b"") -> bytes:
         ended = await self.server.call(self.server.argv(*arguments), stdin)
+        if ended.status != 0 and not self.server.listens():
+            raise self._no_server()
         if ended.status != 0:
             raise Refused(f"tmux: {ended.complaint.strip()[:500] or f'status {ended.status}'}")
         return ended.output
 
+    def _no_server(self) -> TerminalFailed:
+        return TerminalFailed(f"there is no tmux server on {self.server.socket}", remedy=REMEDY)
+
     async def _connection(self) -> ControlConnection:
-        async with self._connecting:
-            if self._control is not None and self._control.is_open:
-                return self._control
-            self.close()
-            if not self.server.listens():
-                raise TerminalFailed(f"there is no tmux server on {self.server.socket}", remedy=REVIVE)
-            await self.server.require_version()
-            control = await ControlConnection.open(
-                self.server.argv(
-                    "-C", "new-session", "-A", "-s", OWN_SESSION, "-f", "no-output,ignore-size", "--", *INERT
-                ),
-                self.server.environment(),
-                self._timeout,
-            )
-            self._control = control
-            # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
-            try:
-                await control.run(*settings(), timeout=self._timeout)
-            except Refused as refusal:
-                log.warning("tmux refused a setting", reason=refusal.message)
-            return control
+        """The connection, made if need be. All who ask meanwhile share one attempt, and its failure."""
+        if self._control is not None and self._control.is_open:
+            return self._control
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="connect to tmux")
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await asyncio.shield(self._connecting)
+        except TimeoutError:
+            raise TerminalFailed(f"tmux did not answer within {self._timeout:g} s") from None
+
+    async def _connect(self) -> ControlConnection:
+        if not self.server.listens():
+            raise self._no_server()
+        await self.server.require_version()
+        try:
+            # Also asks whether the server answers at all, by a process that may be killed while it waits.
+            await self._call("new-session", "-d", "-s", OWN_SESSION, "--", *INERT)
+        except Refused as refusal:
+            if "duplicate session" not in refusal.message:
+                raise
+        control = await ControlConnection.open(
+            self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size"),
+            self.server.environment(),
+        )
+        # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
+        try:
+            await control.run(*settings(), timeout=self._timeout)
+        except Refused as refusal:
+            log.warning("tmux refused a setting", reason=refusal.message)
+        self._control = control
+        return control
 
 
 def _pane_of(agent: str) -> str:

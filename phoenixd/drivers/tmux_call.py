@@ -1,12 +1,24 @@
-"""One tmux process from start to end, with its input and output, for at most so long."""
+"""tmux processes of our own: one that stays, or one that is run to its end.
+
+asyncio's subprocesses are not used. Their end also waits for the pipes, and a tmux client hands those to the server,
+which keeps them open for as long as it hangs. Here a pidfd tells the end, and nothing is left when `end` returns.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from phoenixd.errors import TerminalFailed
+
+CHUNK = 65536
+COMPLAINT_LIMIT = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,44 +30,124 @@ class Ended:
     complaint: str
 
 
-async def call(argv: Sequence[str], env: Mapping[str, str], timeout: float, stdin: bytes = b"") -> Ended:
-    """Run a process to its end; raises TerminalFailed when it cannot be run or takes too long.
+class Child:
+    """A process whose standard input and output are our `connection`; raises TerminalFailed when it cannot be run.
 
-    asyncio's own Process is not used: its wait() also waits for the pipes, and a tmux client gives those to the
-    server, which keeps them open as long as it hangs.
+    It stands in /, where new panes then start, and in a session of its own: a Ctrl-C at the daemon's terminal is not
+    meant for it.
     """
-    loop = asyncio.get_running_loop()
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        self.connection, theirs = socket.socketpair()
+        self.connection.setblocking(False)
+        self._errors = os.memfd_create("tmux", os.MFD_CLOEXEC)
+        self.pidfd = -1
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=self._errors,
+                env=dict(env),
+                cwd="/",
+                start_new_session=True,
+            )
+            self.pidfd = os.pidfd_open(self._process.pid)
+        except OSError as error:
+            self.end()
+            raise TerminalFailed(f"{argv[0]} cannot be run: {error.strerror}", remedy="install tmux") from error
+        finally:
+            theirs.close()
+
+    def complaint(self) -> str:
+        """What it has written to its standard error so far."""
+        return os.pread(self._errors, COMPLAINT_LIMIT, 0).decode("utf-8", "replace").strip()
+
+    def end(self) -> int:
+        """Kill what is still there, take its status, and let go of everything."""
+        self._let_go()
+        if self._process is None:
+            return -1
+        self._process.kill()
+        return self._process.wait()  # A killed client holds nothing that it could wait for.
+
+    def leave(self) -> None:
+        """Let go of everything and let the process end by itself, when it notices."""
+        self._let_go()
+        if self._process is not None:
+            threading.Thread(target=self._process.wait, name="tmux client", daemon=True).start()
+
+    def _let_go(self) -> None:
+        self.connection.close()
+        os.close(self._errors)
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+
+async def call(argv: Sequence[str], env: Mapping[str, str], timeout: float, stdin: bytes = b"") -> Ended:
+    """Run a process to its end; raises TerminalFailed when it cannot be run or takes too long."""
+    run = _Run(argv, env, stdin)
     try:
-        transport, process = await loop.subprocess_exec(
-            lambda: _Process(loop), *argv, env=dict(env), cwd="/", start_new_session=True
-        )
-    except OSError as error:
-        raise TerminalFailed(f"{argv[0]} cannot be run: {error.strerror}", remedy="install tmux") from error
-    try:
-        writer = transport.get_pipe_transport(0)
-        assert isinstance(writer, asyncio.WriteTransport)
-        writer.write(stdin)
-        writer.write_eof()
         async with asyncio.timeout(timeout):
-            await process.ended
+            await run.ended
     except TimeoutError:
         raise TerminalFailed(f"tmux did not answer within {timeout:g} s") from None
     finally:
-        transport.close()  # Kills what is still there, and lets go of its pipes.
-    status = transport.get_returncode()
-    assert status is not None
-    return Ended(status, bytes(process.output[1]), process.output[2].decode("utf-8", "replace"))
+        ended = run.close()
+    return ended
 
 
-class _Process(asyncio.SubprocessProtocol):
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.output = {1: bytearray(), 2: bytearray()}
-        self.ended: asyncio.Future[None] = loop.create_future()
+class _Run:
+    """Feeds a child and collects from it until its pidfd says that it has ended."""
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.output[fd] += data
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self._child = Child(argv, env)
+        self._left = memoryview(stdin)
+        self._output = bytearray()
+        self._loop.add_reader(self._child.pidfd, self._end)
+        self._loop.add_reader(self._child.connection, self._read)
+        self._loop.add_writer(self._child.connection, self._write)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called once the process has ended and both outputs are read to their end."""
+    def close(self) -> Ended:
+        self._loop.remove_reader(self._child.pidfd)
+        self._loop.remove_reader(self._child.connection)
+        self._loop.remove_writer(self._child.connection)
+        complaint = self._child.complaint()
+        return Ended(self._child.end(), bytes(self._output), complaint)
+
+    def _end(self) -> None:
+        self._loop.remove_reader(self._child.pidfd)
+        while self._read():
+            pass
         if not self.ended.done():
             self.ended.set_result(None)
+
+    def _read(self) -> bool:
+        """Take what is there; false when nothing more is."""
+        try:
+            chunk = self._child.connection.recv(CHUNK)
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            chunk = b""
+        if not chunk:
+            self._loop.remove_reader(self._child.connection)
+        self._output += chunk
+        return bool(chunk)
+
+    def _write(self) -> None:
+        try:
+            if self._left:
+                self._left = self._left[self._child.connection.send(self._left) :]
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            self._left = memoryview(b"")
+        if not self._left:
+            self._loop.remove_writer(self._child.connection)
+            with contextlib.suppress(OSError):
+                self._child.connection.shutdown(socket.SHUT_WR)

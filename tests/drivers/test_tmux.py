@@ -1,0 +1,380 @@
+"""One tmux server of our own, spoken to over one connection: what it does, and what it survives."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phoenixd.drivers.processes_proc import ancestors, read_stat
+from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.tmux_server import TmuxServer
+from phoenixd.errors import TerminalFailed
+from tests.drivers.terminals import a_terminal, recorder, tmux
+from tests.waiting import eventually
+
+
+async def test_panes_come_and_go(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        assert await terminal.panes() == frozenset()
+        await terminal.open_pane("agent-1", recorder(short_tmp / "one"))
+        await terminal.open_pane("agent-10", recorder(short_tmp / "ten"))
+        assert await terminal.panes() == {"agent-1", "agent-10"}
+        await terminal.close_pane("agent-1")
+        await terminal.close_pane("agent-1")
+        assert await terminal.panes() == {"agent-10"}, "F-TMUX-4: a name is not a prefix"
+
+
+async def test_a_pane_is_replaced_by_a_new_one_of_its_name(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "first"))
+        pid = tmux(short_tmp, "list-panes", "-t", "=phx-a:", "-F", "#{pane_pid}")
+        await terminal.open_pane("a", recorder(short_tmp / "second"))
+        panes = tmux(short_tmp, "list-panes", "-a", "-F", "#{session_name} #{pane_pid}").splitlines()
+
+        assert len([pane for pane in panes if pane.startswith("phx-a ")]) == 1
+        assert f"phx-a {pid.strip()}" not in panes
+
+
+async def test_a_pane_that_ends_takes_its_session_with_it(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", ["sh", "-c", "exit 3"])
+
+        async def is_gone() -> bool:
+            return await terminal.panes() == frozenset()
+
+        await eventually(is_gone)
+        assert await terminal.observe()
+
+
+async def test_p_a_pane_gets_the_words_that_it_was_given(short_tmp: Path) -> None:
+    words = ["", " ", "a b", ";", "x;", "\\", "$HOME", "~", "#{pid}", "%1", "-t", "ü\n\t'\"`", "\udcff", "{", "}", "#!"]
+    show = "import os, sys; open(sys.argv[1], 'wb').write(b'\\0'.join(map(os.fsencode, sys.argv[2:])))"
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", [sys.executable, "-c", show, str(short_tmp / "out"), *words])
+        await eventually(lambda: (short_tmp / "out").exists() and (short_tmp / "out").stat().st_size)
+
+    assert (short_tmp / "out").read_bytes().split(b"\0") == [os.fsencode(word) for word in words]
+
+
+async def test_a_single_word_never_reaches_a_shell(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        for argv in ([], ["touch x"]):
+            with pytest.raises(ValueError, match="two words"):
+                await terminal.open_pane("a", argv)
+
+
+async def test_the_screen_is_read_as_plain_text(short_tmp: Path) -> None:
+    shown = "\x1b[31mred\x1b[0m ü \u202eevil\u202c \u200bx\x9b1mC1"
+    show = f"import time; print({shown!a}, end='', flush=True); time.sleep(99)"
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", [sys.executable, "-c", show])
+        screen = await eventually(lambda: terminal.capture("a"))
+        async with asyncio.timeout(10):
+            while "C1" not in (screen := await terminal.capture("a")):
+                await asyncio.sleep(0.01)
+
+    assert screen.splitlines()[0].startswith("red ü evil x")
+    assert all(character.isprintable() or character == "\n" for character in screen)
+
+
+async def test_a_screen_cannot_speak_for_tmux(short_tmp: Path) -> None:
+    """Lines that end a block in the control protocol are only lines, and the next answer is the next answer."""
+    show = (
+        "import sys, time\n"
+        "for number in range(int(sys.argv[1]), int(sys.argv[1]) + 38):\n"
+        "    print(f'%end {int(time.time())} {number} 1')\n"
+        "time.sleep(99)"
+    )
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", [sys.executable, "-c", show, "280"])
+        async with asyncio.timeout(10):
+            while "%end" not in await terminal.capture("a"):
+                await asyncio.sleep(0.01)
+        assert (await terminal.capture("a")).count("%end") == 38
+        assert await terminal.panes() == {"a"}
+
+
+async def test_enter_is_pressed_even_when_the_operator_left_copy_mode_on(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        await eventually(lambda: (short_tmp / "typed").exists())
+        tmux(short_tmp, "copy-mode", "-t", "=phx-a:")
+        await terminal.paste("a", "hello")
+        tmux(short_tmp, "copy-mode", "-t", "=phx-a:")
+        await terminal.press_enter("a")
+        await eventually(lambda: (short_tmp / "typed").read_bytes().endswith(b"\r"))
+
+    assert (short_tmp / "typed").read_bytes() == b"\x1b[200~hello\x1b[201~\r"
+
+
+async def test_a_pane_beside_the_agents_is_never_typed_into(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        await eventually(lambda: (short_tmp / "typed").exists())
+        tmux(short_tmp, "split-window", "-t", "=phx-a:", *recorder(short_tmp / "beside"))
+        tmux(short_tmp, "new-window", "-t", "=phx-a:", *recorder(short_tmp / "window"))
+        await eventually(lambda: (short_tmp / "window").exists() and (short_tmp / "beside").exists())
+        await terminal.paste("a", "hello")
+        await terminal.press_enter("a")
+        await eventually(lambda: (short_tmp / "typed").read_bytes().endswith(b"\r"))
+
+    assert (short_tmp / "beside").read_bytes() + (short_tmp / "window").read_bytes() == b""
+
+
+async def test_who_is_not_there_cannot_be_typed_into(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("ab", recorder(short_tmp / "typed"))
+        for order in (terminal.paste("a", "x"), terminal.press_enter("a"), terminal.capture("a")):
+            with pytest.raises(TerminalFailed):
+                await order
+        assert tmux(short_tmp, "list-buffers") == ""
+
+
+async def test_a_killed_server_is_noticed_and_revived(short_tmp: Path) -> None:
+    """F-TMUX-2."""
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        pid = await terminal.server_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: not terminal.server.listens())
+
+        assert not await terminal.observe()
+        with pytest.raises(TerminalFailed, match="no tmux server"):
+            await terminal.panes()
+        with pytest.raises(TerminalFailed, match="no tmux server"):
+            await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        assert await terminal.server_pid() is None
+        assert await terminal.revive()
+        assert await terminal.panes() == frozenset()
+        assert await terminal.server_pid() != pid
+
+
+async def test_a_request_that_the_server_dies_under_fails_at_once(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        pid = await terminal.server_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        waiting = asyncio.create_task(terminal.panes())
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(TerminalFailed, match=r"lost|no tmux server"):
+            await waiting
+
+
+async def test_a_server_that_hangs_is_not_waited_for(short_tmp: Path) -> None:
+    """F-TMUX-8: all who wait fail within the same limit, and the first answer after it is the right one."""
+    async with a_terminal(short_tmp, timeout=0.5) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        pid = await terminal.server_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            outcomes = await asyncio.gather(
+                terminal.panes(), terminal.observe(), terminal.close_pane("b"), terminal.capture("a"),
+                terminal.server.has_session("phx-a"), terminal.paste("a", "x"), return_exceptions=True,
+            )  # fmt: skip
+            again = await asyncio.gather(*(terminal.panes() for _ in range(20)), return_exceptions=True)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+        assert [type(outcome) for outcome in [*outcomes, *again]] == [TerminalFailed] * 26
+        assert await terminal.panes() == {"a"}
+        assert tmux(short_tmp, "list-buffers") == ""
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+async def test_a_server_that_hangs_while_we_connect_lives_on(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool
+) -> None:
+    """tmux 3.3a crashes, and all panes with it, over a control client that was killed before its turn came."""
+    async with a_terminal(short_tmp) as owner:
+        await owner.open_pane("a", recorder(short_tmp / "typed"))
+        pid = await owner.server_pid()
+        assert pid is not None
+        terminal = TmuxTerminal(short_tmp, timeout=0.3)
+        probe = terminal._call
+
+        async def hang_after_the_probe(*arguments: str, stdin: bytes = b"") -> bytes:
+            answer = await probe(*arguments, stdin=stdin)
+            os.kill(pid, signal.SIGSTOP)
+            return answer
+
+        monkeypatch.setattr(terminal, "_call", hang_after_the_probe)
+        try:
+            for _ in range(3):
+                with pytest.raises(TerminalFailed, match=r"within 0\.3 s"):
+                    await terminal.panes()
+            if gives_up:
+                terminal.close()
+                await asyncio.sleep(0)
+        finally:
+            monkeypatch.undo()
+            os.kill(pid, signal.SIGCONT)
+
+        assert await terminal.panes() == {"a"}
+        assert await owner.panes() == {"a"}
+        assert await owner.server_pid() == pid
+        terminal.close()
+
+
+async def test_a_lost_connection_is_made_again(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        for command in (("detach-client", "-a", "-s", "=phoenixd"), ("kill-session", "-t", "=phoenixd")):
+            tmux(short_tmp, *command)
+            assert await terminal.panes() == {"a"}
+        tmux(short_tmp, "detach-client", "-s", "=phoenixd")
+        await eventually(lambda: terminal._control is None or not terminal._control.is_open)
+        assert await terminal.panes() == {"a"}
+
+
+async def test_a_hundred_at_once_get_each_their_own_answer(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        answers = await asyncio.gather(
+            *(terminal._run("display-message", "-p", f"number {number}") for number in range(100)),
+            *(terminal.close_pane(f"nobody-{number}") for number in range(10)),
+        )
+
+    assert answers[:100] == [[f"number {number}"] for number in range(100)]
+
+
+async def test_a_cancelled_request_does_not_shift_the_answers(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        asked = [asyncio.create_task(terminal._run("display-message", "-p", str(number))) for number in range(10)]
+        await asyncio.sleep(0)
+        for task in asked[::2]:
+            task.cancel()
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert answers[1::2] == [[str(number)] for number in range(1, 10, 2)]
+
+
+async def test_under_systemd_no_call_starts_a_server(short_tmp: Path) -> None:
+    terminal = TmuxTerminal(short_tmp, under_systemd=True)
+    assert not await terminal.revive()
+    for order in (
+        terminal.panes(),
+        terminal.open_pane("a", ["sleep", "1"]),
+        terminal.capture("a"),
+        terminal.paste("a", ""),
+    ):
+        with pytest.raises(TerminalFailed):
+            await order
+    assert not await terminal.server.has_session("phx-a")
+    assert not (short_tmp / "tmux.sock").exists()
+
+
+async def test_under_systemd_a_server_of_the_unit_is_joined(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp):
+        joined = TmuxTerminal(short_tmp, under_systemd=True)
+        assert await joined.revive()
+        assert await joined.server.has_session("phoenixd")
+        assert not await joined.server.has_session("phoenix")
+        joined.close()
+
+
+async def test_the_server_outlives_what_started_it(short_tmp: Path) -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from phoenixd.drivers.tmux import TmuxTerminal\n"
+        "terminal = TmuxTerminal(Path(sys.argv[1]))\n"
+        "async def main():\n"
+        "    assert await terminal.revive()\n"
+        "    print(await terminal.server_pid(), flush=True)\n"
+        "    await asyncio.sleep(1000)\n"
+        "asyncio.run(main())"
+    )
+    command = [sys.executable, "-c", script, short_tmp]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as daemon:
+        assert daemon.stdout is not None
+        pid = int(daemon.stdout.readline())
+        os.killpg(daemon.pid, signal.SIGHUP)
+    try:
+        assert os.getsid(pid) == pid
+        assert daemon.pid not in ancestors(pid)
+        terminal = TmuxTerminal(short_tmp, under_systemd=True)
+        assert await terminal.observe()
+        terminal.close()
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+async def test_the_server_knows_nothing_of_the_daemons_environment(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "NOTIFY_SOCKET", "TMUX", "TMUX_PANE", "PHOENIX_TOKEN", "CLAUDECODE"):
+        monkeypatch.setenv(name, "planted")
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane(
+            "a", ["sh", "-c", f"env > {short_tmp}/env.new; mv {short_tmp}/env.new {short_tmp}/env; sleep 99"]
+        )
+        await eventually(lambda: (short_tmp / "env").exists())
+
+        assert "planted" not in (short_tmp / "env").read_text()
+        assert "planted" not in tmux(short_tmp, "show-environment", "-g")
+        assert "PWD=/\n" in (short_tmp / "env").read_text()
+
+
+async def test_the_connection_costs_one_process_that_sleeps(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp):
+        panes = tmux(short_tmp, "list-panes", "-a", "-F", "#{session_name} #{pane_pid} #{pane_current_command}").split()
+
+        assert panes[0::3] == ["phoenixd"]
+        assert panes[2::3] == ["sleep"]
+        await eventually(lambda: (found := read_stat(int(panes[1]))) and found.state == "S", what="it sleeps")
+
+
+async def test_a_directory_with_odd_bytes_is_only_a_directory(short_tmp: Path) -> None:
+    odd = short_tmp / "#(touch x);'\"\n$(id)`id` ü[*"
+    odd.mkdir()
+    async with a_terminal(odd) as terminal:
+        await terminal.open_pane("a", recorder(odd / "typed"))
+        await eventually(lambda: (odd / "typed").exists())
+        await terminal.paste("a", "hello")
+        await eventually(lambda: b"hello" in (odd / "typed").read_bytes())
+
+        assert await terminal.server.drift() == []
+        assert stat.S_IMODE((odd / "tmux.conf").stat().st_mode) == 0o600
+        assert stat.S_IMODE((odd / "tmux.sock").stat().st_mode) & 0o077 == 0
+    assert not list(short_tmp.rglob("x"))
+
+
+async def test_a_path_that_no_socket_can_have_is_refused_with_the_way_out(short_tmp: Path) -> None:
+    terminal = TmuxTerminal(short_tmp / ("d" * 110))
+    with pytest.raises(TerminalFailed) as refusal:
+        await terminal.revive()
+    assert "runtime-dir" in refusal.value.remedy
+
+
+@pytest.mark.parametrize("version", ["tmux 3.1c", "tmux 2.9a", "tmux next-3.1"])
+async def test_f_tmux_7_an_old_tmux_is_refused(short_tmp: Path, version: str) -> None:
+    old = short_tmp / "tmux-old"
+    old.write_text(f"#!/bin/sh\necho '{version}'\n")
+    old.chmod(0o755)
+    with pytest.raises(TerminalFailed, match=r"too old: phoenixd needs 3\.2") as refusal:
+        await TmuxTerminal(short_tmp, tmux=str(old)).revive()
+    assert refusal.value.remedy
+
+
+@pytest.mark.parametrize("version", ["tmux 3.2", "tmux 3.2a", "tmux next-3.6", "tmux master", "tmux 4.0"])
+async def test_f_tmux_7_a_newer_tmux_is_taken(short_tmp: Path, version: str) -> None:
+    new = short_tmp / "tmux-new"
+    new.write_text(f"#!/bin/sh\necho '{version}'\n")
+    new.chmod(0o755)
+    await TmuxServer(short_tmp, str(new), 5.0).require_version()
+
+
+@pytest.mark.parametrize("tmux_path", ["/nonexistent/tmux", "tmux-that-is-not-there"])
+async def test_f_tmux_7_a_missing_tmux_is_named(short_tmp: Path, tmux_path: str) -> None:
+    with pytest.raises(TerminalFailed, match="tmux") as refusal:
+        await TmuxTerminal(short_tmp, tmux=tmux_path).revive()
+    assert "install tmux" in refusal.value.remedy
