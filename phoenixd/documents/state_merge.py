@@ -24,13 +24,20 @@ def merge_states(base: StateDocument, theirs: StateDocument, ours: StateDocument
         agent=ours.agent,
         status=ours.status,
         current_task=_merge_value(base.current_task, theirs.current_task, ours.current_task),
-        last_active=_later(theirs.last_active, ours.last_active),
+        last_active=later(theirs.last_active, ours.last_active),
         open_loops=open_loops,
         # A loop that the operator wrote back in is open again.
         resolved=tuple(item for item in resolved if item.id not in still_open),
         numbers=_merge_tables(base.numbers, theirs.numbers, ours.numbers),
         **_merge_tables(base.extras, theirs.extras, ours.extras),
     )
+
+
+def later(one: str | None, other: str | None) -> str | None:
+    """The later of two times as text; what is no time counts as none."""
+    times = {text: read_time(text) for text in (one, other)}
+    known = [(when, text) for text, when in times.items() if when is not None]
+    return max(known)[1] if known else None
 
 
 def _merge_value(base: T, theirs: T, ours: T) -> T:
@@ -56,12 +63,6 @@ def _merge_items(
         for key in [*there, *(key for key in here if key not in there)]
     ]
     return tuple(item for item in merged if item is not None)
-
-
-def _later(one: str | None, other: str | None) -> str | None:
-    times = {text: read_time(text) for text in (one, other)}
-    known = [(when, text) for text, when in times.items() if when is not None]
-    return max(known)[1] if known else None
 
 
 def _loop_id(loop: OpenLoop) -> str:

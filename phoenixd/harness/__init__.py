@@ -5,12 +5,21 @@ The modules differ as their CLIs do; `Harness` is what the rest of the daemon ne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.harness import claude, command
+
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def is_session_id(text: str) -> bool:
+    """Whether a session id, which the agent itself may have named, can be part of a path and be an argument."""
+    return _SESSION_ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,23 @@ class Harness(Protocol):
         """Path or glob of the session's transcript; `cwd` without symbolic links. None where there is none to know."""
         ...
 
+    @property
+    def needs_transcript(self) -> bool:
+        """Whether a resume is refused where no good transcript is."""
+        ...
+
+    def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
+        """Whether a transcript with these first and last bytes can be resumed."""
+        ...
+
+    def trust_file(self, environment: Mapping[str, str]) -> str | None:
+        """The CLI's own file that remembers which directories are trusted; None where there is none."""
+        ...
+
+    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
+        """That file's content with `cwd` trusted; raises ValueError for a content of another shape."""
+        ...
+
     def screen_says(self, screen: str) -> str: ...
 
 
@@ -88,8 +114,22 @@ class ClaudeCode:
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
+        if not is_session_id(session_id):
+            return None
         home = environment.get("HOME", "/")
         return claude.transcript_path(home, cwd, session_id, environment.get("CLAUDE_CONFIG_DIR"))
+
+    needs_transcript = True
+
+    def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
+        return claude.transcript_is_resumable(head, tail, size)
+
+    def trust_file(self, environment: Mapping[str, str]) -> str | None:
+        return f"{environment.get('CLAUDE_CONFIG_DIR') or environment.get('HOME', '/')}/.claude.json"
+
+    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
+        key = environment.get("ANTHROPIC_API_KEY")
+        return claude.trust_seed(existing, cwd, claude.api_key_tail(key) if key else None)
 
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
@@ -121,7 +161,20 @@ class AnyCommand:
         return None
 
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
-        return spec.transcript.replace("{session_id}", session_id) if spec.transcript else None
+        if spec.transcript is None or not is_session_id(session_id):
+            return None
+        return spec.transcript.replace("{session_id}", session_id)
+
+    needs_transcript = False
+
+    def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
+        return True
+
+    def trust_file(self, environment: Mapping[str, str]) -> str | None:
+        return None
+
+    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
+        return dict(existing)
 
     def screen_says(self, screen: str) -> str:
         return "unknown"

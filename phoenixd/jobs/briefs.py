@@ -1,0 +1,105 @@
+"""What an agent is told: its brief from all that is known of it, and the first words of a new run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.projection import activity_word
+from phoenixd.documents.banner import Interruption, interruption_sentence
+from phoenixd.documents.brief import BriefFacts
+from phoenixd.documents.ops import CLEAN_CODES, Happening
+from phoenixd.documents.plain_text import clip, plain
+from phoenixd.documents.state import StateDocument, Status
+from phoenixd.documents.workspace import Commit, GitSummary
+
+TASK_LIMIT = 2000
+"""Characters of a prompt that state.json keeps as the current task."""
+
+SIGTERM = 15
+
+Clean = Callable[[str], str]
+"""Takes the secrets out of a text."""
+
+
+def current_task(agent: Agent, clean: Clean) -> str | None:
+    """The newest prompt of a person or of `send`, else the operator's goal (design section 5)."""
+    words = agent.last_prompt if agent.last_prompt is not None else agent.spec.prompt
+    return clip(clean(plain(words[: 4 * TASK_LIMIT])).strip(), TASK_LIMIT) or None if words else None
+
+
+def compose_brief(
+    agent: Agent,
+    state: StateDocument,
+    happenings: Sequence[Happening],
+    git: GitSummary | None,
+    now: float,
+    clean: Clean,
+) -> BriefFacts:
+    """Gather the facts of a brief. Everything but the goal is redacted; state and happenings come redacted already."""
+    activity = activity_word(agent)
+    situation = f"{agent.state.name}{f' ({activity})' if activity else ''}: {agent.reason}" if agent.reason else ""
+    return BriefFacts(
+        state=state,
+        now=now,
+        goal=agent.spec.prompt,
+        situation=clean(situation),
+        happenings=tuple(happenings),
+        git=_cleaned(git, clean) if git is not None else None,
+        risks=tuple(clean(risk) for risk in _risks(agent, state)),
+    )
+
+
+def interruption_before(
+    agent: Agent, prompt: PromptKind, found: Status | None, judged: bool | None
+) -> Interruption | None:
+    """How the run before the one that is being started ended, if not well.
+
+    found: the status that state.json held before this daemon wrote it, for an agent that has not run yet (P15, P87).
+    judged: whether that end was told as an error already; None while nobody said so.
+    """
+    last = agent.last_exit
+    if prompt is PromptKind.CONTINUE:
+        return Interruption("working", last.at_wall, last.text) if last else Interruption("working")
+    if last is None:
+        return Interruption(found) if found in ("working", "error") and agent.incarnation <= 1 else None
+    failed = _looks_failed(last) if judged is None else judged
+    return Interruption("error", last.at_wall, last.text) if failed else None
+
+
+def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument) -> str | None:
+    """What a new run is told as its first prompt: the goal byte for byte, to continue, both, or nothing."""
+    goal = agent.spec.prompt
+    match kind:
+        case PromptKind.GOAL:
+            return goal
+        case PromptKind.NONE:
+            return None
+        case PromptKind.CONTINUE:
+            words = agent.spec.resume.prompt or _continue(agent.last_exit, state)
+            return f"{goal}\n\n{words}" if mode is Mode.FRESH and goal is not None else words
+
+
+def _continue(last: LastExit | None, state: StateDocument) -> str:
+    return interruption_sentence(state, last.at_wall if last else None, last.text if last else "")
+
+
+def _looks_failed(last: LastExit) -> bool:
+    # SIGTERM is how we end runs ourselves.
+    return last.signal not in (None, SIGTERM) or (last.signal is None and last.code not in CLEAN_CODES)
+
+
+def _risks(agent: Agent, state: StateDocument) -> list[str]:
+    risks = [f"The loop `{loop.id}` is stale: open since {loop.added}." for loop in state.open_loops if loop.stale]
+    if isinstance(agent.state, Quarantined):
+        risks.append(f"The agent is quarantined: {agent.state.cause}.")
+    if agent.session is not None and agent.session.spoiled:
+        risks.append(f"The session before was given up: {agent.session.spoiled}.")
+    if agent.short_runs > 1:
+        risks.append(f"The last {agent.short_runs} runs were short.")
+    return risks
+
+
+def _cleaned(git: GitSummary, clean: Clean) -> GitSummary:
+    commits = tuple(Commit(commit.id, commit.day, clean(commit.subject)) for commit in git.commits)
+    return GitSummary(git.branch, commits, git.changed, git.untracked, git.problem)

@@ -1,0 +1,104 @@
+"""What is held of one agent between two writings of its documents."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.agent import Agent
+from phoenixd.core.projection import public_status
+from phoenixd.documents.banner import Interruption, banner
+from phoenixd.documents.brief import BriefFacts, render_brief, render_injection, session_start_answer
+from phoenixd.documents.ops import Happening, Occurrence
+from phoenixd.documents.redact import redact
+from phoenixd.documents.state import StateDocument
+from phoenixd.documents.times import timestamp, utc_date
+from phoenixd.documents.workspace import GitSummary
+from phoenixd.jobs.briefs import compose_brief, current_task
+from phoenixd.launch.files import Files
+from phoenixd.launch.shelf import Shelf
+
+
+class TornState(Exception):
+    """state.json cannot be read: perhaps another hand is writing it just now."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """The shelf of an agent, the lock around it, and the facts that are not on it. Methods block: for threads."""
+
+    shelf: Shelf
+    limit: int
+    """Characters of a brief that a session is given."""
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    agent: Agent | None = None
+    secrets: tuple[str, ...] = ()
+    interruption: Interruption | None = None
+    """How the run before ended, told to sessions until this run is at work."""
+    git: GitSummary | None = None
+    git_due: float = 0.0
+    """Wall seconds before which git is not asked again."""
+    day: str = ""
+
+    @classmethod
+    def of(cls, name: str, directory: Path, files: Files, settings: ConfigurationTable) -> Desk:
+        told: deque[Happening] = deque(maxlen=settings.brief.happenings)
+        shelf = Shelf(name, directory, files, settings.loops.stale_days, settings.loops.resolved_days, told)
+        return cls(shelf, settings.brief.max_chars)
+
+    def clean(self, text: str) -> str:
+        """`text` without secrets, also those of this agent's own variables."""
+        return redact(text, self.secrets)
+
+    def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
+        """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
+        self.shelf.open()
+        today = utc_date(now)
+        broken = self.shelf.look(today)
+        if broken is not None:
+            raise TornState(broken)
+        self.shelf.record(occurrences, self.clean)
+        self.agent, self.day = agent, today.isoformat()
+        return self.shelf.settle(
+            public_status(agent), current_task(agent, self.clean), self._last_active(agent, now), today, self.clean
+        )
+
+    def write_brief(self, agent: Agent, state: StateDocument, now: float) -> BriefFacts:
+        """Write brief.md, and what the hook program prints of it at a session start."""
+        facts = compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean)
+        run = agent.run
+        if run is not None and (run.session_seen or run.evidence):
+            self.interruption = None
+        path = str(self.shelf.directory / "brief.md")
+        told = render_injection(facts, path, banner(state, self.interruption), self.limit)
+        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"))
+        self.shelf.write("session-start.txt", told.encode("utf-8", "replace"))
+        self.shelf.write("session-start.json", session_start_answer(told))
+        return facts
+
+    def take_notes(self) -> list[str]:
+        """What was odd about the documents since this was last asked."""
+        notes, self.shelf.notes = self.shelf.notes, []
+        return notes
+
+    def has_news(self, now: float) -> bool:
+        """Whether state.json would change without any event: a new day, or a sign of life of a living run."""
+        if self.agent is None or self.shelf.state is None:
+            return False
+        if utc_date(now).isoformat() != self.day:
+            return True
+        return self.agent.run is not None and self._last_active(self.agent, now) != self.shelf.state.last_active
+
+    def _last_active(self, agent: Agent, now: float) -> str | None:
+        run = agent.run
+        activity = getattr(agent.state, "activity", None)
+        seen = [self.shelf.heartbeat_time(now)]
+        if run is not None and run.evidence and activity is not None:
+            seen.append(activity.evidence_wall)
+        known = [when for when in seen if when is not None]
+        return timestamp(max(known)) if known else None

@@ -1,0 +1,271 @@
+"""Implements ports.Launcher: from a decision to spawn to the files that a run needs, and the order that starts it."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd import __version__
+from phoenixd.api.service import LoopCounts
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.actions import Spawn
+from phoenixd.core.agent import Agent, Mode
+from phoenixd.core.spec import AgentSpec
+from phoenixd.directories import Directories
+from phoenixd.doctor import find_command
+from phoenixd.documents.credential import credential_path
+from phoenixd.documents.heartbeat import heartbeat_record
+from phoenixd.documents.redact import secret_values
+from phoenixd.documents.state import StateDocument
+from phoenixd.drivers import files as plain_files
+from phoenixd.drivers.evidence import known_transcript
+from phoenixd.drivers.git import git_summary
+from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.harness import HARNESSES, Harness, LaunchPlaces
+from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
+from phoenixd.jobs.briefs import first_words, interruption_before
+from phoenixd.launch import environment
+from phoenixd.launch.desk import Desk
+from phoenixd.launch.files import Files
+from phoenixd.launch.login import LoginShellFailed, login_environment
+from phoenixd.launch.order import phoenix_variables, render_order
+from phoenixd.launch.publication import GitLook, Publication, Resolved
+from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
+from phoenixd.launch.trust import seed_trust
+from phoenixd.ports import Clock, Entry, ShimCommand, ShimHello
+
+CREDENTIAL_LIMIT = 64 * 1024
+CANNOT_RUN = 126
+
+log = structlog.get_logger("phoenixd.launch")
+
+
+class Launch:
+    """Everything that lies between a Spawn and the shim's start: environment, brief, settings, command line, order.
+
+    create_leaf: makes the cgroup of a run, and returns its path or None.
+    """
+
+    def __init__(
+        self,
+        *,
+        directories: Directories,
+        settings: ConfigurationTable,
+        create_leaf: Callable[[str, int], str | None] | None,
+        clock: Clock,
+        environ: Mapping[str, str] | None = None,
+        files: Files = plain_files,
+        git: GitLook = git_summary,
+        source: Path = SOURCE,
+    ) -> None:
+        """Install the shim and the hook program; raises OSError."""
+        self._directories = directories
+        self._create_leaf = create_leaf
+        self._clock = clock
+        self._environ = dict(os.environ if environ is None else environ)
+        self._files = files
+        library = directories.state / "lib"
+        self._installed = install(library, source)
+        self._interpreter = interpreter()
+        if removed := collect_garbage(library, self._installed):
+            log.info("old_shims_removed", count=len(removed))
+        self._key = _token_key(files, directories.state / "token.key")
+        self._login: dict[str, str] | None = None
+        self._login_lock = anyio.Lock()
+        self._trust_lock = threading.Lock()
+        self._publication = Publication(directories, settings, clock, files, git)
+        self._publication.secrets_of = self._secrets
+        self.run = self._publication.run
+
+    def shim_command(self, agent: str) -> ShimCommand:
+        state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)
+        for directory in (state, runtime):
+            self._files.ensure_private_dir(directory)
+        program = (self._interpreter, "-I", "-S", str(self._installed.shim))
+        places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
+        return ShimCommand((*program, *places, "--version", __version__))
+
+    async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
+        """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
+        harness = _harness(agent.spec)
+        base = await self._base(agent.spec.env_from)
+        desk = self._publication.desk(agent.name)
+        async with desk.lock:
+            await self._publication.first_git(desk, agent)
+            try:
+                return await self._publication.write_safely(
+                    desk, lambda: self._write(agent, spawn, hello, harness, base, desk)
+                )
+            except (OSError, UnsafeFile) as error:
+                raise LaunchFailed(
+                    f"the files of a start could not be written: {error}", "free space, or mend the state directory"
+                ) from error
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        await self._publication.publish(agent, entries)
+
+    def classify(self, agent: Agent, screen: str) -> str:
+        return _harness(agent.spec).screen_says(screen)
+
+    async def environment_of(self, agent: Agent) -> Mapping[str, str]:
+        """The environment that the agent's command would get, without what a run adds; raises LaunchFailed."""
+        base = await self._base(agent.spec.env_from)
+        return await to_thread.run_sync(lambda: self._environment(agent.spec, base, {}))
+
+    def command_problem(self, agent: Agent) -> str | None:
+        """Why the agent's command could not be run as things stand, as far as that can be told without waiting."""
+        base = self._known_base(agent.spec.env_from)
+        path = dict(agent.spec.env).get("PATH") or (base or {}).get("PATH")
+        command = agent.spec.argv[0]
+        if path is None and "/" not in command:
+            return None
+        if find_command(command, path or os.defpath, agent.spec.cwd) is not None:
+            return None
+        return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
+
+    def token(self, run_id: str) -> str:
+        """The run's secret, which the run alone is told: derived, so that it need not be kept."""
+        return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
+
+    def loops(self, agent: str) -> LoopCounts:
+        return self._publication.loops(agent)
+
+    async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
+        """Close an open loop, in the log and in state.json."""
+        return await self._publication.resolve(agent, loop_id, reason)
+
+    def heartbeat(self, agent: str) -> Mapping[str, object] | None:
+        """heartbeat.json as it stands; blocking."""
+        content = self._publication.desk(agent).shelf.heartbeat()
+        return heartbeat_record(content) if content is not None else None
+
+    def transcript(self, agent: Agent) -> str | None:
+        """Path or glob of the transcript that the agent's session writes, where one is known."""
+        base = self._known_base(agent.spec.env_from)
+        return known_transcript(agent, base) if base is not None else None
+
+    def _write(
+        self, agent: Agent, spawn: Spawn, hello: ShimHello, harness: Harness, base: Mapping[str, str], desk: Desk
+    ) -> str:
+        spec, shelf = agent.spec, desk.shelf
+        if problems := harness.problems(spec):
+            raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
+        state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
+        token = self.token(spawn.run_id)
+        socket = self._directories.runtime / "api.sock"
+        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
+        variables = self._environment(spec, base, ours)
+        if spawn.mode is Mode.RESUME:
+            require_resumable(harness, spec, spawn.session_id, variables, state_dir)
+        desk.secrets = self._secrets(agent, variables)
+        now = self._clock.now().wall
+        state = desk.settle(agent, now)
+        ended = shelf.last_end
+        judged = ended[1] if ended and agent.last_exit and ended[0] == agent.last_exit.incarnation else None
+        desk.interruption = interruption_before(agent, spawn.prompt, shelf.found, judged)
+        desk.write_brief(agent, state, now)
+        with self._trust_lock:
+            seed_trust(self._files, harness, spec, variables)
+        places = LaunchPlaces(str(state_dir / "brief.md"), str(state_dir / "settings.json"))
+        url = f"http://127.0.0.1:{hello.hook_port}/hook"
+        settings = harness.settings(spec, url, token, str(self._installed.hook))
+        if settings is not None:
+            shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
+        argv = _command_line(harness, agent, spawn, state, places)
+        # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).
+        shelf.remove(".clean-exit")
+        if spawn.mode is Mode.FRESH:
+            shelf.remove(FRESH_MARKER)
+        leaf = self._create_leaf(spec.name, spawn.incarnation) if self._create_leaf else None
+        order = runtime_dir / "order.json"
+        self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
+        return str(order)
+
+    def _environment(self, spec: AgentSpec, base: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+        own = {name: self._value(name, value) for name, value in spec.env}
+        alive = environment.answers(base.get("SSH_AUTH_SOCK"))
+        return environment.compose(base, own, ours, spec.cwd, agent_answers=alive)
+
+    def _value(self, name: str, value: str) -> str:
+        path = credential_path(value)
+        if path is None:
+            return value
+        try:
+            return self._files.read_plain(path, CREDENTIAL_LIMIT).decode().removesuffix("\n")
+        except (OSError, UnsafeFile, UnicodeDecodeError) as error:
+            raise LaunchFailed(f"env.{name}: {path} cannot be read: {error}", f"make {path} readable") from error
+
+    def _secrets(self, agent: Agent, variables: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The values that no document may hold: of the environment as given, or as far as it is known now."""
+        if variables is None:
+            known = {name: value for name, value in agent.spec.env if credential_path(value) is None}
+            variables = {**self._environ, **known}
+        from_files = [name for name, value in agent.spec.env if credential_path(value) is not None]
+        given = {name: value for name, value in variables.items() if not name.startswith("PHOENIX_")}
+        return secret_values(given, from_files)
+
+    async def _base(self, env_from: str) -> Mapping[str, str]:
+        if env_from == "login":
+            async with self._login_lock:
+                if self._login is None:
+                    self._login = await to_thread.run_sync(self._ask_login_shell)
+        return self._known_base(env_from) or {}
+
+    def _known_base(self, env_from: str) -> Mapping[str, str] | None:
+        match env_from:
+            case "none":
+                return environment.bare()
+            case "login":
+                return self._login
+            case _:
+                return self._environ
+
+    def _ask_login_shell(self) -> dict[str, str]:
+        try:
+            return login_environment(environment.cleaned(self._environ))
+        except LoginShellFailed as failure:
+            log.warning("login_environment_failed", reason=str(failure), instead="the daemon's own")
+            return self._environ
+
+
+def _harness(spec: AgentSpec) -> Harness:
+    try:
+        return HARNESSES[spec.harness]
+    except KeyError:
+        raise LaunchFailed(
+            f'this version cannot drive "{spec.harness}"', 'use harness = "command"', CANNOT_RUN
+        ) from None
+
+
+def _command_line(
+    harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces
+) -> list[str]:
+    words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
+    try:
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places)
+    except ValueError:
+        # The kernel takes no argument of that length; the brief has no such bound.
+        pointer = f"The goal that you were given stands in {places.brief}: read it there, and work on it."
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places)
+
+
+def _token_key(files: Files, path: Path) -> bytes:
+    """The key of all tokens; a lost one only makes living agents' tokens void until their next start."""
+    try:
+        key = files.read_plain(path, 64)
+        if len(key) == 32:
+            return key
+    except FileNotFoundError:
+        pass
+    key = secrets.token_bytes(32)
+    files.replace(path, key)
+    return key

@@ -1,0 +1,59 @@
+"""The environment that the user's login shell makes: node version managers and the like put themselves there only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import signal
+import subprocess
+from collections.abc import Mapping
+
+TIME_LIMIT = 5.0
+OUTPUT_LIMIT = 1 << 20
+_MARK = b"\0phoenixd-environment\0"
+
+
+class LoginShellFailed(Exception):
+    """The shell did not tell its environment; the message says why."""
+
+
+def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT) -> dict[str, str]:
+    """Run `$SHELL -lic 'env -0'` once, in a session of its own; raises LoginShellFailed."""
+    shell = environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    # The mark tells the variables from whatever the start-up files print.
+    command = [shell, "-lic", "printf '\\0phoenixd-environment\\0'; exec env -0"]
+    try:
+        process = subprocess.Popen(
+            command,
+            env=dict(environ),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise LoginShellFailed(f"{shell} cannot be run: {error.strerror}") from error
+    with process:
+        try:
+            output, _ = process.communicate(timeout=time_limit)
+        except subprocess.TimeoutExpired as error:
+            raise LoginShellFailed(f"{shell} -lic did not answer within {time_limit:g} s") from error
+        finally:
+            # What a start-up file left in the background would hold the pipe, and has no business here.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    _, marked, variables = output[-OUTPUT_LIMIT:].rpartition(_MARK)
+    if not marked:
+        raise LoginShellFailed(f"{shell} -lic 'env -0' told no environment (exit {process.returncode})")
+    return _read(variables)
+
+
+def _read(variables: bytes) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for variable in variables.split(b"\0"):
+        name, equals, value = variable.partition(b"=")
+        if equals and name:
+            found[os.fsdecode(name)] = os.fsdecode(value)
+    return found

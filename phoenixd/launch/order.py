@@ -1,0 +1,60 @@
+"""The order that a shim reads: command line, whole environment, directory. Composed anew for every start (P60)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from phoenixd.core.actions import Spawn
+from phoenixd.core.spec import AgentSpec, Kind
+
+PROTOCOL = 1
+
+
+def render_order(
+    spec: AgentSpec,
+    spawn: Spawn,
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    token: str,
+    cgroup: str | None,
+) -> bytes:
+    """The content of order.json; ASCII, so that bytes that are no UTF-8 travel as escapes."""
+    order: dict[str, Any] = {
+        "protocol": PROTOCOL,
+        "agent": spec.name,
+        "incarnation": spawn.incarnation,
+        "run_id": spawn.run_id,
+        "mode": spawn.mode.value,
+        "session_id": spawn.session_id,
+        "argv": list(argv),
+        "env": dict(environment),
+        "cwd": spec.cwd,
+        "token": token,
+        "cgroup": cgroup,
+        "intent": None,
+        # Exit 0 of a loop is the end of an iteration: the next one begins, so no marker says to stay down (X4).
+        "interpret_exit_zero_as_clean": spec.kind is not Kind.LOOP,
+    }
+    return json.dumps(order).encode("ascii")
+
+
+def phoenix_variables(
+    spec: AgentSpec, spawn: Spawn, state: Path, runtime: Path, hook: Path, socket: Path, token: str
+) -> dict[str, str]:
+    """What the open contract promises an agent (design section 3). state and runtime: the agent's own directories."""
+    return {
+        "PHOENIX_AGENT": spec.name,
+        "PHOENIX_INCARNATION": str(spawn.incarnation),
+        "PHOENIX_RUN_ID": spawn.run_id,
+        "PHOENIX_MODE": spawn.mode.value,
+        "PHOENIX_SESSION_ID": spawn.session_id,
+        "PHOENIX_BRIEF": str(state / "brief.md"),
+        "PHOENIX_STATE_DIR": str(state),
+        "PHOENIX_HOOK": str(hook),
+        "PHOENIX_HOOK_DIR": str(runtime),
+        "PHOENIX_SOCKET": str(socket),
+        "PHOENIX_TOKEN": token,
+    }

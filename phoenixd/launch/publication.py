@@ -1,0 +1,165 @@
+"""The documents of all agents, kept up to date one agent at a time, off the supervisor's path."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeVar
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.api.service import LoopCounts
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.agent import Agent
+from phoenixd.directories import Directories
+from phoenixd.documents.ops import Occurrence
+from phoenixd.documents.resolved import resolution
+from phoenixd.documents.state import flag_stale, resolve_loop
+from phoenixd.documents.times import utc_date
+from phoenixd.documents.workspace import GitSummary
+from phoenixd.errors import PhoenixdError
+from phoenixd.launch.desk import Desk, TornState
+from phoenixd.launch.files import Files
+from phoenixd.ports import Clock, Entry
+
+T = TypeVar("T")
+GitLook = Callable[[str, float], Awaitable[GitSummary | None]]
+Resolved = Literal["resolved", "already", "unknown"]
+
+THREADS = 8
+TORN_PATIENCE, TORN_PAUSE = 1.0, 0.1
+FOLD_INTERVAL = 60.0
+FIRST_GIT_LIMIT = 1.0
+GIT_LIMIT, GIT_SPACING, GIT_PENANCE = 2.0, 30.0, 600.0
+"""Seconds: how long git may take, how often it is asked, and how long a repository that failed is left alone."""
+
+GIT_EVENTS = frozenset({"agent_exited", "agent_started", "run_adopted"})
+
+log = structlog.get_logger("phoenixd.documents")
+
+
+class Publication:
+    """Desks, one for each agent; whoever writes holds the desk's lock."""
+
+    def __init__(
+        self, directories: Directories, settings: ConfigurationTable, clock: Clock, files: Files, git: GitLook
+    ) -> None:
+        self._directories = directories
+        self._settings = settings
+        self._clock = clock
+        self._files = files
+        self._git = git
+        self._desks: dict[str, Desk] = {}
+        self._threads = anyio.CapacityLimiter(THREADS)
+        self.secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: ()
+
+    def desk(self, name: str) -> Desk:
+        if name not in self._desks:
+            directory = self._directories.agent_state(name)
+            self._desks[name] = Desk.of(name, directory, self._files, self._settings)
+        return self._desks[name]
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        """Bring an agent's documents up to date with what happened to it; raises OSError and PhoenixdError."""
+        occurrences = [
+            Occurrence(entry.wall, entry.event, entry.incarnation, entry.detail, entry.state, entry.reason)
+            for entry in entries
+        ]
+        desk = self.desk(agent.name)
+        async with desk.lock:
+            if any(_may_have_changed_files(seen) for seen in occurrences):
+                await self._refresh_git(desk, agent)
+
+            def write() -> None:
+                now = self._clock.now().wall
+                if not desk.secrets:
+                    desk.secrets = self.secrets_of(agent)
+                state = desk.settle(agent, now, occurrences)
+                desk.shelf.write_session(agent)
+                desk.write_brief(agent, state, now)
+
+            await self.write_safely(desk, write)
+
+    async def write_safely(self, desk: Desk, write: Callable[[], T]) -> T:
+        """Run `write` in a thread; where it meets a torn state.json, wait for it to be whole, then rebuild it."""
+        waited = 0.0
+        while True:
+            try:
+                return await to_thread.run_sync(write, limiter=self._threads)
+            except TornState as torn:
+                if waited >= TORN_PATIENCE:
+                    await to_thread.run_sync(desk.shelf.repair, str(torn), limiter=self._threads)
+            finally:
+                for note in desk.take_notes():
+                    log.warning("document_mended", agent=desk.shelf.name, note=note)
+            # No event tells that a stranger has finished writing.
+            await anyio.sleep(TORN_PAUSE)
+            waited += TORN_PAUSE
+
+    async def first_git(self, desk: Desk, agent: Agent) -> None:
+        """Take the git summary for a brief that has none yet; a start waits a second for it, and no more."""
+        if desk.git is None and self._settings.brief.git and desk.git_due == 0.0:
+            await self._ask_git(desk, agent, FIRST_GIT_LIMIT)
+
+    async def resolve(self, name: str, loop_id: str, reason: str) -> Resolved:
+        """Close an open loop of an agent (P26): `already` when it was closed before, and then nothing is written."""
+        desk = self.desk(name)
+
+        def write() -> Resolved:
+            now = self._clock.now().wall
+            today = utc_date(now)
+            desk.shelf.open()
+            if broken := desk.shelf.look(today):
+                raise TornState(broken)
+            assert desk.shelf.state is not None
+            resolved = resolve_loop(desk.shelf.state, loop_id, desk.clean(reason), today)
+            if resolved is None:
+                return "already" if desk.shelf.was_resolved(loop_id) else "unknown"
+            desk.shelf.resolve(resolved, resolution(loop_id, desk.clean(reason), now, name), today)
+            return "resolved"
+
+        async with desk.lock:
+            done = await self.write_safely(desk, write)
+        if done == "resolved" and desk.agent is not None:
+            await self.publish(desk.agent, ())
+        return done
+
+    def loops(self, name: str) -> LoopCounts:
+        """How many loops are open, and how many of them stale, from what was read last."""
+        desk = self.desk(name)
+        if desk.shelf.state is None:
+            desk.shelf.open()
+            desk.shelf.look(utc_date(self._clock.now().wall))
+        if desk.shelf.state is None:
+            return LoopCounts()
+        today = utc_date(self._clock.now().wall)
+        loops = flag_stale(desk.shelf.state, today, self._settings.loops.stale_days).open_loops
+        return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+
+    async def run(self) -> None:
+        """Fold heartbeats into last_active, and flag loops as they become stale, without any event (P29, X6)."""
+        while True:
+            await self._clock.sleep_until(self._clock.now().at + FOLD_INTERVAL)
+            for desk in tuple(self._desks.values()):
+                try:
+                    news = await to_thread.run_sync(desk.has_news, self._clock.now().wall, limiter=self._threads)
+                    if news and desk.agent is not None:
+                        await self.publish(desk.agent, ())
+                except (PhoenixdError, OSError) as failure:
+                    log.warning("fold_failed", agent=desk.shelf.name, reason=str(failure))
+
+    async def _refresh_git(self, desk: Desk, agent: Agent) -> None:
+        if self._settings.brief.git and self._clock.now().wall >= desk.git_due:
+            await self._ask_git(desk, agent, GIT_LIMIT)
+
+    async def _ask_git(self, desk: Desk, agent: Agent, limit: float) -> None:
+        summary = await self._git(agent.spec.cwd, limit)
+        failed = summary is not None and summary.problem is not None
+        if not failed or desk.git is None:
+            desk.git = summary
+        desk.git_due = self._clock.now().wall + (GIT_PENANCE if failed else GIT_SPACING)
+
+
+def _may_have_changed_files(seen: Occurrence) -> bool:
+    return seen.event in GIT_EVENTS or (seen.event == "hook_seen" and seen.detail.get("kind") == "stop")

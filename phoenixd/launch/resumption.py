@@ -1,0 +1,55 @@
+"""What is looked at before a session is resumed: a resume that cannot work goes fresh at once, not after a refusal."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from phoenixd.core.spec import AgentSpec
+from phoenixd.errors import LaunchFailed
+from phoenixd.harness import Harness, is_session_id
+
+REFUSED = "resume refused"
+"""How the message of a refusal begins: the core answers it with a fresh start at once."""
+
+FRESH_MARKER = ".fresh"
+END_BYTES = 64 * 1024
+
+
+def require_resumable(
+    harness: Harness, spec: AgentSpec, session_id: str, environment: Mapping[str, str], directory: Path
+) -> None:
+    """Raise LaunchFailed, with a message that begins `resume refused`, where a resume would not work."""
+    if os.path.lexists(directory / FRESH_MARKER):
+        raise LaunchFailed(f"{REFUSED}: {FRESH_MARKER} asks for a fresh start")
+    if not is_session_id(session_id):
+        raise LaunchFailed(f"{REFUSED}: the session id is none")
+    if not harness.needs_transcript:
+        return
+    path = harness.transcript(spec, session_id, environment, os.path.realpath(spec.cwd))
+    if path is None:
+        return
+    problem = _transcript_problem(harness, path)
+    if problem:
+        raise LaunchFailed(f"{REFUSED}: {problem}")
+
+
+def _transcript_problem(harness: Harness, path: str) -> str | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return f"there is no transcript at {path}"
+    except OSError as error:
+        return f"the transcript {path} cannot be read: {error.strerror}"
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return f"the transcript {path} is no regular file"
+        head = file.read(END_BYTES)
+        file.seek(max(len(head), found.st_size - END_BYTES))
+        tail = file.read(END_BYTES)
+    if not harness.transcript_is_resumable(head, tail, found.st_size):
+        return f"the transcript {path} holds no message"
+    return None

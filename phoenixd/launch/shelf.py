@@ -1,0 +1,280 @@
+"""One agent's documents on disk, and what the daemon remembers of them between two writes. Blocking: for threads.
+
+Nothing here is shared between agents. One caller at a time, except `counts`, which only reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from phoenixd.core.agent import Agent
+from phoenixd.documents.brief import recover_state
+from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
+from phoenixd.documents.heartbeat import read_heartbeat
+from phoenixd.documents.ops import Happening, Occurrence, happenings, read_happenings, render_occurrence
+from phoenixd.documents.resolved import Resolution, apply_resolutions, render_resolution
+from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
+from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
+from phoenixd.documents.state import StateDocument, Status, drop_old_resolved, flag_stale, render_state
+from phoenixd.documents.state_merge import later, merge_states
+from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
+from phoenixd.documents.state_reading import StateReading, read_state
+from phoenixd.errors import UnsafeFile
+from phoenixd.launch.files import Files
+
+OPS_LIMIT, OPS_KEPT = 10 << 20, 4
+OPS_TAIL = 64 * 1024
+RESOLVED_LIMIT = 64 << 20
+BRIEF_LIMIT = 4 << 20
+DAMAGED_KEPT = 5
+
+Clean = Callable[[str], str]
+
+
+@dataclass(slots=True)
+class Shelf:
+    """state.json, ops.jsonl, session.json and the rest of one agent."""
+
+    name: str
+    directory: Path
+    files: Files
+    stale_days: int
+    resolved_days: int
+    happenings: deque[Happening]
+    state: StateDocument | None = None
+    """What stands in state.json, as written or read last."""
+    found: Status | None = None
+    """The status that state.json held before this daemon wrote it."""
+    notes: list[str] = field(default_factory=list)
+    """What was odd about the documents; taken by whoever tells the operator."""
+    last_end: tuple[int, bool] | None = None
+    """The newest incarnation whose end was told, and whether as an error."""
+    _kept: Bookkeeping | None = None
+    _on_disk: StateDocument | None = None
+    _read_only: bool = False
+    _seen: tuple[int, ...] = ()
+
+    def open(self) -> None:
+        """Read what an earlier daemon left, once."""
+        if self._kept is not None:
+            return
+        self.files.ensure_private_dir(self.directory)
+        self._kept = read_bookkeeping(self._read("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
+        if not self.happenings:
+            self.happenings.extend(read_happenings(_tail(self.directory / "ops.jsonl", OPS_TAIL)))
+
+    def look(self, today: date) -> str | None:
+        """Read state.json; returns why it is broken, which may be a write of another hand in progress."""
+        signature = _signature(self.directory / "state.json")
+        if signature and signature == self._seen and self.state is not None:
+            return None
+        content = self._read("state.json", STATE_LIMIT)
+        if content is None:
+            self._adopt(StateReading(self._rebuilt()), signature)
+            return None
+        reading = read_state(content, self.name, today)
+        if reading.document is None:
+            return reading.broken
+        if reading.lossy:
+            self._set_aside(content, f"state.json: {'; '.join(reading.notes[:5])}; the original was kept")
+        elif reading.notes:
+            self.notes.append(f"state.json: {'; '.join(reading.notes[:5])}")
+        if reading.read_only and not self._read_only:
+            self.notes.append("state.json is of a newer version: it is read, and not written")
+        self._adopt(reading, signature)
+        return None
+
+    def repair(self, why: str) -> None:
+        """Give up on a broken state.json: keep a copy, and rebuild it from memory or from the brief (P78)."""
+        content = self._read("state.json", STATE_LIMIT) or b""
+        self._set_aside(content, f"state.json was broken and was rebuilt: {why}")
+        self.state = self._rebuilt()
+        self._seen = ()
+        self._write_state(self.state)
+
+    def settle(
+        self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
+    ) -> StateDocument:
+        """Bring state.json up to date with what the daemon knows; `look` came before, so an operator's edit is in."""
+        base, kept = self.state, self._kept
+        assert base is not None
+        assert kept is not None
+        settled = base.model_copy(
+            update={
+                "status": status,
+                "last_active": later(base.last_active, last_active),
+                # As long as the daemon knows of no new task, an operator's edit of it stands.
+                "current_task": task if task is not None and task != kept.task else base.current_task,
+            }
+        )
+        lines, size = self._new_resolutions(kept.resolved_bytes)
+        settled = apply_resolutions(settled, lines, today)
+        self._kept = Bookkeeping(task if task is not None else kept.task, size)
+        settled = _cleaned(self._dated(settled, today), clean)
+        self._write_state(settled)
+        return settled
+
+    def resolve(self, resolved: StateDocument, made: Resolution, today: date) -> None:
+        """Put a resolution on record: first the log, which nothing takes back, then the state."""
+        self.files.append(self.directory / "resolved.jsonl", render_resolution(made))
+        kept = self._kept or Bookkeeping()
+        size = _signature(self.directory / "resolved.jsonl")
+        self._kept = Bookkeeping(kept.task, size[2] if size else kept.resolved_bytes)
+        self._write_state(self._dated(resolved, today))
+
+    def was_resolved(self, loop_id: str) -> bool:
+        return self.state is not None and any(item.id == loop_id for item in self.state.resolved)
+
+    def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
+        """Append to ops.jsonl, which is rotated, and keep what a brief tells again."""
+        seen = list(occurrences)
+        for occurrence in seen:
+            if occurrence.event == "agent_exited":
+                self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
+        self.happenings.extend(happenings(seen, clean))
+        path = self.directory / "ops.jsonl"
+        found = _signature(path)
+        if found and found[2] > OPS_LIMIT:
+            _rotate(path)
+        for occurrence in seen:
+            self.files.append(path, render_occurrence(occurrence, clean), durable=False)
+
+    def write_session(self, agent: Agent) -> None:
+        self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
+
+    def write(self, name: str, content: bytes, durable: bool = False) -> None:
+        """Replace a document if that changes it."""
+        path = self.directory / name
+        try:
+            if (
+                os.stat(path, follow_symlinks=False).st_size == len(content)
+                and self._read(name, len(content)) == content
+            ):
+                return
+        except OSError:
+            pass
+        self.files.replace(path, content, durable=durable)
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.directory / name)
+
+    def heartbeat_time(self, now: float) -> float | None:
+        """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
+        content = self._read("heartbeat.json", HEARTBEAT_LIMIT)
+        beat = read_heartbeat(content, now) if content is not None else None
+        return min(now, beat.claimed) if beat is not None and beat.claimed is not None else None
+
+    def heartbeat(self) -> bytes | None:
+        return self._read("heartbeat.json", HEARTBEAT_LIMIT)
+
+    def _dated(self, document: StateDocument, today: date) -> StateDocument:
+        return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)
+
+    def _adopt(self, reading: StateReading, signature: tuple[int, ...]) -> None:
+        theirs = reading.document
+        assert theirs is not None
+        if self.state is None and signature:
+            self.found = theirs.status
+        # What we hold can be ahead of the file when a write failed; an edit of the file is merged with that.
+        if self.state is not None and self._on_disk is not None:
+            self.state = merge_states(self._on_disk, theirs, self.state)
+        else:
+            self.state = theirs
+        self._on_disk, self._read_only, self._seen = theirs, reading.read_only, signature
+
+    def _rebuilt(self) -> StateDocument:
+        if self.state is not None:
+            return self.state
+        brief = self._read("brief.md", BRIEF_LIMIT)
+        if brief is None:
+            return StateDocument(agent=self.name)
+        return recover_state(brief.decode("utf-8", "replace"), self.name)
+
+    def _write_state(self, document: StateDocument) -> None:
+        self.state = document
+        if self._read_only:
+            return
+        self.write("state.json", render_state(document), durable=True)
+        self._on_disk, self._seen = document, _signature(self.directory / "state.json")
+
+    def _set_aside(self, content: bytes, note: str) -> None:
+        """Keep a copy of a state.json that cannot be kept as it is; the oldest copies give way."""
+        self.notes.append(note)
+        copies = sorted(self.directory.glob("state.json.damaged-*"), key=lambda path: _signature(path) or (0,))
+        taken = {int(path.suffix.rpartition("-")[2]) for path in copies if path.suffix.rpartition("-")[2].isdigit()}
+        self.files.replace(self.directory / f"state.json.damaged-{max(taken, default=0) + 1}", content)
+        for path in copies[: max(0, len(copies) + 1 - DAMAGED_KEPT)]:
+            path.unlink(missing_ok=True)
+
+    def _new_resolutions(self, consumed: int) -> tuple[bytes, int]:
+        """The whole lines of resolved.jsonl behind the first `consumed` bytes, and where they end."""
+        found = _signature(self.directory / "resolved.jsonl")
+        size = found[2] if found else 0
+        if size <= consumed:
+            return b"", size
+        lines = (self._read("resolved.jsonl", RESOLVED_LIMIT) or b"")[consumed:]
+        whole = lines[: lines.rfind(b"\n") + 1]
+        return whole, consumed + len(whole)
+
+    def _read(self, name: str, limit: int) -> bytes | None:
+        """A document's content; None when there is none, or something that is not to be read in its place."""
+        try:
+            return self.files.read_plain(self.directory / name, limit)
+        except FileNotFoundError:
+            return None
+        except UnsafeFile as error:
+            self.notes.append(error.message)
+            return None
+
+
+def _cleaned(document: StateDocument, clean: Clean) -> StateDocument:
+    """Secrets are taken out of whatever we write, whoever put them there (P79, F-ST-12)."""
+    return document.model_copy(
+        update={
+            "current_task": clean(document.current_task) if document.current_task else None,
+            "open_loops": tuple(loop.model_copy(update={"text": clean(loop.text)}) for loop in document.open_loops),
+            "resolved": tuple(item.model_copy(update={"reason": clean(item.reason)}) for item in document.resolved),
+            "numbers": {name: clean(value) for name, value in document.numbers.items()},
+        }
+    )
+
+
+def _signature(path: Path) -> tuple[int, ...]:
+    """What changes whenever a file is written or replaced; the size is its third part. Empty when there is none."""
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def _rotate(path: Path) -> None:
+    for number in range(OPS_KEPT - 1, 0, -1):
+        older, newer = Path(f"{path}.{number + 1}"), Path(f"{path}.{number}")
+        if newer.exists():
+            os.replace(newer, older)
+    os.replace(path, f"{path}.1")
+
+
+def _tail(path: Path, size: int) -> bytes:
+    """The last whole lines of a file of lines."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return b""
+        if found.st_size > size:
+            file.seek(found.st_size - size)
+            file.readline(size)
+        return file.read(size)
