@@ -100,7 +100,7 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
     with SqliteJournal(directories.state / "journal.sqlite3") as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks)
-            for part in (daemon.supervisor, daemon.performer, daemon.publisher, daemon.evidence):
+            for part in (daemon.supervisor, daemon.performer, daemon.publisher, daemon.evidence, daemon.launch):
                 tasks.start_soon(part.run)
             tasks.start_soon(_obey_signals, daemon)
             await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
@@ -124,6 +124,7 @@ class _Daemon:
     shims: SeqpacketShims
     terminal: TmuxTerminal
     evidence: EvidenceFiles
+    launch: Launch
     supervisor: Supervisor
     performer: Performer
     publisher: Publisher
@@ -186,7 +187,7 @@ async def _build(
         publisher.hear(entries, changed)
         service.ring(max((stored.seq for stored in entries), default=0))
 
-    evidence = EvidenceFiles(directories.state, lambda event: supervisor.tell(event))
+    evidence = EvidenceFiles(directories.state, lambda event: supervisor.tell(event), launch.transcript)
     outside = Outside(
         clock=clock,
         journal=journal,
@@ -260,9 +261,21 @@ async def _build(
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     return _Daemon(
-        outside, shims, terminal, evidence, supervisor, performer, publisher, hearing, service, manager, directories,
-        settings.daemon.api_group, stopping,
-    )  # fmt: skip
+        outside=outside,
+        shims=shims,
+        terminal=terminal,
+        evidence=evidence,
+        launch=launch,
+        supervisor=supervisor,
+        performer=performer,
+        publisher=publisher,
+        hearing=hearing,
+        service=service,
+        manager=manager,
+        directories=directories,
+        api_group=settings.daemon.api_group,
+        stopping=stopping,
+    )
 
 
 async def _look(terminal: TmuxTerminal) -> bool:
