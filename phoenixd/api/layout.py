@@ -121,6 +121,13 @@ def wrap(words: str, width: int, indent: str = "") -> list[str]:
     return [*lines, line] if line else lines
 
 
+def with_command(words: str, command: str, width: int) -> list[str]:
+    """Words and the command that follows from them, which gets a line of its own rather than be broken or cut."""
+    if columns(words) + 1 + len(command) <= width:
+        return [f"{clean(words)} {command}"]
+    return [*wrap(words, width), f"  {command}"]
+
+
 def page(lines: Iterable[str]) -> str:
     """The lines as one text without trailing blanks."""
     return "".join(line.rstrip() + "\n" for line in lines)

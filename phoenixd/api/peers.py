@@ -18,7 +18,8 @@ SO_PEERGROUPS = 59
 SO_PEERPIDFD = 77
 CREDENTIALS = struct.Struct("iII")
 GROUP = struct.Struct("I")
-MAX_GROUPS = 65536
+MAX_GROUPS = 256
+"""What Python's getsockopt has room for; whoever is in more groups is asked of /proc."""
 DEPTH = 256
 """Ancestors looked at; a deeper tree is taken for a hostile one."""
 TRIES = 5
@@ -39,7 +40,7 @@ class Peer:
 def identify(connection: socket.socket, shims: Mapping[int, str], agents_cgroup: str | None) -> Peer:
     """Read who connected. Cheap enough for every connection: a few small files of /proc."""
     pid, uid, gid = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
-    groups = frozenset((gid, *_groups(connection)))
+    groups = frozenset((gid, *_groups(connection, pid)))
     pidfd = _pidfd(connection)
     try:
         known, agent = _lineage(pid, shims, agents_cgroup)
@@ -51,11 +52,13 @@ def identify(connection: socket.socket, shims: Mapping[int, str], agents_cgroup:
     return Peer(pid, uid, groups, agent, known)
 
 
-def _groups(connection: socket.socket) -> tuple[int, ...]:
+def _groups(connection: socket.socket, pid: int) -> tuple[int, ...]:
     try:
         raw = connection.getsockopt(socket.SOL_SOCKET, SO_PEERGROUPS, MAX_GROUPS * GROUP.size)
     except OSError:
-        return ()
+        lines = _read(pid, "status").splitlines()
+        listed = next((line.partition(":")[2] for line in lines if line.startswith("Groups:")), "")
+        return tuple(int(group) for group in listed.split())
     return tuple(group for (group,) in GROUP.iter_unpack(raw[: len(raw) - len(raw) % GROUP.size]))
 
 

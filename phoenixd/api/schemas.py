@@ -167,7 +167,6 @@ SCHEMAS: dict[str, Schema] = {
             ),
             "waiting": _list(_ref("Item")),
         "outages": COUNT,
-            "daemon_starts": COUNT,
             "sent": COUNT,
             "not_delivered": COUNT,
             "started": COUNT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from phoenixd.api.history import Digest
-from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
+from phoenixd.api.layout import Page, clip, columns, pad, page, with_command, wrap
 from phoenixd.api.service import Facts
 from phoenixd.api.times import ago
 from phoenixd.core.projection import SIGNS, Group, Row
@@ -28,14 +28,15 @@ BY_EXCEPTION = ORDER[:3]
 FINE = ORDER[3:]
 NAME_COLUMNS = 12
 STATE_COLUMNS = 12
-AGE_COLUMNS = 7
+AGE_COLUMNS = 6
+LEAST_ROOM = 16
 
 
 def status(rows: Sequence[Row], facts: Facts, digest: Digest | None, here: Page, *, everyone: bool = False) -> str:
     """What needs you, is everything alive, what happened since you looked; then only what is not fine."""
     if not rows:
         return page([*_daemon(facts, here), "No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- claude"])
-    head = [first_line(rows), *_since_line(digest, here), *_daemon(facts, here), ""]
+    head = [*wrap(first_line(rows), here.width), *_since_line(digest, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here)
     if everyone:
         shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
@@ -57,8 +58,17 @@ def first_line(rows: Sequence[Row]) -> str:
 
 def next_commands(rows: Sequence[Row], here: Page) -> str:
     """The command that the most urgent of these agents asks for, and a second one where it fits."""
-    first, second = _commands(rows)
+    return side_by_side(*_commands(rows), here)
+
+
+def side_by_side(first: str, second: str, here: Page) -> str:
+    """Two hints on one line, or only the first: a command that is cut is none."""
     return f"{first}     {second}" if len(first) + len(second) + 5 <= here.width else first
+
+
+def reason(row: Row) -> str:
+    """Why the agent is in its state, without saying the state again."""
+    return row.reason.removeprefix(f"{row.state}: ")
 
 
 def _commands(rows: Sequence[Row]) -> tuple[str, str]:
@@ -96,10 +106,10 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
 def _daemon(facts: Facts, here: Page) -> list[str]:
     lines: list[str] = []
     if facts.degraded is not None:
-        lines += wrap(f"DEGRADED: {facts.degraded}. Nothing new is started. See: phoenixctl doctor", here.width)
+        lines += wrap(f"DEGRADED, nothing new is started: {facts.degraded}", here.width)
     if facts.tmux is None:
-        lines += wrap("The terminal server does not answer. See: phoenixctl doctor", here.width)
-    return lines
+        lines += wrap("The terminal server does not answer.", here.width)
+    return [*lines, "See: phoenixctl doctor"] if lines else []
 
 
 def _exceptions(rows: Sequence[Row], room: int, here: Page) -> list[str]:
@@ -108,20 +118,18 @@ def _exceptions(rows: Sequence[Row], room: int, here: Page) -> list[str]:
     wrong.sort(key=lambda row: (ORDER.index(row.group), row.since, row.name))
     if not wrong:
         return []
-    blank_and_rest = 2
-    lines: list[str] = []
-    shown = 0
-    for told in _rows(wrong, here):
-        if len(lines) + len(told) > room - blank_and_rest:
-            break
-        lines += told
-        shown += 1
-    hidden = wrong[shown:]
-    if hidden:
-        counts = [(group, sum(row.group == group for row in hidden)) for group in BY_EXCEPTION]
-        more = ", ".join(f"{SIGNS[group]} {count} more {WORDS[group]}" for group, count in counts if count)
-        lines.append(clip(f"{more}: phoenixctl status --all", here.width))
-    return [*lines, ""]
+    told = list(_rows(wrong, here))
+    if sum(map(len, told)) < room:
+        return [*(line for lines in told for line in lines), ""]
+    blank_and_rest = 3
+    shown: list[list[str]] = []
+    while told and sum(map(len, shown)) + len(told[0]) <= room - blank_and_rest:
+        shown.append(told.pop(0))
+    hidden = wrong[len(shown) :]
+    counts = [(group, sum(row.group == group for row in hidden)) for group in BY_EXCEPTION]
+    more = ", ".join(f"{count} more {WORDS[group]}" for group, count in counts if count)
+    rest = with_command(f"and {more}:", "phoenixctl status --all", here.width)
+    return [*(line for lines in shown for line in lines), *rest, ""]
 
 
 def _table(rows: Sequence[Row], here: Page) -> list[str]:
@@ -141,15 +149,25 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
         lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
         said, hint = f"waiting: {row.waiting_for}", f"- phoenixctl attach {row.name}"
         room = here.width - 2 - columns(lead)
-        if columns(clip(said, room)) + 1 + len(hint) <= room:
+        if columns(said) + 1 + len(hint) <= room:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]
-        return [f"{sign} {lead}{clip(said, max(10, room))}", f"  {hint}"]
+        return [*_lead_and(f"{sign} {lead}", said, room, here), f"  {hint}"]
     age = f"in {ago(row.due)}" if row.state == "backing_off" and row.due is not None else ago(here.now - row.since)
-    word = (row.activity or row.state).replace("_", " ")
+    word = "gone" if row.group == "unknown" else (row.activity or row.state).replace("_", " ")
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
-    room = max(10, here.width - 2 - columns(lead) - len(number))
-    return [f"{sign} {lead}{pad(row.reason, room) if number else clip(row.reason, room)}{number}"]
+    room = here.width - 2 - columns(lead) - len(number)
+    why = "its exit record is awaited" if row.group == "unknown" else reason(row)
+    if room < LEAST_ROOM or not number:
+        return _lead_and(f"{sign} {lead}", f"{why}{number}", room, here)
+    return [f"{sign} {lead}{pad(why, room)}{number}"]
+
+
+def _lead_and(lead: str, words: str, room: int, here: Page) -> list[str]:
+    """Words behind what stands before them, or below it where the page is too narrow for both."""
+    if room >= LEAST_ROOM:
+        return [lead + clip(words, room)]
+    return [lead, f"    {clip(words, here.width - 4)}"]
 
 
 def _fine(rows: Sequence[Row], here: Page) -> list[str]:

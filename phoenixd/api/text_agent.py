@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
 from phoenixd.api.service import Change, Finding, Rechecked
-from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
+from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands, reason
 from phoenixd.api.times import ago
 from phoenixd.core.agent import InboxItem
 from phoenixd.core.projection import SIGNS, Row
@@ -24,8 +24,8 @@ def agent(row: Row, here: Page) -> str:
     if row.mode is not None:
         run.append("resumed" if row.mode == "resume" else "fresh")
     told = {
-        "waiting": f"{row.waiting_for} - phoenixctl attach {row.name}" if row.waiting_for is not None else "",
-        "reason": row.reason,
+        "waiting": row.waiting_for or "",
+        "reason": reason(row),
         "since": f"{ago(here.now - row.since)} ({here.clock(row.since)})",
         "due": f"in {ago(row.due)}" if row.due is not None else "",
         "run": ", ".join(run),

@@ -7,13 +7,14 @@ from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.layout import Page, clip, page, wrap
-from phoenixd.api.text import next_commands
+from phoenixd.api.text import reason, side_by_side
 from phoenixd.api.text_agent import summary
 from phoenixd.api.times import ago, span
 from phoenixd.core.projection import Row
 from phoenixd.ports import StoredEntry
 
 REPEATS_SHOWN = 1
+NAMES_SHOWN = 5
 
 
 def since(stretch: Stretch, here: Page) -> str:
@@ -29,8 +30,11 @@ def since(stretch: Stretch, here: Page) -> str:
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if stretch.waiting:
-        waits = " · ".join(f"{item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in stretch.waiting)
-        lines += _line("waiting", len(stretch.waiting), waits, here)
+        shown = stretch.waiting[:NAMES_SHOWN]
+        waits = [f"{item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
+        if len(shown) < len(stretch.waiting):
+            waits.append("phoenixctl inbox has them all")
+        lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
     if digest.finished:
         lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
     asked = [
@@ -53,7 +57,7 @@ def since(stretch: Stretch, here: Page) -> str:
 
 def explain(row: Row, decisions: Sequence[StoredEntry], here: Page) -> str:
     """Why an agent is as it is: its last decisions with their reasons and readings, repeats told once."""
-    lines = wrap(f"{summary(row)}: {row.reason}", here.width)
+    lines = wrap(f"{summary(row)}: {reason(row)}", here.width)
     if not decisions:
         lines.append("  no decision about it stands in the journal yet")
     for _, group in groupby(decisions, key=lambda stored: (stored.entry.event, stored.entry.reason)):
@@ -65,7 +69,12 @@ def explain(row: Row, decisions: Sequence[StoredEntry], here: Page) -> str:
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
-    return page([*lines, "", next_commands([row], here)])
+    each = f"each event: phoenixctl events {row.name}"
+    if row.state in ("quarantined", "stopped"):
+        return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
+    if row.activity == "waiting":
+        return page([*lines, "", side_by_side(f"answer: phoenixctl attach {row.name}", each, here)])
+    return page([*lines, "", each])
 
 
 def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None) -> str:
@@ -116,6 +125,8 @@ def _deaths(digest: Digest, here: Page) -> list[str]:
         parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}")
     unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
     unhealed += [f"{name} {count} (trying again)" for name, count in sorted(digest.healing_agents.items())]
+    if len(unhealed) > NAMES_SHOWN:
+        unhealed[NAMES_SHOWN:] = [f"and {len(unhealed) - NAMES_SHOWN} more agents (phoenixctl status)"]
     if digest.ended:
         unhealed.append(f"{digest.ended} of agents that were stopped since")
     lines = _line("deaths", digest.deaths, parts[0], here) if parts else []

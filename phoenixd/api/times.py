@@ -60,23 +60,23 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
 
 
 def ago(seconds: float) -> str:
-    """An age or a span in at most seven columns: 4s, 12m, 3h 05m, 2d 4h."""
+    """An age in at most six columns, for a hundred days: 4s, 12m, 3h05m, 2d04h."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
     if whole < 3600:
         return f"{whole // 60}m"
     if whole < 86400:
-        return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
-    return f"{whole // 86400}d {whole % 86400 // 3600}h"
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"
 
 
 def span(seconds: float) -> str:
-    """A measured length: 1.8 s, 41 s, 12m 03s, then as `ago`."""
+    """A measured length: 1.8 s, 41 s, 12m03s, then as `ago`."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f} s"
     if seconds < 60:
         return f"{int(seconds)} s"
     if seconds < 3600:
-        return f"{int(seconds) // 60}m {int(seconds) % 60:02d}s"
+        return f"{int(seconds) // 60}m{int(seconds) % 60:02d}s"
     return ago(seconds)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _socket
 import posix
+import sys
 
 Environment = dict[bytes, bytes]
 TIMEOUT = 15.0
@@ -69,9 +70,12 @@ def connect(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.soc
     refused: OSError | None = None
     for place in places:
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        connection.settimeout(timeout)
+        # A socket with a timeout of Python's does not wait for a place in a full backlog; one with the kernel's does.
+        if timeout is not None:
+            connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, _timeval(timeout))
         try:
             connection.connect(place)
+            connection.settimeout(timeout)
         except OSError as error:
             connection.close()
             if error.errno not in GONE:
@@ -81,6 +85,11 @@ def connect(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.soc
     if refused is not None:
         raise refused
     return None
+
+
+def _timeval(seconds: float) -> bytes:
+    whole = int(seconds)
+    return whole.to_bytes(8, sys.byteorder) + int((seconds - whole) * 1e6).to_bytes(8, sys.byteorder)
 
 
 def request(

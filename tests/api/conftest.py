@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -65,18 +66,21 @@ class Live:
 
     async def raw(self, sent: bytes, timeout: float = 10) -> bytes:
         """Send bytes, read until the server closes."""
-        async with asyncio.timeout(timeout):
-            reader, writer = await asyncio.open_unix_connection(os.fspath(self.socket))
-            try:
-                with contextlib.suppress(ConnectionError):
-                    writer.write(sent)
-                    await writer.drain()
-                received = b""
-                with contextlib.suppress(ConnectionError):
-                    received = await reader.read()
-                return received
-            finally:
-                writer.close()
+        return await asyncio.to_thread(exchange, self.socket, sent, timeout)
+
+
+def exchange(path: Path, sent: bytes, timeout: float = 10) -> bytes:
+    """A client that reads what was answered also where the server no longer wanted to hear all of it."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
+        connection.connect(os.fspath(path))  # Blocking, so that it waits for a place in a full backlog.
+        connection.settimeout(timeout)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(sent)
+        received = b""
+        with contextlib.suppress(ConnectionError):
+            while chunk := connection.recv(65536):
+                received += chunk
+        return received
 
 
 def parse(raw: bytes) -> Answer:

@@ -24,12 +24,16 @@ from phoenixd.core.events import (
     HookSeen,
     NotDelivered,
     StartFailed,
+    StartRequested,
+    Tick,
     is_journaled,
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.ports import Batch, Entry, Saved, StoredEntry
+
+FIXTURE_EPOCH = 1_795_200_000.0
 
 
 class MemoryJournal:
@@ -79,6 +83,8 @@ class FakeDaemon:
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     state: Fleet = field(default_factory=Fleet)
     wall_offset: float = 0.0
+    stands_at: float | None = None
+    """Wall time of a clock that only moves by hand; None for the real one."""
     performs: bool = True
     delivers: str | None = "prompt-submit"
     """Evidence of delivered texts; None lets every delivery fail."""
@@ -103,7 +109,15 @@ class FakeDaemon:
 
     def now(self) -> Moment:
         self._nonce += 1
+        if self.stands_at is not None:
+            return Moment(self.stands_at - FIXTURE_EPOCH, self.stands_at, 0.5, f"nonce {self._nonce}")
         return Moment(time.monotonic(), time.time() + self.wall_offset, 0.5, f"nonce {self._nonce}")
+
+    def pass_time(self, seconds: float) -> None:
+        """Let a standing clock go on; deadlines that come with it are acted on."""
+        assert self.stands_at is not None
+        self.stands_at += seconds
+        self.happen(Tick())
 
     def facts(self) -> Facts:
         return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded)
@@ -142,9 +156,9 @@ class FakeDaemon:
         spec = AgentSpec(name, keys.pop("argv", ("agent",)), "/srv", kind, **keys)
         self.happen(AgentDeclared(spec, start))
 
-    def wait(self, name: str, tool: str = "Bash") -> None:
+    def wait(self, name: str, tool: str = "Bash", text: str = "") -> None:
         """Have a running agent ask a person for permission."""
-        self.hook(name, "permission-request", tool=tool, text=tool)
+        self.hook(name, "permission-request", tool=tool, text=text)
 
     def hook(self, name: str, kind: str, **keys: Any) -> None:
         self.happen(HookSeen(name, self.state.agents[name].incarnation, kind, **keys))
@@ -203,6 +217,17 @@ class FakeDaemon:
 
     async def wait_committed(self, after: int, timeout: float) -> bool:
         return await self._until(lambda: len(self.journal.rows) > after, timeout)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for something to happen."""
+        return len(self._changed)
+
+    def delivered(self, name: str, message_id: str) -> Event:
+        return Delivered(name, self.state.agents[name].incarnation, message_id, "prompt-submit")
+
+    def start_requested(self, name: str) -> Event:
+        return StartRequested(name)
 
     async def _until(self, condition: Callable[[], bool], timeout: float) -> bool:
         changed = asyncio.Event()

@@ -1,0 +1,320 @@
+"""What the operations answer: JSON that the published schemas hold, streams that resume, keys that act once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from openapi_spec_validator import validate
+
+from phoenixd.api import openapi
+from phoenixd.api.application import HANDLERS
+from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
+from phoenixd.api.schemas import SCHEMAS
+from phoenixd.api.service import Change, Finding
+from phoenixd.core.events import SendRequested, TerminalSeen
+from tests.api.conftest import Live, serving
+from tests.api.daemon import FakeDaemon
+
+DOCUMENTS: list[tuple[str, str, str, Any]] = [
+    ("list_agents", "GET", "/v1/agents", None),
+    ("show_agent", "GET", "/v1/agents/docs", None),
+    ("add_agent", "POST", "/v1/agents", {"name": "new", "argv": ["missing"], "cwd": "/", "env": {"A": "b"}}),
+    ("start_agent", "POST", "/v1/agents/off/start", {"wait": True, "timeout": 0.1}),
+    ("restart_agent", "POST", "/v1/agents/docs/restart", {"fresh": True}),
+    ("stop_agent", "POST", "/v1/agents/docs/stop", None),
+    ("remove_agent", "DELETE", "/v1/agents/docs", None),
+    ("read_pane", "GET", "/v1/agents/docs/pane", None),
+    ("send_text", "POST", "/v1/agents/docs/send", {"text": "hello"}),
+    ("list_events", "GET", "/v1/events?agent=docs&since=8h", None),
+    ("explain_agent", "GET", "/v1/agents/docs/explain", None),
+    ("inbox", "GET", "/v1/inbox", None),
+    ("since", "GET", "/v1/since?time=8h", None),
+    ("wait_agent", "GET", "/v1/agents/docs/wait?for=running&timeout=1", None),
+    ("doctor", "GET", "/v1/doctor", None),
+    ("plan", "GET", "/v1/plan", None),
+    ("apply", "POST", "/v1/apply", None),
+    ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
+    ("heartbeat_simulate", "POST", "/v1/agents/docs/heartbeat", {"age": "20m"}),
+    ("watchdog", "POST", "/v1/watchdog", None),
+    ("down", "POST", "/v1/down", {"agents": True}),
+    ("version", "GET", "/v1/version", None),
+    ("health", "GET", "/healthz", None),
+    ("openapi", "GET", "/openapi.json", None),
+]
+
+
+def test_the_description_is_valid_openapi_3_1() -> None:
+    document = openapi.document("1.2.3")
+
+    validate(document)
+    assert document["openapi"].startswith("3.1")
+
+
+def test_every_operation_is_served_described_and_tried_here() -> None:
+    assert set(HANDLERS) | {"openapi"} == {one.name for one in served()}
+    assert {name for name, *_ in DOCUMENTS} == {one.name for one in served()}
+    assert len({(one.method, one.path) for one in served()}) == len(served())
+    assert {one.response for one in served()} <= set(SCHEMAS)
+
+
+def test_the_verbs_of_this_release_and_no_others() -> None:
+    promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
+        config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
+        heartbeat-simulate watchdog install-service demo version completion"""
+
+    assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
+
+
+@pytest.mark.parametrize(("name", "method", "path", "body"), DOCUMENTS, ids=[name for name, *_ in DOCUMENTS])
+async def test_an_answer_is_what_its_schema_says(
+    live: Live, daemon: FakeDaemon, name: str, method: str, path: str, body: Any
+) -> None:
+    daemon.declare("off", start=False)
+    daemon.declare("docs")
+    daemon.declare("asks")
+    daemon.wait("asks")
+    daemon.happen(TerminalSeen(alive=False))
+    daemon.changes = (Change("docs", "change", "argv", restart=True),)
+    daemon.findings = (Finding("warning", "w", "d", "r"),)
+    daemon.heartbeats["docs"] = {"agent": "docs", "timestamp": "2026-11-21T10:00:00Z"}
+
+    answer = await live.ask(method, path, body)
+
+    assert answer.status in (200, 201, 202), answer.text
+    schema = {"$ref": f"#/components/schemas/{BY_NAME[name].response}", "components": {"schemas": SCHEMAS}}
+    jsonschema.validate(answer.json, schema, format_checker=jsonschema.FormatChecker())
+    assert answer.headers["content-type"] == "application/json"
+    assert "\x1b" not in answer.text
+
+
+async def test_status_has_every_key_of_the_contract(live: Live, daemon: FakeDaemon) -> None:
+    """Design section 6, to the letter."""
+    daemon.declare("loops")
+    daemon.wait("loops")
+
+    told = (await live.ask("GET", "/v1/agents")).json
+
+    assert set(told) == {"agents", "daemon"}
+    (agent,) = told["agents"]
+    keys = """name kind harness desired state activity incarnation pid session_id mode started_at last_heartbeat
+        last_evidence restarts reason waiting_for context breaker resonance open_loops stale_loops parked_until hooks"""
+    assert set(keys.split()) <= set(agent)
+    assert (agent["context"], agent["resonance"]) == (None, None)
+    assert agent["breaker"] == {"state": "CLOSED", "no_progress_count": 0}
+    assert (agent["open_loops"], agent["stale_loops"]) == (2, 1)
+    assert (agent["state"], agent["activity"], agent["waiting_for"]) == ("running", "waiting", "permission (Bash)")
+    assert agent["started_at"].endswith("Z")
+    assert {"version", "pid", "started_at", "tmux", "tier", "degraded"} <= set(told["daemon"])
+    assert told["daemon"]["degraded"] is False
+
+
+async def test_problems_have_the_form_of_rfc_9457(live: Live) -> None:
+    for method, path, body, status, code in (
+        ("GET", "/v1/agents/nobody", None, 404, "not_found"),
+        ("GET", "/v1/agents/No!", None, 404, "not_found"),
+        ("GET", "/nowhere", None, 404, "not_found"),
+        ("PUT", "/v1/agents", None, 405, "invalid"),
+        ("POST", "/v1/agents", {"name": "x", "fish": 1}, 400, "invalid"),
+        ("POST", "/v1/agents", b"{", 400, "invalid"),
+        ("POST", "/v1/agents", b"[]", 400, "invalid"),
+        ("POST", "/v1/agents", b"[" * 60_000, 400, "invalid"),
+        ("POST", "/v1/agents", b'{"name": "x", "prompt": "\\ud800"}', 400, "invalid"),
+        ("POST", "/v1/agents", b'{"name": "x", "prompt": "\\u0000"}', 400, "invalid"),
+        ("POST", "/v1/agents", b'{"name": NaN}', 400, "invalid"),
+        ("POST", "/v1/agents", b'{"name": ' + b"9" * 9000 + b"}", 400, "invalid"),
+        ("POST", "/v1/agents", b" " * 70_000, 413, "too_large"),
+        ("GET", "/v1/agents?fish=1", None, 400, "invalid"),
+        ("GET", "/v1/agents?width=1&width=2", None, 400, "invalid"),
+        ("GET", "/v1/agents?" + "a=1&" * 40, None, 400, "invalid"),
+        ("GET", "/v1/agents", {"a": 1}, 400, "invalid"),
+    ):
+        answer = await live.ask(method, path, body)
+        assert (answer.status, answer.json["code"]) == (status, code), (path, answer.text)
+        assert answer.headers["content-type"] == "application/problem+json"
+        jsonschema.validate(answer.json, {**SCHEMAS["Problem"]})
+        assert answer.json["detail"]
+        assert answer.json["remedy"]
+        assert answer.json["status"] == status
+
+
+async def test_an_unknown_field_is_refused_with_what_was_meant(live: Live) -> None:
+    answer = await live.ask("POST", "/v1/agents/docs/start", {"frseh": True})
+
+    assert "did you mean fresh?" in answer.json["detail"]
+
+
+async def test_a_body_is_bounded_by_what_it_is_for(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    long = {"text": "x" * (SEND_LIMIT - 100)}
+    assert (await live.ask("POST", "/v1/agents/docs/send", long)).json["delivered"] is True
+    assert (await live.ask("POST", "/v1/agents/docs/send", {"text": "x" * SEND_LIMIT})).status == 413
+    chunked = b"POST /v1/agents/docs/stop HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+    flood = chunked + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 4
+    assert b" 413 " in (await live.raw(flood)).split(b"\r\n")[0]
+
+
+async def test_the_same_key_acts_once_also_when_asked_twice_at_once(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+
+    answers = await asyncio.gather(
+        *(live.ask("POST", "/v1/agents/docs/send", {"text": "hello"}, idempotency_key="k1") for _ in range(5))
+    )
+    other = await live.ask("POST", "/v1/agents/docs/send", {"text": "other"}, idempotency_key="k1")
+    fresh = await live.ask("POST", "/v1/agents/docs/send", {"text": "hello"}, idempotency_key="k2")
+
+    sent = [order for order in daemon.orders if isinstance(order, SendRequested)]
+    assert [order.message_id for order in sent] == ["k1", "k2"]
+    assert {answer.body for answer in answers} == {answers[0].body}
+    assert (other.status, other.json["code"]) == (409, "conflict")
+    assert fresh.json["delivered"] is True
+    assert (await live.ask("POST", "/v1/apply", idempotency_key="x" * 200)).status == 400
+
+
+async def test_a_refusal_frees_its_key(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs", start=False)
+    assert (await live.ask("POST", "/v1/agents/docs/send", {"text": "x"}, idempotency_key="k")).status == 409
+    await live.ask("POST", "/v1/agents/docs/start", {"wait": True})
+
+    assert (await live.ask("POST", "/v1/agents/docs/send", {"text": "x"}, idempotency_key="k")).status == 200
+
+
+async def test_a_keyed_act_goes_on_when_its_asker_has_gone(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.performs = False
+    body = json.dumps({"text": "x", "timeout": "20s"}).encode()
+    head = f"POST /v1/agents/docs/send HTTP/1.1\r\nhost: x\r\nidempotency-key: k\r\ncontent-length: {len(body)}\r\n\r\n"
+    _, writer = await asyncio.open_unix_connection(os.fspath(live.socket))
+    writer.write(head.encode() + body)
+    await writer.drain()
+    async with asyncio.timeout(5):
+        while not daemon.waiting:
+            await asyncio.sleep(0)
+    writer.close()
+    daemon.happen(daemon.delivered("docs", "k"))
+
+    again = await live.ask("POST", "/v1/agents/docs/send", {"text": "x", "timeout": "20s"}, idempotency_key="k")
+
+    assert again.json["delivered"] is True
+    assert len(daemon.orders) == 1
+
+
+async def test_a_wait_ends_with_whoever_waits(live: Live, daemon: FakeDaemon) -> None:
+    """Otherwise a client could pile up waits by asking and leaving."""
+    daemon.declare("docs")
+    _, writer = await asyncio.open_unix_connection(os.fspath(live.socket))
+    writer.write(b"GET /v1/agents/docs/wait?for=stopped&timeout=7d HTTP/1.1\r\nhost: x\r\n\r\n")
+    async with asyncio.timeout(5):
+        while not daemon.waiting:
+            await asyncio.sleep(0)
+        writer.close()
+        while daemon.waiting:
+            await asyncio.sleep(0)
+
+
+@contextlib.asynccontextmanager
+async def following(live: Live, path: str, **headers: str) -> AsyncIterator[asyncio.StreamReader]:
+    reader, writer = await asyncio.open_unix_connection(os.fspath(live.socket))
+    told = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"GET {path} HTTP/1.0\r\naccept: text/event-stream\r\n{told}\r\n".encode())
+    assert b" 200 " in await reader.readline()
+    while await reader.readline() != b"\r\n":
+        pass
+    try:
+        yield reader
+    finally:
+        writer.close()
+
+
+async def frames(reader: asyncio.StreamReader, count: int) -> list[dict[str, str]]:
+    """The next frames that carry data."""
+    found: list[dict[str, str]] = []
+    async with asyncio.timeout(10):
+        while len(found) < count:
+            frame: dict[str, str] = {}
+            while (line := (await reader.readline()).decode()) not in ("\n", ""):
+                name, _, value = line.rstrip("\n").partition(": ")
+                frame[name] = value
+            if "data" in frame:
+                found.append(frame)
+    return found
+
+
+async def test_a_follower_resumes_after_its_last_row_over_a_restart(daemon: FakeDaemon, runtime: Path) -> None:
+    daemon.declare("docs", start=False)
+    async with serving(daemon, runtime) as live, following(live, "/v1/events") as reader:
+        daemon.declare("shop", start=False)
+        (seen,) = await frames(reader, 1)
+    daemon.declare("api", start=False)
+    daemon.declare("infra", start=False)
+    async with serving(daemon, runtime) as live, following(live, "/v1/events", last_event_id=seen["id"]) as reader:
+        rest = await frames(reader, 2)
+        daemon.declare("last", start=False)
+        rest += await frames(reader, 1)
+
+    assert [int(frame["id"]) for frame in (seen, *rest)] == [2, 3, 4, 5]
+    assert [json.loads(frame["data"])["agent"] for frame in rest] == ["api", "infra", "last"]
+
+
+async def test_a_follower_of_one_agent_gets_its_rows_and_beats(daemon: FakeDaemon, runtime: Path) -> None:
+    daemon.declare("docs", start=False)
+    async with serving(daemon, runtime, beat=0.01) as live, following(live, "/v1/events?agent=docs&lines=1") as reader:
+        assert [frame["id"] for frame in await frames(reader, 1)] == ["1"]
+        daemon.declare("shop", start=False)
+        assert await reader.readuntil(b": beat\n\n")
+        await daemon.order(daemon.start_requested("docs"))
+        assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 2)] == ["docs", "docs"]
+
+
+async def test_text_frames_for_people(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs", start=False)
+    async with following(live, "/v1/events?since=8h&form=text&width=60") as reader:
+        (frame,) = await frames(reader, 1)
+    assert frame["data"].endswith("docs         agent declared -> declared")
+
+
+async def test_streams_refuse_as_plain_requests_do(live: Live) -> None:
+    for path, header in (
+        ("/v1/events?agent=nobody", ""),
+        ("/v1/events?since=never", ""),
+        ("/v1/events", "last-event-id: x\r\n"),
+    ):
+        raw = await live.raw(f"GET {path} HTTP/1.0\r\naccept: text/event-stream\r\n{header}\r\n".encode())
+        assert raw.split(b" ")[1] in (b"404", b"400"), path
+
+
+async def test_down_answers_before_it_ends(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+
+    answer = await live.ask("POST", "/v1/down", {})
+
+    assert answer.json["done"] is True
+    assert "1 agents run on" in answer.json["message"]
+    assert daemon.ended
+    assert daemon.state.agents["docs"].run is not None
+
+
+async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDaemon) -> None:
+    """The second status of a sitting shows what the first has shown; the next morning's shows what is new."""
+    daemon.declare("docs")
+    daemon.die("docs")
+    await live.ask("GET", "/v1/agents?look=1", text=True)
+    again = await live.ask("GET", "/v1/agents?look=1", text=True)
+    daemon.wall_offset += 3600
+    later = await live.ask("GET", "/v1/agents?look=1", text=True)
+
+    assert "1 death: 1 healed." in again.text
+    assert "nothing happened" in later.text or "no deaths" in later.text
+
+
+def test_no_operation_acts_on_a_get() -> None:
+    acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
+              "heartbeat_simulate", "watchdog"}  # fmt: skip
+    assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting

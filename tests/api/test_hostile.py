@@ -1,0 +1,235 @@
+"""F-SY-13 and promise 7: whatever is sent, nobody else is kept waiting, nothing falls over, and memory stays flat."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import random
+import resource
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from phoenixd.api.operations import served
+from phoenixd.api.server import MAX_AGENT_CONNECTIONS, MAX_CONNECTIONS, Connection
+from tests.api.conftest import Live, exchange, serving
+from tests.api.daemon import FakeDaemon
+from tests.waiting import eventually
+
+MALFORMED = 20_000
+FLAT = 24 * 1024
+"""KiB that the process may grow by while it is flooded: caches and allocator, not a leak for each request."""
+PIECES = (
+    b"GET ", b"POST ", b"DELETE ", b"/v1/agents", b"/v1/agents/docs/send", b"/v1/events", b" HTTP/1.1\r\n",
+    b" HTTP/1.0\r\n", b" HTTP/9.9\r\n", b"host: x\r\n", b"host: [\r\n", b"content-length: 5\r\n",
+    b"content-length: -1\r\n", b"content-length: 99999999999999999999\r\n",
+    b"content-length: 5\r\ncontent-length: 6\r\n", b"transfer-encoding: chunked\r\n", b"\r\n", b"5\r\nhello\r\n",
+    b"0\r\n\r\n", b"ffffffffffffffff\r\n", b"\0", b"\xff\xfe", b"{}", b'{"text": "x"}', b"[" * 500,
+    b"accept: text/plain\r\n", b"accept: text/event-stream\r\n", b"?width=0", b"?%ff=%",
+    b"?lines=99999999999999999999", b"?" + b"a=b&" * 50, b"x" * 5000, b"authorization: Bearer x\r\n",
+    b"upgrade: websocket\r\n", b"connection: upgrade\r\n", b"expect: 100-continue\r\n", b"last-event-id: -1\r\n",
+    b"idempotency-key: \t\r\n", b"\r", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00\x01",
+    b"/../../etc/passwd", b"/v1/agents/" + b"%2e" * 40,
+)  # fmt: skip
+TARGETS = [f"{one.method} {one.path}" for one in served() if one.name not in ("down", "wait_agent")]
+
+
+def malformed(dice: random.Random) -> bytes:
+    """Bytes that are nearly HTTP: pieces in any order, or a good request with a few bytes changed, cut or doubled."""
+    if dice.random() < 0.4:
+        return b"".join(dice.choice(PIECES) for _ in range(dice.randint(1, 12)))
+    request = bytearray(
+        f"{dice.choice(TARGETS)} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}".encode()
+    )
+    for _ in range(dice.randint(1, 6)):
+        place = dice.randrange(len(request))
+        match dice.randrange(4):
+            case 0:
+                request[place] = dice.randrange(256)
+            case 1:
+                del request[place : place + dice.randint(1, 20)]
+                request += b" "
+            case 2:
+                request[place:place] = dice.choice(PIECES)
+            case _:
+                request[place:place] = request[place : place + dice.randint(1, 30)]
+    return bytes(request)
+
+
+def send_and_leave(path: Path, sent: bytes, patient: bool) -> None:
+    """A client that speaks and goes, or that waits for what is said to it."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
+        connection.connect(os.fspath(path))  # Blocking, so that it waits for a place in a full backlog.
+        connection.settimeout(10)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(sent)
+            if patient:
+                connection.shutdown(socket.SHUT_WR)
+                while chunk := connection.recv(65536):
+                    assert b"Traceback" not in chunk
+
+
+def resident() -> int:
+    """Resident memory of this process in KiB."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
+
+
+async def flood(live: Live, requests: list[bytes], dice: random.Random) -> None:
+    """Send them from a few threads, while a well-behaved client asks on and on and is always answered."""
+    queue = list(requests)
+
+    def worker() -> None:
+        while True:
+            try:
+                request = queue.pop()
+            except IndexError:
+                return
+            send_and_leave(live.socket, request, dice.random() < 0.3)
+
+    workers = asyncio.gather(*(asyncio.to_thread(worker) for _ in range(3)))
+    while not workers.done():
+        assert (await live.ask("GET", "/healthz")).json == {"ok": True}
+    await workers
+
+
+@pytest.mark.slow
+async def test_twenty_thousand_malformed_requests_block_nobody_and_leave_nothing(
+    live: Live, daemon: FakeDaemon, caplog: pytest.LogCaptureFixture
+) -> None:
+    daemon.declare("docs")
+    dice = random.Random(20261121)
+    await flood(live, [malformed(dice) for _ in range(2_000)], dice)  # What is cached is cached now.
+    daemon.orders.clear()
+    before, rows, accepted = resident(), len(daemon.journal.rows), next(Connection.serials)
+
+    await flood(live, [malformed(dice) for _ in range(MALFORMED - 2_000)], dice)
+
+    await eventually(lambda: not live.server.server_state.tasks, 20, "every request has ended")
+    daemon.journal.rows[rows:] = []
+    assert resident() - before < FLAT
+    assert next(Connection.serials) - accepted > MALFORMED - 2_000, "every one of them was accepted"
+    assert (await live.ask("GET", "/v1/agents")).status == 200
+    assert [record.getMessage() for record in caplog.records if record.levelname in ("ERROR", "CRITICAL")] == []
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    operation=st.sampled_from([one for one in served() if one.name not in ("down", "wait_agent", "list_events")]),
+    query=st.dictionaries(
+        st.sampled_from(["width", "all", "time", "lines", "fish", "agent", "form"]), st.text(max_size=20)
+    ),
+    body=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(["name", "argv", "env", "text", "timeout", "fresh", "age", "x"]), inner, max_size=5
+            )
+        ),
+        max_leaves=12,
+    ),
+    name=st.sampled_from(["docs", "nobody", "x" * 40, "\u202e", "..", "a%00"]),
+)
+def test_any_json_is_answered_or_refused_in_form(operation: Any, query: dict[str, str], body: Any, name: str) -> None:
+    """Values of every type in every place: an answer or a problem, never a failure of ours."""
+    import json
+    import tempfile
+    from urllib.parse import quote, urlencode
+
+    async def once() -> None:
+        daemon = FakeDaemon()
+        daemon.declare("docs")
+        with tempfile.TemporaryDirectory(prefix="phx") as directory:
+            async with serving(daemon, Path(directory)) as live:
+                path = operation.path.replace("{name}", quote(name)) + "?" + urlencode(query, errors="surrogatepass")
+                raw = json.dumps(body).encode() if operation.method != "GET" else b""
+                if isinstance(body, dict):
+                    raw = json.dumps({**body, "wait": False}).encode()
+                answer = await live.ask(operation.method, path, raw)
+                assert answer.status < 500, (operation.name, query, body, answer.text)
+                assert answer.status < 300 or answer.json["detail"]
+
+    asyncio.run(once())
+
+
+@contextlib.asynccontextmanager
+async def connected(live: Live, count: int) -> AsyncIterator[list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]:
+    opened = [await asyncio.open_unix_connection(os.fspath(live.socket)) for _ in range(count)]
+    try:
+        yield opened
+    finally:
+        for _, writer in opened:
+            writer.close()
+
+
+async def test_who_says_nothing_or_says_it_too_slowly_is_sent_away(daemon: FakeDaemon, runtime: Path) -> None:
+    async with serving(daemon, runtime, header_timeout=0.1) as live, connected(live, 3) as opened:
+        opened[1][1].write(b"GET /healthz HT")
+        opened[2][1].write(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+        async with asyncio.timeout(10):
+            assert await opened[0][0].read() == b""
+            assert await opened[1][0].read() == b""
+            assert await opened[2][0].readline() == b"HTTP/1.1 200 OK\r\n"
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(daemon: FakeDaemon, runtime: Path) -> None:
+    async with serving(daemon, runtime, body_timeout=0.1) as live:
+        answer = await asyncio.to_thread(
+            exchange, live.socket, b"POST /v1/agents HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"
+        )
+    assert b" 408 " in answer.split(b"\r\n")[0]
+    assert b'"code": "timed_out"' in answer
+
+
+async def test_who_does_not_read_is_cut_off(daemon: FakeDaemon, runtime: Path) -> None:
+    daemon.panes["docs"] = "x" * 4_000_000
+    daemon.declare("docs")
+    async with serving(daemon, runtime, write_timeout=0.2) as live:
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
+            connection.connect(os.fspath(live.socket))
+            connection.sendall(b"GET /v1/agents/docs/pane HTTP/1.1\r\nhost: x\r\n\r\n")
+            await eventually(lambda: live.server.server_state.connections, what="it is connected")
+            await eventually(lambda: not live.server.server_state.connections, what="it is cut off")
+    assert daemon.state.agents["docs"].run is not None
+
+
+async def test_an_agent_cannot_use_up_the_connections_of_the_others(live: Live, daemon: FakeDaemon) -> None:
+    """Its process tree is this very process, so that all connections are its own until it is let go."""
+    daemon.shims = {os.getpid(): "docs"}
+    async with connected(live, MAX_AGENT_CONNECTIONS) as opened:
+        await eventually(lambda: len(live.server.server_state.connections) == len(opened))
+        refused = await live.ask("GET", "/healthz")
+        daemon.shims = {}
+        operator = await live.ask("GET", "/healthz")
+
+    assert (refused.status, refused.json["code"]) == (503, "busy")
+    assert operator.status == 200
+
+
+async def test_idle_connections_give_way_when_there_are_too_many(live: Live) -> None:
+    async with connected(live, MAX_CONNECTIONS) as opened:
+        await eventually(lambda: len(live.server.server_state.connections) == MAX_CONNECTIONS)
+
+        assert (await live.ask("GET", "/healthz")).status == 200
+        async with asyncio.timeout(10):
+            with contextlib.suppress(ConnectionError):
+                assert await opened[0][0].read() == b"", "the longest idle one was closed"
+
+
+async def test_an_idle_server_sleeps(live: Live) -> None:
+    """uvicorn's own loop wakes ten times a second; ours has no timer at all while nobody is connected."""
+    loop = asyncio.get_running_loop()
+    await live.ask("GET", "/healthz")
+    await eventually(lambda: not live.server.server_state.connections)
+
+    pending = [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
+
+    assert [handle for handle in pending if "uvicorn" in repr(handle) or "phoenixd" in repr(handle)] == []

@@ -1,0 +1,156 @@
+"""What happened: deaths and what became of them, times as people write them, and when somebody last looked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.history import Digest
+from phoenixd.api.times import ago, parse_duration, parse_past, rfc3339
+from phoenixd.core.events import AgentWithdrawn, RestartRequested, StopRequested, TerminalSeen
+from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture
+def daemon() -> FakeDaemon:
+    daemon = FakeDaemon(stands_at=FIXTURE_EPOCH)
+    daemon.declare("docs")
+    return daemon
+
+
+async def digest(daemon: FakeDaemon) -> Digest:
+    return await Chronicle(daemon.journal).digest(0.0)
+
+
+async def test_a_death_that_was_healed(daemon: FakeDaemon) -> None:
+    daemon.pass_time(600)
+    daemon.die("docs")
+
+    found = await digest(daemon)
+
+    assert (found.deaths, found.healed, found.healing, found.resumed, found.slowest) == (1, 1, 0, 1, 0.0)
+
+
+async def test_a_death_that_is_being_healed(daemon: FakeDaemon) -> None:
+    daemon.die("docs")
+    daemon.die("docs")
+
+    found = await digest(daemon)
+
+    assert (found.deaths, found.healed, found.healing) == (2, 1, 1)
+    assert found.healing_agents == {"docs": 1}
+
+
+async def test_deaths_that_ended_in_quarantine(daemon: FakeDaemon) -> None:
+    daemon.fails_with = 127
+    daemon.die("docs")
+
+    found = await digest(daemon)
+
+    assert (found.quarantined, found.healing, found.quarantined_agents) == (2, 0, {"docs": 2})
+
+
+async def test_what_was_asked_for_is_no_death(daemon: FakeDaemon) -> None:
+    daemon.happen(RestartRequested("docs"))
+    daemon.happen(StopRequested("docs"))
+    daemon.declare("shop")
+    daemon.pass_time(60)
+    daemon.die("shop", 0)
+    daemon.happen(AgentWithdrawn("docs"))
+
+    found = await digest(daemon)
+
+    assert (found.deaths, found.stopped, found.finished) == (0, 1, 1)
+
+
+async def test_an_outage_is_told_once_however_often_it_was_looked_at(daemon: FakeDaemon) -> None:
+    for alive in (False, False, True, False):
+        daemon.happen(TerminalSeen(alive))
+
+    assert (await digest(daemon)).outages == 2
+
+
+async def test_a_digest_goes_on_where_it_stopped(daemon: FakeDaemon) -> None:
+    chronicle = Chronicle(daemon.journal)
+    first = await chronicle.digest(0.0)
+    counted = first.events
+    daemon.die("docs")
+
+    again = await chronicle.digest(0.0)
+
+    assert again is first
+    assert again.events > counted
+    assert again.deaths == 1
+
+
+async def test_rows_that_are_missing_are_said_to_be(daemon: FakeDaemon) -> None:
+    daemon.die("docs")
+    del daemon.journal.rows[2]
+
+    assert not (await digest(daemon)).complete
+    assert await Chronicle(daemon.journal).begins(0.0) is None
+    daemon.journal.rows = daemon.journal.rows[3:]
+    assert await Chronicle(daemon.journal).begins(0.0) == FIXTURE_EPOCH
+    assert await Chronicle(daemon.journal).begins(FIXTURE_EPOCH + 1) is None, "what is asked for is all there"
+
+
+async def test_when_somebody_looked_outlives_the_daemon(daemon: FakeDaemon) -> None:
+    await Chronicle(daemon.journal).look(1000, NOON)
+
+    assert await Chronicle(daemon.journal).last_look(1000, NOON + 7200) == NOON
+    assert await Chronicle(daemon.journal).last_look(1001, NOON + 7200) < NOON, "another operator has looked at nothing"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("45s", 45), ("15m", 900), ("2h", 7200), ("1h30m", 5400), ("1.5h", 5400), ("2d", 172800)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("8h", "2026-11-21T04:00:00.000Z"), ("11:30", "2026-11-21T11:30:00.000Z"),
+        ("18:00", "2026-11-20T18:00:00.000Z"),
+        ("today", "2026-11-21T00:00:00.000Z"), ("yesterday", "2026-11-20T00:00:00.000Z"),
+        ("2026-11-19", "2026-11-19T00:00:00.000Z"), ("2026-11-19T10:00:00+02:00", "2026-11-19T08:00:00.000Z"),
+        ("9999d", "1999-07-07T12:00:00.000Z"),
+    ],
+)  # fmt: skip
+def test_points_in_the_past(text: str, expected: str) -> None:
+    assert rfc3339(parse_past(text, NOON, UTC)) == expected
+
+
+@given(st.text(max_size=30))
+def test_what_is_no_time_is_refused_and_nothing_else_happens(text: str) -> None:
+    for parse in (parse_duration, lambda words: parse_past(words, NOON, UTC)):
+        try:
+            parse(text)
+        except ValueError as error:
+            assert str(error)  # noqa: PT017 - any text may be a time by chance
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_a_time_that_no_calendar_holds_is_unknown(wall: float) -> None:
+    told = rfc3339(wall)
+    assert told is None or told.endswith("Z")
+
+
+@given(st.integers(0, 99 * 86400))
+def test_an_age_fits_its_column(seconds: int) -> None:
+    assert len(ago(seconds)) <= 6
+
+
+async def test_a_refused_order_is_counted_nowhere(daemon: FakeDaemon) -> None:
+    daemon.happen(replace(daemon.start_requested("docs"), fresh=True))  # type: ignore[type-var]
+
+    assert (await digest(daemon)).started == 0

@@ -1,0 +1,130 @@
+"""The text for people: compared with the pages in `pages/`, and held to the rules of every page.
+
+What is meant to change is written anew by `PHOENIX_WRITE_PAGES=1 pytest tests/api/test_text.py`, and its diff is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.api import text, text_agent, text_history
+from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.history import Stretch
+from phoenixd.api.layout import Page, clean, clip, columns, pad, wrap
+from phoenixd.api.representation import pane_text
+from phoenixd.core import projection
+from tests.api.daemon import FakeDaemon
+from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, thousand_in_trouble
+
+PAGES = Path(__file__).with_name("pages")
+HERE = Page(NOW, 80, UTC)
+MANY = 20
+fleets = pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)
+
+
+def pages(daemon: FakeDaemon, here: Page = HERE) -> dict[str, str]:
+    """Every page about a fleet, by the command that prints it."""
+    rows = projection.project(daemon.state, daemon.now())
+    items = projection.inbox(daemon.state)
+    chronicle = Chronicle(daemon.journal)
+    digest = asyncio.run(chronicle.digest(NOW - 8 * 3600))
+    found = {
+        "status": text.status(rows, daemon.facts(), digest, here),
+        "since 8h": text_history.since(Stretch(digest, NOW, items), here),
+    }
+    if len(items) <= MANY:
+        found["inbox"] = text_agent.inbox(items, here)
+    if len(rows) <= MANY:
+        found["status --all"] = text.status(rows, daemon.facts(), None, here, everyone=True)
+        found["events"] = text_history.events(daemon.journal.rows, here)
+    for row in sorted(rows, key=lambda row: (text.ORDER.index(row.group), row.name))[:1]:
+        decisions = [stored for stored in daemon.journal.rows if stored.entry.agent == row.name and stored.entry.reason]
+        found[f"status {row.name}"] = text_agent.agent(row, here)
+        found[f"explain {row.name}"] = text_history.explain(row, decisions[-12:], here)
+    return found
+
+
+@fleets
+def test_pages_are_as_they_were_agreed(fleet: Callable[[], FakeDaemon]) -> None:
+    told = "\n".join(f"$ phoenixctl {command}\n{shown}" for command, shown in pages(fleet()).items())
+    kept = PAGES / f"{fleet.__name__}.txt"
+    if os.environ.get("PHOENIX_WRITE_PAGES"):
+        PAGES.mkdir(exist_ok=True)
+        kept.write_text(told)
+
+    assert told == kept.read_text()
+
+
+@fleets
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_rules_of_every_page(fleet: Callable[[], FakeDaemon], width: int) -> None:
+    for command, shown in pages(fleet(), Page(NOW, width, UTC)).items():
+        lines = shown.splitlines()
+        assert "phoenixctl" in lines[-1] + lines[0], f"{command} ends with the next command"
+        assert shown.endswith("\n")
+        for line in lines:
+            assert line == line.rstrip()
+            # Only what would no longer work if it were cut may be wider than the page.
+            assert columns(line) <= width or "phoenixctl" in line or (LONGEST in shown and width < 80), (command, line)
+        for character in shown.replace("\n", ""):
+            assert unicodedata.category(character)[0] != "C", f"{command} prints {character!r}"
+
+
+@fleets
+def test_status_fits_a_terminal_however_many_agents_there_are(fleet: Callable[[], FakeDaemon]) -> None:
+    shown = pages(fleet())["status"]
+
+    assert len(shown.splitlines()) <= text.LINES
+    assert all(columns(line) <= 80 for line in shown.splitlines())
+
+
+def test_status_says_what_waits_and_how_it_is_answered() -> None:
+    """Design section 6, to the letter."""
+    assert "waiting: permission (Bash npm publish --tag next)" in pages(one_asks())["status"]
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("docs")
+    daemon.wait("docs")
+    assert "waiting: permission (Bash) - phoenixctl attach docs" in pages(daemon)["status"]
+
+
+def test_colour_marks_signs_alone_and_only_when_asked_for() -> None:
+    plain = pages(a_bad_night())
+    coloured = pages(a_bad_night(), Page(NOW, 80, UTC, colour=True))
+
+    assert "\x1b" not in "".join(plain.values())
+    assert "\x1b[31;1m!\x1b[0m docs" in coloured["status"]
+    for sign, code in (("!", "31;1"), ("~", "33"), ("*", "32"), (".", "2"), ("?", "35")):
+        for command, shown in coloured.items():
+            coloured[command] = shown.replace(f"\x1b[{code}m{sign}\x1b[0m", sign)
+    assert coloured == plain
+
+
+def test_the_ones_that_do_not_fit_are_counted() -> None:
+    shown = pages(thousand_in_trouble())["status"]
+
+    assert "300 need you" in shown.splitlines()[0]
+    assert "more need you" in shown
+
+
+def test_a_pane_is_shown_without_what_moves_a_cursor() -> None:
+    shown = pane_text("one\x1b[2J\ntwo\u202e\t|\n\n\n")
+
+    assert shown == "one[2J\ntwo |\n"
+
+
+@given(st.text(st.characters(), max_size=200), st.integers(0, 100))
+def test_cleaned_text_is_harmless_and_fits(words: str, width: int) -> None:
+    for made in (clean(words), clip(words, width), pad(words, width), *wrap(words, max(1, width))):
+        assert not any(unicodedata.category(character)[0] == "C" for character in made)
+    assert columns(clip(words, width)) <= width
+    assert columns(pad(words, width)) == width
+    assert clean(HOSTILE).count("\u0305") == 0
