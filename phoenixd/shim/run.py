@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 LINGERING_AFTER, LINGERING_EVERY = 2.0, 10.0
-# How long one turn may chase a tree that keeps forking before the link and the hooks are served again.
-CHASE = 0.1
 RETRY_FIRST, RETRY_LAST = 0.005, 0.5
 
 
@@ -153,21 +151,19 @@ class Run:
             os.killpg(self.pid, number)
         except ProcessLookupError:  # It left its group, or has not made it yet.
             os.kill(self.pid, number)
+        except PermissionError:  # It became another user's process; it will show as one that lingers.
+            return
 
     def _empty_tree(self) -> None:
         self._emptying = True
         if not self._reactor.waits_for("lingering"):
             self._reactor.at("lingering", time.monotonic() + LINGERING_AFTER, self._tell_lingering)
-        until = time.monotonic() + CHASE
-        while True:
-            self.tree.kill_group()
-            met_new = self.tree.kill_descendants()
-            if self._collect():
-                break
-            if not met_new or time.monotonic() > until:
-                # SIGCHLD will call again; the retry is for what dies elsewhere, or starts while we look.
-                self._try_again(0.0 if met_new else self._retry)
-                return
+        self.tree.kill_group()
+        met_new = self.tree.kill_descendants()
+        if not self._collect():
+            # A SIGCHLD calls again as well, but whoever was met just now may have had a child since.
+            self._try_again(0.0 if met_new else self._retry)
+            return
         if self.tree.kill_strays():
             self._try_again(self._retry)
             return

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 IFLAG, LFLAG = 0, 3
 MAX_LINES, MAX_LINE = 40, 400
 
-# What a full-screen program leaves behind when it is killed. CAN ends an escape sequence that it was in the middle of.
+# What a full-screen program leaves behind when it is killed. ST ends a sequence that it was in the middle of.
 RESET = (
-    b"\x18"
+    b"\x1b\\"
     b"\x1b[?1049l\x1b[?47l"  # the alternate screen
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l"  # the mouse, in all its dialects
     b"\x1b[?2004l\x1b[?1004l\x1b[?2026l"  # bracketed paste, focus reports, synchronised output

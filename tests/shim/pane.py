@@ -114,7 +114,7 @@ class Pane:
 
     def read_screen(self) -> bytes:
         """All that was written to the terminal so far."""
-        while select.select([self.master], [], [], 0)[0]:
+        while self.master >= 0 and select.select([self.master], [], [], 0)[0]:
             try:
                 chunk = os.read(self.master, 65536)
             except OSError as error:
@@ -182,6 +182,7 @@ class Daemon:
         packet = self.link.recv(1 << 20)
         if not packet:
             raise EOFError
+        assert len(packet) <= 65536
         event: Event = json.loads(packet)
         self.events.append(event)
         return event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -52,22 +53,31 @@ def test_a_stopped_agent_is_continued(daemon: Daemon) -> None:
     assert daemon.expect("exited", lambda event: event["run_id"] == started["run_id"])["code"] == 3
 
 
-# Two processes in one group, each of which writes down that it was asked; the second one is stopped at that time.
-ASKED = "trap 'echo asked >> asked; exit 5' TERM"
-SECOND = f"{ASKED}; echo $$ > second; kill -STOP $$; while :; do sleep 0.01; done"
+# Two processes in one group; the second is stopped, and the first one, when asked, waits for the second's word.
+GROUP = r"""
+import os, signal, sys, time
+def say(*_):
+    open("second-was-asked", "w").close()
+    os._exit(0)
+def wait_for_second(*_):
+    while not os.path.exists("second-was-asked"): time.sleep(0.005)
+    os._exit(5)
+second = os.fork()
+signal.signal(signal.SIGTERM, wait_for_second if second else say)
+if second:
+    os.waitpid(second, os.WUNTRACED)
+    open("ready", "w").close()
+else:
+    os.kill(os.getpid(), signal.SIGSTOP)
+while True: signal.pause()
+"""
 
 
 def test_terminate_asks_the_whole_group_and_continues_who_is_stopped(daemon: Daemon) -> None:
-    second = daemon.pane.room / "second"
-    started = daemon.start(["sh", "-c", f'{ASKED}; sh -c "$1" & wait; wait', "sh", SECOND])
-    eventually_sync(lambda: second.exists() and second.read_text())
-    pid = int(second.read_text())
-    eventually_sync(lambda: f"({'sh'}) T" in Path(f"/proc/{pid}/stat").read_text(), what="the second one is stopped")
-    # The first one may end before the second has said its word, and its end is the end of all: so it is held here.
-    os.kill(started["pid"], signal.SIGSTOP)
+    started = daemon.start([sys.executable, "-S", "-c", GROUP])
+    eventually_sync((daemon.pane.room / "ready").exists)
     daemon.send(op="terminate", incarnation=started["incarnation"])
     assert daemon.expect("exited")["code"] == 5
-    assert "asked" in (daemon.pane.room / "asked").read_text()
 
 
 @pytest.mark.parametrize(("code", "clean"), [(0, True), (130, True), (1, False), (137, False)])
@@ -89,11 +99,15 @@ def test_f_proc_2_no_marker_for_an_exit_zero_that_the_lost_terminal_forced(open_
     """Gemini exits 0 when it is hung up: that is no wish to stay down."""
     pane = open_pane()
     daemon = pane.daemon()
-    daemon.start(["sh", "-c", "trap 'exit 0' HUP TERM; echo ready > ready; while :; do sleep 0.01; done"])
-    eventually_sync((pane.room / "ready").exists)
+    started = daemon.start(["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done"])
+    # Agent and terminal are both gone by the time the shim looks; the hang-up itself makes it go on.
+    pane.process.send_signal(signal.SIGSTOP)
+    (pane.room / "go").touch()
+    eventually_sync(lambda: not is_running(started["pid"]))
     pane.hang_up()
     assert pane.process.wait(DEADLINE) == 0
-    assert pane.record("exit.json")["cause"] == "terminal_lost"
+    record = pane.record("exit.json")
+    assert (record["cause"], record["code"]) == ("terminal_lost", 0)
     assert not (pane.state / ".clean-exit").exists()
 
 
@@ -231,3 +245,30 @@ def test_a_full_disk_costs_the_records_but_not_the_news(daemon: Daemon, short_tm
         subprocess.run(["umount", str(state)], check=True)
     assert daemon.run_to_end([sys.executable, "-c", "raise SystemExit(7)"])["code"] == 7
     assert daemon.pane.record("exit.json")["code"] == 7
+
+
+def test_records_are_on_the_disk_before_their_events_are_told(daemon: Daemon) -> None:
+    """run.json before `started`, exit.json with both its fsyncs before `exited`: a daemon may die on the very event."""
+    if shutil.which("strace") is None:
+        pytest.skip("not run: no strace here")
+    trace = daemon.pane.room / "trace"
+    calls = "trace=fsync,rename,renameat,renameat2,sendto"
+    strace = subprocess.Popen(
+        ["strace", "-s", "200", "-e", calls, "-o", str(trace), "-p", str(daemon.pane.pid)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert strace.stderr is not None
+    assert "attached" in strace.stderr.readline()
+    daemon.run_to_end(["true"])
+    strace.send_signal(signal.SIGINT)
+    strace.communicate(timeout=DEADLINE)
+    told = re.findall(
+        r"^(fsync|rename\w*\(.*?(?:run|exit|clean-exit)\b|sendto\(.*?(?:started|exited))", trace.read_text(), re.M
+    )
+    words = [re.split(r"\W+", call)[0] + ":" + re.split(r"\W+", call)[-1] for call in told]
+    assert words == [
+        "rename:run", "sendto:started",
+        "fsync:fsync", "rename:exit", "fsync:fsync",
+        "fsync:fsync", "rename:exit", "fsync:fsync", "sendto:exited",
+    ]  # fmt: skip

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import socket
 import sys
 import threading
@@ -13,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.shim.pane import DEADLINE, TOKEN, Daemon, Event
+from tests.shim.pane import DEADLINE, TOKEN, Daemon, Event, is_running
 from tests.shim.posting import Poster, exchange
 from tests.waiting import eventually_sync
 
@@ -334,7 +336,9 @@ def test_bodies_that_never_end_cannot_fill_the_memory(running: Daemon) -> None:
 
 # Over the unix socket, because TCP itself drops what a killed sender had not transmitted yet.
 LAST_WORDS = r"""
-import json, os, signal, socket
+import json, os, signal, socket, time
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(0.005)
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(os.environ["PHOENIX_HOOK_DIR"] + "/hook.sock")
 for n in range(20):
@@ -346,12 +350,16 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_the_last_words_of_a_dying_agent_are_told_before_its_death(daemon: Daemon) -> None:
-    for _ in range(10):
-        daemon.events[1:] = []
-        daemon.run_to_end([sys.executable, "-S", "-c", LAST_WORDS])
-        said = [event["payload"]["session_id"] for event in daemon.events if event["event"] == "hook"]
-        assert said == [str(n) for n in range(20)]
-        assert daemon.events[-1]["event"] == "exited"
+    started = daemon.start([sys.executable, "-S", "-c", LAST_WORDS])
+    eventually_sync((daemon.pane.room / "ready").exists)
+    # The shim finds all at once: a caller at its door, twenty events, and a dead child.
+    os.kill(daemon.pane.pid, signal.SIGSTOP)
+    (daemon.pane.room / "go").touch()
+    eventually_sync(lambda: not is_running(started["pid"]))
+    os.kill(daemon.pane.pid, signal.SIGCONT)
+    daemon.expect("exited")
+    said = [event["payload"]["session_id"] for event in daemon.events if event["event"] == "hook"]
+    assert said == [str(n) for n in range(20)]
 
 
 def test_g27_the_heartbeat_is_the_seeds_and_the_last_one_lands(running: Daemon) -> None:
@@ -376,6 +384,14 @@ def test_g27_the_heartbeat_is_the_seeds_and_the_last_one_lands(running: Daemon) 
         "run_id": started["run_id"],
     }
     assert len(writes) <= 3
+
+
+def test_the_last_beat_of_a_dead_agent_is_on_file_when_its_death_is_told(running: Daemon) -> None:
+    with Poster(running.pane, port_of(running)) as poster:
+        for number in range(5):
+            poster.post("tool-end", {"tool_name": f"tool-{number}"})
+    running.kill(running.events[1])
+    assert running.pane.record("heartbeat.json")["tool"] == "tool-4"
 
 
 def open_sockets(pid: int) -> int:

@@ -48,14 +48,14 @@ time.sleep(271828)
 # Twenty lineages that leave session and pid every few milliseconds: who looks and then kills is too late.
 STORM = r"""
 import os, sys, time
-open(sys.argv[1], "w").close()
-def lineage():
-    while True:
+def lineage(first):
+    for generation in range(1 << 62):
         time.sleep(0.002)
+        if first and generation == 20: open(sys.argv[1], "w").close()
         if os.fork(): os._exit(0)
         os.setsid()
-for _ in range(20):
-    if os.fork() == 0: lineage()
+for number in range(20):
+    if os.fork() == 0: lineage(number == 19)
 time.sleep(271828)
 """
 
@@ -140,6 +140,22 @@ def test_an_agent_that_moves_the_shim_into_its_own_leaf_does_not_get_it_killed(d
         assert daemon.run_to_end(["true"])["code"] == 0
     finally:
         (leaf.parent / home.strip("/") / "cgroup.procs").write_text(str(daemon.pane.pid))
+        leaf.rmdir()
+
+
+def test_whoever_sits_in_the_runs_leaf_goes_with_it(daemon: Daemon, decoy: subprocess.Popen[bytes]) -> None:
+    """No descendant and without a mark, but the leaf is the run's own: nothing else has any business there."""
+    leaf = make_leaf()
+    squatter = subprocess.Popen(["sleep", "271828"], env={})
+    try:
+        (leaf / "cgroup.procs").write_text(str(squatter.pid))
+        exited = daemon.kill(daemon.start(["sleep", "271828"], cgroup=str(leaf)))
+        assert squatter.wait(DEADLINE) == -9
+        assert [killed["pid"] for killed in exited["killed"]] == [squatter.pid]
+        assert decoy.poll() is None
+    finally:
+        squatter.kill()
+        squatter.wait()
         leaf.rmdir()
 
 
