@@ -14,6 +14,8 @@ from pathlib import Path
 from phoenixd.errors import ConfigurationError
 from phoenixd.service_units import FIRST_CONFIGURATION, UNITS, Service, render_units
 
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
 DONE, FAILED, USAGE, NOT_FOUND, DENIED = 0, 1, 2, 4, 5
 
 
@@ -103,6 +105,7 @@ def choose_service(options: argparse.Namespace) -> Service:
         python=options.python,
         tmux=tmux,
         state_dir=options.state_dir,
+        has_own_boot_id=BOOT_ID.stat().st_dev != BOOT_ID.parent.stat().st_dev,
     )
 
 

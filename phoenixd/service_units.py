@@ -34,6 +34,15 @@ class Service:
     python: str
     tmux: str
     state_dir: str | None = None
+    has_own_boot_id: bool = False
+
+
+CONTAINER_DROP_IN = """\
+# This container was given a boot id of its own, by a mount below /proc. ProtectKernelTunables= would show phoenixd a
+# fresh /proc without it, and phoenixd would take every living process for one of another boot.
+[Service]
+ProtectKernelTunables=no
+"""
 
 
 def render_units(service: Service) -> dict[Path, str]:
@@ -53,6 +62,8 @@ def render_units(service: Service) -> dict[Path, str]:
     if service.state_dir is not None:
         drop_in = service.directory / "phoenixd.service.d" / "10-state-dir.conf"
         units[drop_in] = state_drop_in(service.scope, service.state_dir)
+    if service.scope == "system" and service.has_own_boot_id:
+        units[service.directory / "phoenixd.service.d" / "10-container.conf"] = CONTAINER_DROP_IN
     return units
 
 

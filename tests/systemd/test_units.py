@@ -168,3 +168,13 @@ def test_another_state_directory_is_a_drop_in_that_may_be_written_to() -> None:
         "ReadWritePaths": '"/srv/phoenix state"',
         "WorkingDirectory": "/srv/phoenix state",
     }
+
+
+def test_a_container_with_a_boot_id_of_its_own_shows_it_to_the_daemon_as_well() -> None:
+    installed = Service(
+        "system", "root", Path("/units"), Path("/c"), "/usr/bin/python3", "/usr/bin/tmux", has_own_boot_id=True
+    )
+
+    drop_in = render_units(installed)[Path("/units/phoenixd.service.d/10-container.conf")]
+
+    assert drop_in.endswith("[Service]\nProtectKernelTunables=no\n")
