@@ -195,6 +195,8 @@ class TmuxTerminal:
             return self._control
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="connect to tmux")
+            # Its failure is nobody's surprise when all who waited for it have gone.
+            self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
             async with asyncio.timeout(self._timeout):
                 return await asyncio.shield(self._connecting)

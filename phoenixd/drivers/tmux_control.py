@@ -49,6 +49,8 @@ class ControlConnection:
         self._unsent = b""
         self._loss: str | None = None
         self._loop.add_reader(self._child.connection, self._read)
+        # The server holds the client's end of the connection as well, and need not let go of it.
+        self._loop.add_reader(self._child.pidfd, self._ended)
 
     @classmethod
     async def open(cls, argv: Sequence[str], env: Mapping[str, str]) -> ControlConnection:
@@ -114,24 +116,32 @@ class ControlConnection:
         if not self._unsent:
             self._loop.remove_writer(self._child.connection)
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Take what is there; false when nothing more is."""
         try:
             chunk = self._child.connection.recv(CHUNK)
         except BlockingIOError:
-            return
+            return False
         except OSError as error:
             self._lose(self._child.complaint() or str(error))
-            return
+            return False
         if not chunk:
             self._lose(self._child.complaint() or "the tmux server ended it")
         elif not self._replies.feed(chunk):
             self._lose(f"a reply of more than {REPLY_LIMIT} bytes")
+        return self.is_open
+
+    def _ended(self) -> None:
+        while self._read():
+            pass
+        self._lose(self._child.complaint() or "the tmux client ended")
 
     def _lose(self, reason: str, kill: bool = True) -> None:
         if self._loss is not None:
             return
         self._loss = reason
         self._loop.remove_reader(self._child.connection)
+        self._loop.remove_reader(self._child.pidfd)
         self._loop.remove_writer(self._child.connection)
         if kill:
             self._child.end()
