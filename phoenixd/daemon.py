@@ -217,7 +217,7 @@ async def _build(
         greeted=greeted,
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger)
-    publisher = Publisher(launch, evidence)
+    publisher = Publisher(launch, evidence, clock)
 
     def facts() -> Facts:
         return Facts(

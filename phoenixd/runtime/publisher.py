@@ -9,10 +9,13 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Entry, Evidence, Launcher, StoredEntry
+from phoenixd.ports import Clock, Entry, Evidence, Launcher, StoredEntry
 
 MAX_PENDING = 200
 """Entries of one agent that wait to be published; older ones stand in the journal all the same."""
+
+GATHER = 0.1
+"""Seconds in which changes are gathered before they are written."""
 
 log = structlog.get_logger()
 
@@ -20,9 +23,10 @@ log = structlog.get_logger()
 class Publisher:
     """Coalesces changes per agent and writes them one agent at a time, off the supervisor's path."""
 
-    def __init__(self, launcher: Launcher, evidence: Evidence) -> None:
+    def __init__(self, launcher: Launcher, evidence: Evidence, clock: Clock) -> None:
         self._launcher = launcher
         self._evidence = evidence
+        self._clock = clock
         self._pending: dict[str, tuple[Agent, list[Entry]]] = {}
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
@@ -41,6 +45,8 @@ class Publisher:
         """Publish for ever."""
         while True:
             await self._arrived.wait()
+            # A death brings a start within milliseconds: told together, and not while that start is under way.
+            await self._clock.sleep_until(self._clock.now().at + GATHER)
             self._arrived = anyio.Event()
             while self._pending:
                 name = next(iter(self._pending))
