@@ -1,0 +1,132 @@
+"""One life of the daemon over the simulated host: composed as phoenixd.daemon composes it, ended as by SIGKILL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+import anyio
+from anyio.abc import TaskGroup
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.ports import Outside, ShimMessage, StoredEntry
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.performer import Performer
+from phoenixd.runtime.publisher import Publisher
+from phoenixd.runtime.recovery import recover, relink, restore
+from phoenixd.runtime.supervisor import Supervisor
+from tests.simulate.fakes import (
+    Life,
+    SimulatedEvidence,
+    SimulatedLauncher,
+    SimulatedNotifier,
+    SimulatedProcesses,
+    SimulatedRecords,
+    SimulatedShims,
+    SimulatedTerminal,
+)
+from tests.simulate.host import Host
+
+
+class Daemon:
+    """Lives from `run` until `kill`. Afterwards nothing that it still does reaches the host."""
+
+    def __init__(self, host: Host, specs: Mapping[str, AgentSpec], limits: FleetLimits) -> None:
+        self._host = host
+        self._specs = specs
+        self._life = Life()
+        self._tasks: TaskGroup | None = None
+        self.is_ready = False
+        saved = host.journal.load()
+        clock = SupervisedClock(
+            saved.at, dice=Random(host.dice.getrandbits(64)), monotonic=host.loop.time, wall=lambda: host.wall
+        )
+        terminal, launcher = SimulatedTerminal(host), SimulatedLauncher(host)
+        shims = SimulatedShims(host, self._life, self._hear, launcher.order)
+        processes, records = SimulatedProcesses(host, self._life), SimulatedRecords(host)
+        evidence = SimulatedEvidence(self._life, lambda event: self.supervisor.tell(event))
+        host.heartbeat = evidence.beat
+        self._outside = Outside(
+            clock=clock,
+            journal=host.journal,
+            terminal=terminal,
+            shims=shims,
+            processes=processes,
+            launcher=launcher,
+            records=records,
+            evidence=evidence,
+            notifier=SimulatedNotifier(host),
+        )
+        messenger = Messenger(terminal, launcher, clock)
+        self.supervisor = Supervisor(
+            restore(saved, dict(specs), limits),
+            clock,
+            host.journal,
+            lambda action: self._performer.submit(action),
+            [self._turned],
+        )
+        self._hearing = Hearing(
+            shims, processes, records, clock, self._find, self.supervisor.tell,
+            later=host.later,
+            heard=messenger.heard,
+            greeted=self._greeted,
+        )  # fmt: skip
+        self._performer = Performer(self._outside, self._find, self.supervisor.tell, self._hearing, messenger)
+        self._publisher = Publisher(launcher, evidence, clock)
+        host.promises.restored(self.supervisor.fleet)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._life.is_over
+
+    async def run(self) -> None:
+        """Recover, then supervise until killed."""
+        async with anyio.create_task_group() as self._tasks:
+            for part in (self.supervisor, self._performer, self._publisher):
+                self._tasks.start_soon(part.run)
+            await recover(self.supervisor, self._outside, self._hearing, self._specs.values())
+            self.is_ready = True
+
+    def kill(self) -> None:
+        """SIGKILL: between two instructions, with whatever was under way."""
+        self._life.is_over = True
+        self._host.journal.crash()
+        for shim in tuple(self._host.shims.values()):
+            shim.cut()
+        if self._tasks is not None:
+            self._tasks.cancel_scope.cancel()
+
+    def order(self, event: Event, agent: str, wants_running: bool | None = None) -> None:
+        """An operator asks; what is acknowledged binds from then on. None: an order that changes nothing lasting."""
+
+        async def ask() -> None:
+            refusal = await self.supervisor.ask(event)
+            if refusal is None and wants_running is not None and not self._life.is_over:
+                self._host.promises.operator_was_answered(agent, wants_running)
+
+        if self._life.is_over or not self.is_ready or self._tasks is None:
+            return
+        if wants_running is not None:
+            self._host.promises.operator_asks(agent, wants_running)
+        self._tasks.start_soon(ask)
+
+    def _find(self, name: str) -> Agent | None:
+        return self.supervisor.fleet.agents.get(name)
+
+    def _hear(self, message: ShimMessage) -> None:
+        self._hearing.hear(message)
+
+    def _greeted(self, name: str) -> None:
+        agent = self._find(name)
+        if agent is not None and self._tasks is not None:
+            self._tasks.start_soon(relink, agent, self._outside.shims, self._hearing)
+
+    def _turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        if self._life.is_over:
+            return
+        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed)
+        self._publisher.hear(entries, changed)

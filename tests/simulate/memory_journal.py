@@ -1,0 +1,111 @@
+"""A journal in memory that keeps its word as the one on disk does, and fails, dawdles and dies as that one can."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import anyio
+
+from phoenixd.core.agent import Agent
+from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.errors import JournalFailed
+from phoenixd.ports import Batch, Saved, StoredEntry
+from tests.simulate.host import Host
+
+
+class MemoryJournal:
+    """Implements ports.Journal; it survives the daemon, as a disk does."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._snapshots: dict[str, str] = {}
+        self._facts: dict[str, str] = {}
+        self._saved = Saved()
+        self._digest = sha256()
+        self._limbo: Batch | None = None
+        self.entries: list[StoredEntry] = []
+        self.marks: set[str] = set()
+        """tool_use_id of every hook that is durable: the simulated shims number their hooks with it."""
+        self.fails_until = 0.0
+        self.slow_until = 0.0
+        self.commits = 0
+
+    @property
+    def digest(self) -> str:
+        """A hash over every row that was ever made durable, in order."""
+        return self._digest.hexdigest()[:16]
+
+    def load(self) -> Saved:
+        agents = tuple(load_agent(text) for _, text in sorted(self._snapshots.items()))
+        saved = self._saved
+        return Saved(saved.at, saved.wall, self._facts.get("boot_id", ""), agents, saved.next_item)
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        host, self._limbo = self._host, batch
+        try:
+            if host.now < self.slow_until and not host.is_calm:
+                host.seen["commit was late"] += 1
+                await anyio.sleep(host.dice.uniform(2.5, 6.0))
+            else:
+                await anyio.sleep(host.dice.uniform(0.0002, 0.002))
+            if host.now < self.fails_until and not host.is_calm:
+                host.seen["commit failed"] += 1
+                raise JournalFailed("the disk is full")
+            seqs = self._apply(batch)
+            self._limbo = None
+            return seqs
+        except anyio.get_cancelled_exc_class():
+            self.crash()
+            raise
+
+    def crash(self) -> None:
+        """The writer dies: a batch under way, or one that failed before, comes to light whole or not at all."""
+        if self._limbo is not None and self._host.dice.random() < 0.5:
+            self._host.seen["unacknowledged batch survived"] += 1
+            self._apply(self._limbo)
+        self._limbo = None
+
+    async def read(
+        self,
+        *,
+        agent: str | None = None,
+        after: int = 0,
+        since_wall: float | None = None,
+        limit: int = 1000,
+        newest: bool = False,
+    ) -> list[StoredEntry]:
+        found = [
+            stored
+            for stored in self.entries[after:]
+            if agent in (None, stored.entry.agent) and (since_wall is None or stored.entry.wall >= since_wall)
+        ]
+        return found[-limit:] if newest else found[:limit]
+
+    async def remember(self, key: str, value: str) -> None:
+        await anyio.sleep(0.001)
+        self._facts[key] = value
+
+    async def recall(self, key: str) -> str | None:
+        return self._facts.get(key)
+
+    def _apply(self, batch: Batch) -> tuple[int, ...]:
+        self.commits += 1
+        first = len(self.entries) + 1
+        for seq, entry in enumerate(batch.entries, first):
+            self.entries.append(StoredEntry(seq, entry))
+            if (mark := entry.detail.get("tool_use_id")) is not None:
+                self.marks.add(mark)
+            row = (seq, entry.at, entry.agent, entry.incarnation, entry.event, entry.detail, entry.state, entry.reason)
+            self._digest.update(json.dumps([*row, entry.readings, entry.actions], default=str).encode())
+        for agent in batch.changed:
+            self._keep(agent)
+        for name in batch.removed:
+            self._snapshots.pop(name, None)
+        self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item)
+        return tuple(range(first, len(self.entries) + 1))
+
+    def _keep(self, agent: Agent) -> None:
+        text = dump_agent(agent)
+        self._snapshots[agent.name] = text
+        self._digest.update(text.encode())

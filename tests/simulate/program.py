@@ -1,0 +1,165 @@
+"""How simulated agents behave: they work in turns, wait, finish, crash, hang, leave children behind, ignore signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from phoenixd.core.actions import Spawn
+from phoenixd.core.agent import Agent, Mode, PromptKind
+from phoenixd.core.spec import Kind
+from tests.simulate.host import Host
+
+if TYPE_CHECKING:
+    from tests.simulate.shim import Run, Shim
+
+MINUTE, HOUR = 60.0, 3600.0
+
+
+class Program:
+    """One run of an agent's command line, from exec to exit."""
+
+    def __init__(self, host: Host, agent: Agent, spawn: Spawn) -> None:
+        self._host = host
+        self._agent = agent
+        self._spawn = spawn
+        self._shim: Shim
+        self._run: Run
+        self._ignores_term = host.happens(0.2)
+        self._hangs = False
+        self.screen = "working"
+
+    def exec_delay(self) -> float:
+        return self._host.dice.uniform(5.0, 40.0) if self._host.happens(0.01) else self._host.dice.uniform(0.002, 0.05)
+
+    def refusal(self) -> dict[str, Any] | None:
+        """Why exec fails, if it does: the host's fault, which passes."""
+        if self._host.happens(0.01):
+            self._host.seen["exec failed"] += 1
+            return {"code": 0, "errno": "EAGAIN", "message": "fork: Resource temporarily unavailable"}
+        return None
+
+    def begin(self, shim: Shim, run: Run) -> None:
+        """The process lives."""
+        self._shim, self._run = shim, run
+        host, dice = self._host, self._host.dice
+        if dice.random() < 0.3:
+            # A server that the agent starts and forgets: it leaves its session and its parent.
+            self._after(dice.uniform(1, 600), lambda: self._leave_child_behind())
+        if host.happens(0.03):
+            host.seen["died at the start"] += 1
+            self._after(dice.uniform(0.05, 20), lambda: shim.end(run, 1, None, "exit"))
+        if self._spawn.mode is Mode.RESUME and host.happens(0.03):
+            host.seen["resume refused"] += 1
+            self._after(1.0, lambda: shim.end(run, 1, None, "exit"))
+            return
+        self._schedule_misfortunes()
+        if self._agent.spec.has_hooks:
+            self._after(dice.uniform(0.3, 3.0), self._session_start)
+        else:
+            self._beat()
+        if self._agent.spec.kind is Kind.LOOP:
+            self._after(dice.uniform(10 * MINUTE, 50 * MINUTE), lambda: self._exit(0))
+
+    def asked_to_end(self) -> None:
+        """SIGTERM."""
+        if self._ignores_term:
+            self._host.seen["SIGTERM ignored"] += 1
+            return
+        self._after(self._host.dice.uniform(0.01, 1.5), lambda: self._shim.end(self._run, None, 15, "exit"))
+
+    def prompt(self, text: str) -> None:
+        """Somebody typed a prompt and pressed Enter."""
+        if self._agent.spec.has_hooks:
+            self._after(0.2, lambda: self._turn(text))
+
+    def _schedule_misfortunes(self) -> None:
+        dice, host = self._host.dice, self._host
+        at, what = min(
+            (dice.expovariate(1 / (4 * HOUR)), "crashed"),
+            (dice.expovariate(1 / (12 * HOUR)), "hung"),
+            (dice.expovariate(1 / (24 * HOUR)), "exited 0"),
+            (dice.expovariate(1 / (24 * HOUR)), "stuck in the kernel"),
+        )
+
+        def strike() -> None:
+            if host.is_calm:
+                return
+            host.seen[f"agent {what}"] += 1
+            match what:
+                case "crashed":
+                    self._shim.end(self._run, dice.choice([1, 2, 70]), None, "exit")
+                case "hung":
+                    self._hangs = True
+                case "exited 0":
+                    self._exit(0)
+                case _:
+                    self._run.child.busy_until = host.now + dice.uniform(5, 90)
+                    self._shim.end(self._run, 1, None, "exit")
+
+        self._after(at, strike)
+
+    def _leave_child_behind(self) -> None:
+        child = self._host.spawn(self._agent.name, self._run.run_id)
+        if self._host.happens(0.02):
+            child.busy_until = self._host.now + self._host.dice.uniform(10, 2 * HOUR)
+
+    def _session_start(self) -> None:
+        source = "resume" if self._spawn.mode is Mode.RESUME else "startup"
+        self._hook("session-start", session_id=self._spawn.session_id, source=source)
+        told = self._spawn.prompt is PromptKind.CONTINUE or (
+            self._spawn.prompt is PromptKind.GOAL and self._agent.spec.prompt is not None
+        )
+        if told:
+            self._after(0.5, lambda: self._turn(self._agent.spec.prompt or "continue"))
+        else:
+            self._rest()
+
+    def _turn(self, prompt: str) -> None:
+        self.screen = "working"
+        self._hook("prompt-submit", prompt=prompt)
+        self._turn_ends = self._host.now + self._host.dice.uniform(3 * MINUTE, 40 * MINUTE)
+        self._work()
+
+    def _work(self) -> None:
+        dice = self._host.dice
+        if self._hangs and not self._host.is_calm:
+            return
+        if self._host.now > self._turn_ends:
+            self._hook("stop", last_assistant_message="done")
+            self._rest()
+        elif self._host.happens(0.003):
+            self._hook("permission-request", tool_name="Bash", tool_input={"command": "make deploy"})
+            self._after(dice.uniform(10, 20 * MINUTE), self._work)
+        else:
+            self._evidence("tool-start", tool_name="Bash")
+            self._after(dice.uniform(1, 30), lambda: self._evidence("tool-end", tool_name="Bash"))
+            self._after(dice.uniform(30, 180), self._work)
+
+    def _rest(self) -> None:
+        self.screen = "idle"
+        self._after(self._host.dice.uniform(1 * MINUTE, 60 * MINUTE), lambda: self._turn("the next task"))
+
+    def _beat(self) -> None:
+        """An agent of the open contract without hooks writes a heartbeat file."""
+        if not self._hangs or self._host.is_calm:
+            self._host.heartbeat(self._agent.name)
+        self._after(self._host.dice.uniform(60, 240), self._beat)
+
+    def _exit(self, code: int) -> None:
+        self._shim.end(self._run, code, None, "exit")
+
+    def _hook(self, kind: str, **payload: Any) -> None:
+        self._shim.hook(self._run, kind, {"session_id": self._spawn.session_id} | payload, is_lifecycle=True)
+
+    def _evidence(self, kind: str, **payload: Any) -> None:
+        self._shim.hook(self._run, kind, payload, is_lifecycle=False)
+
+    def _after(self, seconds: float, do: Callable[[], None]) -> None:
+        """Do it then, if the process is still there."""
+
+        def check() -> None:
+            if self._run.child.is_alive and self._run.how is None:
+                do()
+
+        self._host.later(seconds, check)

@@ -1,0 +1,107 @@
+"""What must hold at every instant of a simulation, whatever happens; a breach ends it with the story so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from phoenixd.core.agent import Agent, Desired, Starting
+from phoenixd.core.fleet import Fleet
+from phoenixd.ports import StoredEntry
+
+if TYPE_CHECKING:
+    from tests.simulate.host import Host
+
+STORY = 40
+"""Journal entries that a breach is told with."""
+
+
+class Broken(AssertionError):
+    """A promise of the design does not hold."""
+
+
+class Promises:
+    """Watches orders, starts, acknowledgements and every saved turn."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._stopped: set[str] = set()
+        self._story: deque[str] = deque(maxlen=STORY)
+        self.checks = 0
+        self.breaches: list[Broken] = []
+
+    def operator_asks(self, agent: str, wants_running: bool) -> None:
+        """From here to the answer nothing is promised but what both orders allow."""
+        self.tell(f"operator asks to {'start' if wants_running else 'stop'} {agent}")
+        if wants_running:
+            self._stopped.discard(agent)
+
+    def operator_was_answered(self, agent: str, wants_running: bool) -> None:
+        self.tell(f"operator was answered: {'start' if wants_running else 'stop'} {agent}")
+        if not wants_running:
+            self._stopped.add(agent)
+
+    def is_stopped(self, agent: str) -> bool:
+        """Whether an acknowledged stop stands."""
+        return agent in self._stopped
+
+    def start_ordered(self, agent: str) -> None:
+        """Promise 3: a deliberate stop stays stopped, over restarts and reboots."""
+        self._hold(agent not in self._stopped, f"{agent} is started again, and nobody asked for it")
+
+    def executed(self, agent: str, run_id: str) -> None:
+        """Promise 2: one live incarnation per agent; a new one only after the old tree is gone."""
+        others = sorted(
+            {p.run_id for p in self._host.processes.values() if p.agent == agent and p.run_id not in ("", run_id)}
+        )
+        self._hold(not others, f"{agent} runs {run_id} beside what is left of {others}")
+
+    def hook_acknowledged(self, agent: str, mark: str) -> None:
+        """Promise 1: no acknowledged event is lost; the shim forgets it from here on."""
+        self._hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
+
+    def turn_saved(self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        """Promises 1 and 6 after every turn: acknowledged orders stand, every decision has a reason."""
+        for stored in entries:
+            entry = stored.entry
+            self.tell(f"{entry.agent} #{entry.incarnation} {entry.event} -> {entry.state}: {entry.reason}")
+            self._hold(
+                entry.state is None or bool(entry.reason), f"{entry.agent} became {entry.state} without a reason"
+            )
+        for agent in changed:
+            wanted = agent.desired is Desired.RUNNING
+            self._hold(not (wanted and agent.name in self._stopped), f"{agent.name}'s acknowledged stop is forgotten")
+        starting = sum(
+            isinstance(agent.state, Starting) and agent.state.run.exec_at is None for agent in fleet.agents.values()
+        )
+        self._hold(starting <= fleet.limits.max_starting, f"{starting} agents start at once")
+
+    def restored(self, fleet: Fleet) -> None:
+        """After a daemon's death: what was acknowledged before it is still so."""
+        for name in sorted(self._stopped):
+            agent = fleet.agents.get(name)
+            self._hold(
+                agent is not None and agent.desired is Desired.STOPPED, f"{name}'s acknowledged stop is lost by a crash"
+            )
+
+    def healed(self, fleet: Fleet) -> None:
+        """At peace: whoever is wanted runs, nothing else does, and no process is left over."""
+        runs = {agent.run.run_id: name for name, agent in fleet.agents.items() if agent.run is not None}
+        for process in self._host.processes.values():
+            owned = process.run_id == "" or runs.get(process.run_id) == process.agent
+            self._hold(owned, f"pid {process.identity.pid} of {process.agent} is left over from {process.run_id}")
+
+    def tell(self, line: str) -> None:
+        self._story.append(f"{self._host.now:12.3f} {line}")
+
+    def story(self) -> str:
+        return "\n".join(self._story)
+
+    def _hold(self, holds: bool, what: str) -> None:
+        self.checks += 1
+        if holds:
+            return
+        breach = Broken(f"{what}\n{self.story()}")
+        self.breaches.append(breach)
+        raise breach
