@@ -50,6 +50,7 @@ def hang() -> None:
 def work(conversation: Path) -> None:
     """Step for ever, or until somebody types."""
     step = sum(1 for _ in conversation.open())
+    file = conversation.open("a", buffering=1)
     while True:
         typed, _, _ = select.select([sys.stdin], [], [], STEP)
         if typed:
@@ -62,8 +63,7 @@ def work(conversation: Path) -> None:
                 hang()
         step += 1
         report("tool-start", tool_name="Count", tool_use_id=str(step))
-        with conversation.open("a") as file:
-            file.write(f"step {step}\n")
+        file.write(f"step {step}\n")
         report("tool-end", tool_name="Count", tool_use_id=str(step))
         print(f"\rstep {step}", end="", flush=True)
 
