@@ -146,15 +146,15 @@ def _execute(order: Order) -> None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError as error:
-            # A directory of that name is no reason to stop looking, nor to say anything but "not found".
-            if not _is_directory(path):
+            # A directory of that name, or one on PATH that may not be searched, is no program that was found.
+            if _is_file(path):
                 denied = denied or error
     raise denied or FileNotFoundError(errno.ENOENT, "not on PATH")
 
 
-def _is_directory(path: bytes) -> bool:
+def _is_file(path: bytes) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
+        return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
         return False
 

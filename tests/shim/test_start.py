@@ -171,6 +171,10 @@ def test_the_path_of_the_order_finds_the_program_and_not_the_shims_own(daemon: D
     (directory / "mytool").chmod(0o755)
     assert daemon.run_to_end(["mytool"], extra_env={"PATH": f"/nowhere::{directory}"})["code"] == 7
     assert daemon.start_failure(["sleep", "1"], extra_env={"PATH": str(directory)})["code"] == 127
+    (directory / "mytool").chmod(0o644)
+    (directory / "subdirectory").mkdir()
+    assert daemon.start_failure(["mytool"], extra_env={"PATH": str(directory)})["code"] == 126
+    assert daemon.start_failure(["subdirectory"], extra_env={"PATH": str(directory)})["code"] == 127
 
 
 @pytest.mark.parametrize(
