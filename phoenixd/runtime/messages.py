@@ -1,7 +1,8 @@
-"""The send path: look for a dialog, paste, press Enter, and wait for evidence that the text arrived."""
+"""The send path: look at the screen, paste, look again, press Enter, and find evidence that the text arrived."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -10,67 +11,160 @@ import anyio
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.events import Delivered, NotDelivered
+from phoenixd.core.moment import Instant
 from phoenixd.core.session import SCREEN_DIALOGS
-from phoenixd.ports import Clock, Launcher, Terminal
+from phoenixd.harness.prompts import Prompt
+from phoenixd.ports import Clock, Launcher, Terminal, Transcripts
 
 ENTER_AGAIN = (2.0, 5.0)
 """Seconds after which Enter alone is pressed again; the text is never pasted twice."""
 GIVE_UP = 12.0
-DIALOGS = frozenset(SCREEN_DIALOGS)
+APPEARS_WITHIN = 10.0
+"""Seconds that a CLI may take to show what was pasted; a busy machine is slow, not wrong."""
+LOOK_INTERVAL = 0.1
+
+QUEUED = "queued: the agent reads it at its next step"
+
+
+class NotTyped(Exception):
+    """Why a text was not submitted."""
+
+
+@dataclass(slots=True)
+class _Sending:
+    """One text under way. `arrived` is set by a hook that names it, `asked` when a dialog opens meanwhile."""
+
+    agent: Agent
+    order: Deliver
+    prompt: Prompt
+    transcript_end: int
+    began: Instant
+    arrived: anyio.Event = field(default_factory=anyio.Event)
+    asked: bool = False
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.prompt.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Messenger:
     """Types texts into panes and says delivered or not, never perhaps."""
 
-    def __init__(self, terminal: Terminal, launcher: Launcher, clock: Clock) -> None:
+    def __init__(self, terminal: Terminal, launcher: Launcher, transcripts: Transcripts, clock: Clock) -> None:
         self._terminal = terminal
         self._launcher = launcher
+        self._transcripts = transcripts
         self._clock = clock
-        self._awaited: dict[str, tuple[str, anyio.Event]] = {}
+        self._awaited: dict[str, _Sending] = {}
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """Take note of a hook: a submitted prompt may be the text that somebody waits for."""
         awaited = self._awaited.get(agent)
-        if kind != "prompt-submit" or awaited is None:
+        if awaited is None:
             return
-        digest, arrived = awaited
-        if payload.get("prompt_sha256") in (None, digest):
-            arrived.set()
+        if kind == "permission-request":
+            awaited.asked = True
+        elif kind == "prompt-submit" and payload.get("prompt_sha256") in (None, awaited.digest):
+            awaited.arrived.set()
 
     async def deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         """Deliver one text; raises TerminalFailed where the terminal could not be asked."""
-        refusal = await self._why_not(agent)
-        if refusal is not None:
-            return NotDelivered(order.agent, order.incarnation, order.message_id, refusal)
-        arrived = anyio.Event()
-        self._awaited[order.agent] = (sha256(order.text.encode("utf-8", "surrogatepass")).hexdigest(), arrived)
         try:
-            await self._terminal.paste(order.agent, order.text)
-            await self._terminal.press_enter(order.agent)
-            if not agent.hooks_seen:
-                return Delivered(order.agent, order.incarnation, order.message_id, "typed; this agent gives no receipt")
-            if await self._evidence(order.agent, arrived):
-                return Delivered(order.agent, order.incarnation, order.message_id, "the agent took the prompt")
-            why = (
-                f"the agent did not take the prompt within {GIVE_UP:.0f} s; it may be queued or stand in the input line"
-            )
-            return NotDelivered(order.agent, order.incarnation, order.message_id, why)
+            evidence = await self._type(agent, order)
+        except NotTyped as why:
+            return NotDelivered(order.agent, order.incarnation, order.message_id, str(why))
         finally:
-            del self._awaited[order.agent]
+            self._awaited.pop(order.agent, None)
+        queued = order.text if evidence == QUEUED else ""
+        return Delivered(order.agent, order.incarnation, order.message_id, evidence, queued)
 
-    async def _why_not(self, agent: Agent) -> str | None:
+    async def _type(self, agent: Agent, order: Deliver) -> str:
+        """Type the text and submit it; returns the evidence that it arrived, raises NotTyped."""
+        prompt = self._launcher.prompt(agent, order.text)
+        if prompt.problem:
+            raise NotTyped(prompt.problem)
+        await self._require_free(agent, prompt)
+        end = await self._transcripts.end(agent)
+        pasted = await self._terminal.paste(order.agent, order.text)
+        prompt = self._launcher.prompt(agent, pasted)
+        sending = _Sending(agent, order, prompt, end, self._clock.now().at)
+        self._awaited[order.agent] = sending
+        if prompt.is_seen:
+            return await self._submit_seen(sending)
+        await self._terminal.press_enter(order.agent)
+        if not agent.hooks_seen:
+            return "typed; this agent gives no receipt"
+        return await self._hook_alone(sending)
+
+    async def _require_free(self, agent: Agent, prompt: Prompt) -> None:
         """The hooks may be late by a moment, so the pane is looked at right before anything is typed."""
         if isinstance(agent.state, Running) and agent.state.activity.waiting is not None:
-            return f"it asks: {agent.state.activity.waiting.kind}"
-        verdict = self._launcher.classify(agent, await self._terminal.capture(agent.name))
-        return f"a dialog is open on its screen: {verdict}" if verdict in DIALOGS else None
+            raise NotTyped(f"it asks: {agent.state.activity.waiting.kind}")
+        screen = await self._terminal.capture(agent.name)
+        verdict = self._launcher.classify(agent, screen)
+        if verdict in SCREEN_DIALOGS:
+            raise NotTyped(f"a dialog is open on its screen: {SCREEN_DIALOGS[verdict]}")
+        if not prompt.is_seen:
+            return
+        unsent = self._launcher.input_line(agent, screen)
+        if unsent is None:
+            raise NotTyped("no input line is to be seen on its screen")
+        if unsent:
+            raise NotTyped("something unsent stands in its input line already")
 
-    async def _evidence(self, agent: str, arrived: anyio.Event) -> bool:
-        began, due = self._clock.now().at, [*ENTER_AGAIN, GIVE_UP]
-        for after in due:
-            with anyio.move_on_after(max(0.0, began + after - self._clock.now().at)):
-                await arrived.wait()
-                return True
+    async def _submit_seen(self, sending: _Sending) -> str:
+        """Press Enter only on what was seen to stand in the input line: on a dialog it would be an answer."""
+        name = sending.order.agent
+        line = await self._appearance(sending)
+        await self._terminal.press_enter(name)
+        entered, again = self._clock.now().at, list(ENTER_AGAIN)
+        while True:
+            with anyio.move_on_after(LOOK_INTERVAL):
+                await sending.arrived.wait()
+                return "the agent took the prompt"
+            if sending.prompt.text in await self._transcripts.queued(sending.agent, sending.transcript_end):
+                return QUEUED
+            waited = self._clock.now().at - entered
+            is_due = bool(again) and waited >= again[0]
+            no_hook_comes = sending.prompt.is_command or not sending.agent.hooks_seen
+            if not no_hook_comes and not is_due and waited < GIVE_UP:
+                continue
+            stands = self._launcher.input_line(sending.agent, await self._terminal.capture(name)) == line
+            if no_hook_comes and not stands:
+                return "its input line took it"
+            if waited >= GIVE_UP:
+                raise NotTyped(
+                    "it stands in the input line, unsent"
+                    if stands
+                    else f"it left the input line, but within {GIVE_UP:.0f} s neither hook nor transcript told of it"
+                )
+            if is_due:
+                again.pop(0)
+                if stands:
+                    await self._terminal.press_enter(name)
+
+    async def _appearance(self, sending: _Sending) -> str:
+        """What the input line shows of the pasted text, once it does."""
+        name, agent = sending.order.agent, sending.agent
+        while True:
+            screen = await self._terminal.capture(name)
+            if sending.asked:
+                raise NotTyped("it asks for a permission meanwhile; what was pasted was not submitted")
+            if line := self._launcher.input_line(agent, screen):
+                return line
+            verdict = self._launcher.classify(agent, screen)
+            if verdict in SCREEN_DIALOGS:
+                raise NotTyped(f"a dialog opened meanwhile: {SCREEN_DIALOGS[verdict]}")
+            if self._clock.now().at - sending.began > APPEARS_WITHIN:
+                raise NotTyped(f"what was pasted did not appear within {APPEARS_WITHIN:.0f} s; it was not submitted")
+            await self._clock.sleep_until(self._clock.now().at + LOOK_INTERVAL / 2)
+
+    async def _hook_alone(self, sending: _Sending) -> str:
+        """Where the screen cannot be read: wait for the hook, with Enter again in between."""
+        for after in (*ENTER_AGAIN, GIVE_UP):
+            with anyio.move_on_after(max(0.0, sending.began + after - self._clock.now().at)):
+                await sending.arrived.wait()
+                return "the agent took the prompt"
             if after != GIVE_UP:
-                await self._terminal.press_enter(agent)
-        return False
+                await self._terminal.press_enter(sending.order.agent)
+        raise NotTyped(f"the agent did not take the prompt within {GIVE_UP:.0f} s")

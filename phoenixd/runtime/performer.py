@@ -80,11 +80,18 @@ class Performer:
                 await self._perform(action)
             except PhoenixdError as failure:
                 log.warning("action_failed", lane=lane, action=type(action).__name__, reason=failure.message)
+                self._answer_for(action, failure.message)
             except Exception as fault:
                 log.exception("action_crashed", lane=lane, action=type(action).__name__)
-                if isinstance(action, Spawn):
-                    self._tell(StartFailed(action.agent, action.incarnation, 0, f"a fault in phoenixd: {fault!r}"))
+                self._answer_for(action, f"a fault in phoenixd: {fault!r}")
         del self._lanes[lane]
+
+    def _answer_for(self, action: Action, why: str) -> None:
+        """Give the outcome of an action that came to nothing, where somebody waits for one."""
+        if isinstance(action, Spawn):
+            self._tell(StartFailed(action.agent, action.incarnation, 0, why))
+        if isinstance(action, Deliver):
+            self._tell(NotDelivered(action.agent, action.incarnation, action.message_id, why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -182,10 +189,7 @@ class Performer:
         agent = self._find(action.agent)
         if agent is None:
             return
-        try:
-            self._tell(await self._messenger.deliver(agent, action))
-        except TerminalFailed as failure:
-            self._tell(NotDelivered(action.agent, action.incarnation, action.message_id, failure.message))
+        self._tell(await self._messenger.deliver(agent, action))
 
     async def _look(self, action: LookAtScreen) -> None:
         agent = self._find(action.agent)
