@@ -79,6 +79,10 @@ class Api:
                 problem = problems.of_error(error)
             except ClientDisconnect:
                 return Response(status_code=GONE)
+            except asyncio.CancelledError:
+                if not self.closing.is_set():
+                    raise
+                problem = Problem("busy", "phoenixd ends, and did not finish this", "phoenixctl up, then ask again")
             return _refusal(problem, problem.text(page) if wants_text else None)
 
         return endpoint

@@ -93,7 +93,8 @@ class Digest:
         self._count_state(entry)
 
     def _count_request(self, event: str, entry: Entry) -> None:
-        self.started += event == "startrequested"
+        # The same request stands in a second row once its start is released; one that found it running changed nothing.
+        self.started += event == "startrequested" and entry.state in ("backing_off", "stopping")
         self.stopped += event == "stoprequested"
         self.sent += event == "sendrequested"
         self.not_delivered += event == "notdelivered"

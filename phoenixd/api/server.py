@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -235,11 +236,14 @@ class ControlServer(Server):
 
 
 async def serve(api: Api, listener: socket.socket, on_ready: Callable[[ControlServer], None] | None = None) -> None:
-    """Answer on the listening socket until `end` is called or the task is cancelled."""
+    """Answer on the listening socket until `end` is called or the task is cancelled; then nobody listens any more."""
     server = ControlServer(api)
     if on_ready is not None:
         on_ready(server)
     try:
         await server.serve(sockets=[listener])
-    finally:
-        api.closing.set()
+    except asyncio.CancelledError:
+        server.end()
+        with anyio.CancelScope(shield=True):
+            await server.shutdown([listener])
+        raise

@@ -38,17 +38,17 @@ def since(stretch: Stretch, here: Page) -> str:
     if digest.finished:
         lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
     asked = [
-        f"{count} {word}"
+        f"{word} {count}"
         for count, word in (
             (digest.started, "started"),
             (digest.stopped, "stopped"),
             (digest.sent, "texts sent"),
-            (digest.not_delivered, "texts not delivered"),
+            (digest.not_delivered, "not delivered"),
         )
         if count
     ]
     if asked:
-        lines += [f"  {'by you':<10}     {', '.join(asked)}"]
+        lines += [f"  {'orders':<14} {', '.join(asked)}"]
     if len(lines) == 1:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
     when = here.local(digest.since)

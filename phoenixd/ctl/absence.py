@@ -46,13 +46,13 @@ def tmux_sockets(places: list[bytes]) -> list[str]:
     return [os.fsdecode(os.path.join(os.path.dirname(place), b"tmux.sock")) for place in places]
 
 
-def sessions(tmux_socket: str) -> list[str]:
-    """Names of the agents that have a session on that server; none when it does not answer."""
+def shims(tmux_socket: str) -> list[int]:
+    """Pids of the shims that sit in that server's sessions; none when it does not answer."""
     if not os.path.exists(tmux_socket):
         return []
     try:
         listed = subprocess.run(
-            ["tmux", "-N", "-S", tmux_socket, "list-sessions", "-F", "#{session_name}"],
+            ["tmux", "-N", "-S", tmux_socket, "list-panes", "-a", "-F", "#{session_name} #{pane_pid}"],
             capture_output=True,
             text=True,
             errors="replace",
@@ -61,14 +61,28 @@ def sessions(tmux_socket: str) -> list[str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return [line.removeprefix("phx-") for line in listed.stdout.splitlines() if line.startswith("phx-")]
+    words = [line.split() for line in listed.stdout.splitlines()]
+    return [int(found[1]) for found in words if len(found) == 2 and found[0].startswith("phx-") and found[1].isdigit()]
 
 
 def _living(places: list[bytes]) -> str:
-    alive = sum(len(sessions(socket)) for socket in tmux_sockets(places))
-    if alive == 1:
-        return "1 shim is alive in its tmux session: your agent runs on."
-    return f"{alive} shims are alive in their tmux sessions: your agents run on." if alive else "No shim is alive."
+    found = [pid for socket in tmux_sockets(places) for pid in shims(socket)]
+    busy = sum(_has_children(pid) for pid in found)
+    if not found:
+        return "No shim is alive."
+    counted = "1 shim is alive" if len(found) == 1 else f"{len(found)} shims are alive"
+    if not busy:
+        return f"{counted}, and no agent runs."
+    return f"{counted}: {'your agent runs' if busy == 1 else f'{busy} agents run'} on."
+
+
+def _has_children(pid: int) -> bool:
+    """Whether an agent, or what it left, is alive below a shim; an idle one has no children."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+            return bool(children.read().strip())
+    except OSError:
+        return False
 
 
 def _names(places: list[bytes]) -> str:

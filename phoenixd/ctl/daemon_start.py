@@ -18,6 +18,7 @@ from phoenixd.directories import Directories, find_directories
 from phoenixd.errors import ConfigurationError
 
 START_TIMEOUT = 30.0
+END_TIMEOUT = 90.0
 LOOK_EVERY = 0.02
 LOG_TAIL = 4096
 
@@ -39,18 +40,36 @@ def up(command: Command) -> int:
 
 
 def down(command: Command) -> int:
-    """End the daemon, and wait until its socket is silent."""
-    answer = calls.ask(command, command.operation, command.given)
-    if answer is None:
-        return absence.explain(calls.places(command))
-    code = calls.tell(command, answer)
-    if code == 0:
-        deadline = time.monotonic() + START_TIMEOUT
-        while _answers(calls.places(command)):
-            if time.monotonic() > deadline:
-                return refuse(exits.TIMED_OUT, "phoenixd still answers", "phoenixctl doctor")
-            time.sleep(LOOK_EVERY)
-    return code
+    """End the daemon; returns when its process is gone, so that another one may start."""
+    answer = calls.ask(command, calls.operation("version"), {}, as_json=True)
+    held = _hold(answer)
+    try:
+        answer = calls.ask(command, command.operation, command.given)
+        if answer is None:
+            return absence.explain(calls.places(command))
+        code = calls.tell(command, answer)
+        if code != 0 or held is None or _ends(held, END_TIMEOUT):
+            return code
+        return refuse(exits.TIMED_OUT, f"phoenixd has not ended after {END_TIMEOUT:.0f} s", "phoenixctl doctor")
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _hold(answer: wire.Answer | None) -> int | None:
+    """The daemon's process by a pidfd; None where it cannot be seen, as from another container."""
+    if answer is None or answer.status != 200:
+        return None
+    try:
+        return os.pidfd_open(int(_pid(answer)))
+    except (OSError, ValueError):
+        return None
+
+
+def _ends(pidfd: int, timeout: float) -> bool:
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(timeout * 1000))
 
 
 def start(command: Command) -> int:
@@ -91,14 +110,12 @@ def _await_answer(process: subprocess.Popen[bytes], directories: Directories, lo
     place = [os.fsencode(directories.runtime / "api.sock")]
     deadline = time.monotonic() + START_TIMEOUT
     died = os.pidfd_open(process.pid)
-    poll = select.poll()
-    poll.register(died, select.POLLIN)
     try:
         while time.monotonic() < deadline:
             if _answers(place):
                 process.returncode = 0  # It lives on without us: nobody here is to wait for it.
                 return 0
-            if poll.poll(LOOK_EVERY * 1000):
+            if _ends(died, LOOK_EVERY):
                 why = f"phoenixd ended at once, exit code {process.wait()}; it said:\n{_tail(log_path, began)}"
                 return refuse(exits.FAILED, why, "phoenixctl config check, mend it, then phoenixctl up")
     finally:

@@ -101,6 +101,7 @@ async def flood(live: Live, requests: list[bytes], dice: random.Random) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_twenty_thousand_malformed_requests_block_nobody_and_leave_nothing(
     live: Live, daemon: FakeDaemon, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -50,7 +50,7 @@ async def run_ctl(*arguments: str, env: dict[str, str], stdin: bytes = b"", cwd:
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env, cwd=cwd,
     )  # fmt: skip
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(100):
             out, err = await process.communicate(stdin)
     except BaseException:
         process.kill()

@@ -30,7 +30,7 @@ def tmux(runtime: Path) -> Iterator[Path]:
     socket = runtime / "tmux.sock"
     command = ["tmux", "-S", os.fspath(socket), "-f", "/dev/null"]
     subprocess.run(
-        [*command, "new-session", "-d", "-s", "phx-docs", "-x", "80", "-y", "24", "printf 'agent here\\n'; cat"],
+        [*command, "new-session", "-d", "-s", "phx-docs", "-x", "80", "-y", "24", "printf 'agent here\\n'; cat; :"],
         check=True,
     )
     yield socket
@@ -101,7 +101,7 @@ async def test_a_missing_daemon_tells_how_many_agents_run_on(alone: Ctl, tmux: P
     ran = await alone("status")
 
     assert ran.code == 7
-    assert "1 shim is alive in its tmux session: your agent runs on." in ran.err
+    assert "1 shim is alive: your agent runs on." in ran.err
 
 
 def test_attach_inside_the_own_tmux_switches_the_client(tmux: Path, home: Path) -> None:

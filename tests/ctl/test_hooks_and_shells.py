@@ -1,0 +1,202 @@
+"""hooks print|install|test, add as it is typed, and completions that the shells themselves accept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.ctl import completion, hooks
+from phoenixd.ctl.grammar import parse
+from phoenixd.harness.claude import HTTP_EVENTS
+from tests.api.daemon import FakeDaemon
+from tests.ctl.conftest import Ctl
+
+FOREIGN = {
+    "model": "opus",
+    "hooks": {
+        "PostToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "make lint"}]}],
+        "Setup": [{"hooks": [{"type": "command", "command": "true"}]}],
+    },
+}
+
+
+def test_g24_every_event_has_a_hook_whatever_the_tool() -> None:
+    printed = hooks.settings()["hooks"]
+
+    assert set(printed) == {"SessionStart", *HTTP_EVENTS}
+    assert all(group["matcher"] == "" for groups in printed.values() for group in groups)
+
+
+def test_merging_keeps_what_is_foreign_and_is_done_once() -> None:
+    once = hooks.merged(FOREIGN)
+
+    assert hooks.merged(once) == once
+    assert once["model"] == "opus"
+    assert once["hooks"]["PostToolUse"][0] == FOREIGN["hooks"]["PostToolUse"][0]  # type: ignore[index]
+    assert once["hooks"]["Setup"] == FOREIGN["hooks"]["Setup"]  # type: ignore[index]
+    assert len(once["hooks"]["PostToolUse"]) == 2
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["hooks", "Stop", "x"]), inner, max_size=3)
+    ),
+)
+
+
+@given(json_values)
+def test_odd_settings_are_refused_or_kept(settings: object) -> None:
+    try:
+        once = hooks.merged(settings)
+    except ValueError:
+        return
+    assert hooks.merged(once) == once
+
+
+async def test_install_is_atomic_idempotent_and_keeps_links_and_modes(alone: Ctl, home: Path) -> None:
+    dotfiles = home / "dotfiles.json"
+    dotfiles.write_text(json.dumps(FOREIGN))
+    dotfiles.chmod(0o640)
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").symlink_to(dotfiles)
+
+    first, second = await alone("hooks", "install", "--user"), await alone("hooks", "install", "--user")
+
+    assert (first.code, second.code) == (0, 0)
+    assert "already" in second.out
+    assert (home / ".claude/settings.json").is_symlink()
+    assert json.loads(dotfiles.read_text()) == hooks.merged(FOREIGN)
+    assert dotfiles.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in home.iterdir() if path.name.startswith(".settings")] == []
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"hooks": 1}', '{"hooks": {"Stop": {}}}', "\xff"])
+async def test_settings_that_are_not_understood_are_not_touched(alone: Ctl, home: Path, content: str) -> None:
+    path = home / "project/.claude/settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content.encode("latin-1"))
+
+    ran = await alone("hooks", "install", "--project", os.fspath(home / "project"))
+
+    assert ran.code == 1
+    assert "was not touched" in ran.err
+    assert path.read_bytes() == content.encode("latin-1")
+
+
+async def test_g29_hooks_test_sees_a_program_that_does_not_do_its_part(alone: Ctl, tmp_path: Path) -> None:
+    good = await alone("hooks", "test", "--json")
+    assert good.code == 0, good.err
+    assert all(outcome["ok"] for outcome in good.json["hooks"])
+    broken = tmp_path / "phoenix-hook"
+    for script, why in (("exit 3", "exit code 3"), ("echo noise", "noise"), ("exit 0", "did not arrive")):
+        broken.write_text(f"#!/bin/sh\n{script}\n")
+        ran = await alone("hooks", "test", PHOENIX_HOOK=os.fspath(broken))
+        assert ran.code == 1
+        assert why in ran.out
+
+
+def test_an_installed_hook_does_nothing_outside_an_agent() -> None:
+    command = hooks.settings()["hooks"]["Stop"][0]["hooks"][0]["command"]
+    for env in ({}, {"PHOENIX_HOOK": "/bin/false", "PHOENIX_HOOKS": "settings"}):
+        ran = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+async def test_add_means_what_the_shell_means(ctl: Ctl, daemon: FakeDaemon, tmp_path: Path) -> None:
+    """The command is found on the caller's PATH, the directory is the caller's."""
+    program = tmp_path / "bin/agent"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    ran = await ctl(
+        "add", "docs", "--", "agent", "--flag", "a b", cwd=tmp_path, PATH=f"{program.parent}:{os.environ['PATH']}"
+    )
+
+    assert ran.code == 0, ran.err
+    spec = daemon.state.agents["docs"].spec
+    assert (spec.argv, spec.cwd) == ((os.fspath(program), "--flag", "a b"), os.fspath(tmp_path))
+
+
+async def test_add_takes_a_missing_program_with_a_warning(ctl: Ctl, daemon: FakeDaemon) -> None:
+    ran = await ctl("add", "docs", "--", "missing")
+
+    assert ran.code == 0
+    assert "warning: there is no command missing here yet" in ran.err
+    assert "warning: missing is not there yet" in ran.out
+    assert daemon.state.agents["docs"].spec.argv == ("missing",)
+
+
+async def test_send_reads_standard_input_for_a_dash(ctl: Ctl, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    text = "line one\nline two \u00e4\n" * 1000
+
+    ran = await ctl("send", "docs", "-", stdin=text.encode())
+
+    assert (ran.code, ran.out) == (0, "delivered to docs (prompt-submit)\n")
+    assert [order.text for order in daemon.orders] == [text]  # type: ignore[union-attr]
+    too_much = await ctl("send", "docs", "-", stdin=b"x" * 3_000_000)
+    assert too_much.code == 2
+    assert "larger than" in too_much.err
+
+
+async def test_nothing_hostile_reaches_the_terminal(ctl: Ctl, daemon: FakeDaemon) -> None:
+    from tests.api.fleets import HOSTILE
+
+    daemon.declare("docs")
+    daemon.wait("docs", tool=HOSTILE, text=HOSTILE)
+    daemon.change("docs", reason=HOSTILE)
+    daemon.panes["docs"] = HOSTILE
+    for words in ("status", "status docs", "inbox", "explain docs", "events", "logs docs", "since", "status --json",
+                  "send docs x"):  # fmt: skip
+        ran = await ctl(*words.split())
+        assert not set(ran.out + ran.err) & set("\x1b\x07\x9b\u202e\u2066\x00"), words
+
+
+def test_the_grammar_takes_flags_on_both_sides_of_the_verb() -> None:
+    assert parse(["--json", "add", "x", "--env", "A=1", "--env", "B=2", "--", "run", "--json"]).given == {
+        "name": "x", "env": ["A=1", "B=2"], "argv": ["run", "--json"],
+    }  # fmt: skip
+    assert parse(["inbox", "--json"]).as_json
+    assert parse(["--socket", "/x", "inbox"]).socket == "/x"
+    assert parse(["send", "docs", "--", "--text"]).given["text"] == "--text"
+    assert parse(["status"]).operation.name == "list_agents"
+    assert parse(["status", "docs"]).operation.name == "show_agent"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_valid(shell: str) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"not run: {shell} is not installed")
+    script = getattr(completion, shell)()
+    subprocess.run([program, "-n"], input=script, text=True, check=True)
+
+
+async def test_bash_completes_verbs_flags_and_names(ctl: Ctl, daemon: FakeDaemon, home: Path) -> None:
+    daemon.declare("docs")
+    names = (await ctl("status", "--json")).out
+    (home / "bin").mkdir()
+    fake = home / "bin/phoenixctl"
+    fake.write_text(f"#!/bin/sh\ncat <<'END'\n{names}END\n")
+    fake.chmod(0o755)
+    script = completion.bash() + (
+        'try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _phoenixctl; echo "${COMPREPLY[*]}"; }\n'
+        "try phoenixctl sta; try phoenixctl stop d; try phoenixctl stop --af; try phoenixctl hooks in\n"
+    )
+    ran = subprocess.run(
+        ["bash", "-c", script],
+        env={"PATH": f"{home}/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines() == ["status start", "docs", "--after-iteration", "install"], ran.stderr
