@@ -38,6 +38,7 @@ from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.transcripts import TranscriptFiles
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
 from phoenixd.ports import Outside, ShimMessage
@@ -199,7 +200,7 @@ async def _build(
         evidence=evidence,
         notifier=CommandNotifier(settings.notify.command, timeout=settings.notify.timeout),
     )
-    messenger = Messenger(terminal, launch, clock)
+    messenger = Messenger(terminal, launch, TranscriptFiles(launch.transcript), clock)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits),
         clock,

@@ -13,6 +13,7 @@ from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.harness.prompts import Prompt
 
 
 class Clock(Protocol):
@@ -190,8 +191,8 @@ class Terminal(Protocol):
         """The visible text of the pane, without escape sequences."""
         ...
 
-    async def paste(self, agent: str, text: str) -> None:
-        """Leave copy mode, then paste `text` (sanitised here) with bracketed paste; does not press Enter."""
+    async def paste(self, agent: str, text: str) -> str:
+        """Leave copy mode, paste `text` sanitised, and return what was pasted; does not press Enter."""
         ...
 
     async def press_enter(self, agent: str) -> None: ...
@@ -247,6 +248,14 @@ class Launcher(Protocol):
         """What the harness's pane shows: permission, trust, login, resume-picker, working, idle or unknown."""
         ...
 
+    def input_line(self, agent: Agent, screen: str) -> str | None:
+        """What stands in the harness's input line, unsent; None where no input line is to be seen."""
+        ...
+
+    def prompt(self, agent: Agent, text: str) -> Prompt:
+        """What the harness makes of a text that is typed into it."""
+        ...
+
 
 class Records(Protocol):
     """What shims leave on disk for the time when nobody listens."""
@@ -262,6 +271,18 @@ class Evidence(Protocol):
     def follow(self, agent: Agent) -> None: ...
 
     def forget(self, agent: str) -> None: ...
+
+
+class Transcripts(Protocol):
+    """What CLIs write down of a session, read where no hook tells."""
+
+    async def end(self, agent: Agent) -> int:
+        """How long the transcript is, in bytes."""
+        ...
+
+    async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
+        """Prompts that the transcript, after that many bytes, says were put off until the CLI has time for them."""
+        ...
 
 
 class Notifier(Protocol):

@@ -64,12 +64,16 @@ class SendRequested:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The text arrived: the harness said so, or the terminal took it where no hook can say more."""
+    """The text arrived: the harness said so, or the terminal took it where no hook can say more.
+
+    queued: the text, when it waits for the harness's next step and no hook will tell of it.
+    """
 
     agent: str
     incarnation: int
     message_id: str
     evidence: str
+    queued: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,10 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return _seen_silent(agent, agent.state, event, now)
         case ScreenSeen():
             return session.judge_screen(agent, event, now)
-        case Delivered(evidence=evidence):
-            return keep(agent, f"text delivered ({evidence})")
+        case Delivered(evidence=evidence, queued=queued):
+            # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
+            heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
+            return keep(heard, f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             return keep(agent, f"text not delivered: {reason}")
         case _:
@@ -180,7 +182,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
                 # Said late or twice: it is no evidence, and cannot call back a process that has vanished since.
                 return keep(replace(agent, state=replace(state, run=run)), f"{word}, pid {event.pid}")
             # Evidence is not journaled one by one, so what came before a daemon restart may be lost: one free interval.
-            activity = replace(state.activity, evidence_at=now.at, stale_claim=None)
+            activity = replace(state.activity, evidence_at=now.at, stale_claim=None, looked_at=None)
             return keep(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)
@@ -317,8 +319,9 @@ def _overdue(agent: Agent, state: Running, now: Moment) -> Decision:
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Judge a silent run by its screen: idle and dialogs are no hang, anything else is."""
-    overdue = liveness.due(agent, state)
-    if state.activity.looked_at is None or overdue is None:
+    overdue = liveness.due(agent, replace(state, activity=replace(state.activity, looked_at=None)))
+    if state.activity.looked_at is None or overdue is None or overdue.at > now.at:
+        # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
     if event.verdict == "idle":
         closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)

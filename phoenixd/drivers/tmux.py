@@ -96,8 +96,8 @@ class TmuxTerminal:
         output = await self._call("capture-pane", "-p", "-t", _pane_of(agent))
         return readable(output[:SCREEN_LIMIT])
 
-    async def paste(self, agent: str, text: str) -> None:
-        """Leave copy mode, then paste the sanitised text as one bracketed paste; Enter is not pressed.
+    async def paste(self, agent: str, text: str) -> str:
+        """Leave copy mode, paste the sanitised text as one bracketed paste, and return it; Enter is not pressed.
 
         Newlines stay newlines (-r): tmux would make each a CR, which is the Enter key to a program that has not
         turned bracketed paste on.
@@ -110,7 +110,7 @@ class TmuxTerminal:
         pane = _pane_of(agent)
         await self._leave_modes(pane)
         if not content:
-            return
+            return ""
         # By standard input: tmux expands #(...) in the path of a file that it loads.
         buffer = f"phx-{secrets.token_hex(8)}"
         try:
@@ -121,6 +121,7 @@ class TmuxTerminal:
         except BaseException:
             await self._forget_buffer(buffer)
             raise
+        return content.decode()
 
     async def press_enter(self, agent: str) -> None:
         """Leave copy mode, which would take the key for itself, and press Enter."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.harness import claude, command
-
+from phoenixd.harness.prompts import Prompt as Prompt
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -84,6 +84,18 @@ class Harness(Protocol):
 
     def screen_says(self, screen: str) -> str: ...
 
+    def input_line(self, screen: str) -> str | None:
+        """What stands in the input line, unsent; None where no input line is to be seen."""
+        ...
+
+    def prompt(self, text: str) -> Prompt:
+        """What the CLI makes of a text that is typed into it."""
+        ...
+
+    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
+        """The prompt that this transcript record says was put off until the CLI has time for it."""
+        ...
+
 
 class ClaudeCode:
     """Claude Code."""
@@ -134,6 +146,15 @@ class ClaudeCode:
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
 
+    def input_line(self, screen: str) -> str | None:
+        return claude.input_line(screen)
+
+    def prompt(self, text: str) -> Prompt:
+        return claude.typed_prompt(text)
+
+    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
+        return claude.queued_prompt(record)
+
 
 class AnyCommand:
     """Any program, by the open contract."""
@@ -178,6 +199,15 @@ class AnyCommand:
 
     def screen_says(self, screen: str) -> str:
         return "unknown"
+
+    def input_line(self, screen: str) -> str | None:
+        return None
+
+    def prompt(self, text: str) -> Prompt:
+        return Prompt(text, is_seen=False)
+
+    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
+        return None
 
 
 HARNESSES: Mapping[str, Harness] = {"claude": ClaudeCode(), "command": AnyCommand()}

@@ -18,7 +18,9 @@ from typing import Any
 
 from phoenixd.harness.arguments import single_argument
 from phoenixd.harness.claude_screens import draft as draft
+from phoenixd.harness.claude_screens import input_line as input_line
 from phoenixd.harness.claude_screens import screen_says as screen_says
+from phoenixd.harness.prompts import Prompt
 
 VERSION = "2.1.197"
 
@@ -147,6 +149,26 @@ def is_interruption(record: Mapping[str, Any]) -> bool:
     content = message.get("content")
     texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
     return any(isinstance(text, str) and text.startswith("[Request interrupted by user") for text in texts)
+
+
+def typed_prompt(text: str) -> Prompt:
+    """A text as it can be pasted into the input line and come out unchanged: tabs would become spaces, and blanks at
+    the end of a short text would go.
+
+    A leading slash makes a command of it, unless more of them make it a path; of a command no hook tells.
+    """
+    if not text.strip():
+        return Prompt("", problem="there is nothing in it")
+    if text.startswith("!"):
+        return Prompt(text, problem="it begins with !, and would be run in a shell; put a space before it")
+    return Prompt(text.replace("\t", "    ").rstrip(), is_command=re.match(r"/[A-Za-z][\w:-]*(\s|$)", text) is not None)
+
+
+def queued_prompt(record: Mapping[str, Any]) -> str | None:
+    """The prompt that was submitted while the CLI worked: it is read at the next step, and often without a hook."""
+    content = record.get("content")
+    queued = record.get("type") == "queue-operation" and record.get("operation") == "enqueue"
+    return content if queued and isinstance(content, str) else None
 
 
 def is_person_prompt(prompt: str) -> bool:

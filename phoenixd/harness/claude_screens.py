@@ -70,8 +70,22 @@ def draft(text: str) -> str | None:
     """What stands in the prompt unsent, as far as the screen shows it; None where there is no prompt to be seen."""
     lines = [line.rstrip() for line in text.splitlines()]
     rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
-    if not _has_prompt(lines, rules):
+    return _typed(lines, rules) if _has_prompt(lines, rules) else None
+
+
+def input_line(text: str) -> str | None:
+    """The same, and also what stands there while the menu of commands that it could become is open below."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
+    if _has_prompt(lines, rules):
+        return _typed(lines, rules)
+    if len(rules) < 2 or not re.match(r"❯\s*/", lines[rules[-2] + 1]):
         return None
+    menu = [line for line in lines[rules[-1] + 1 :] if line]
+    return _typed(lines, rules) if all(re.match(r"/|  ", line) for line in menu) else None
+
+
+def _typed(lines: Sequence[str], rules: Sequence[int]) -> str:
     first, *more = lines[rules[-2] + 1 : rules[-1]]
     typed = "\n".join((first.removeprefix("❯").strip(), *(line.removeprefix("  ") for line in more)))
     return "" if typed.startswith(_PLACEHOLDERS) else typed

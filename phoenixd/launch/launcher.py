@@ -30,7 +30,7 @@ from phoenixd.drivers import files as plain_files
 from phoenixd.drivers.evidence import known_transcript
 from phoenixd.drivers.git import git_summary
 from phoenixd.errors import LaunchFailed, UnsafeFile
-from phoenixd.harness import HARNESSES, Harness, LaunchPlaces
+from phoenixd.harness import HARNESSES, Harness, LaunchPlaces, Prompt
 from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.jobs.briefs import first_words, interruption_before
 from phoenixd.launch import environment
@@ -116,6 +116,12 @@ class Launch:
     def classify(self, agent: Agent, screen: str) -> str:
         return _harness(agent.spec).screen_says(screen)
 
+    def input_line(self, agent: Agent, screen: str) -> str | None:
+        return _harness(agent.spec).input_line(screen)
+
+    def prompt(self, agent: Agent, text: str) -> Prompt:
+        return _harness(agent.spec).prompt(text)
+
     async def environment_of(self, agent: Agent) -> Mapping[str, str]:
         """The environment that the agent's command would get, without what a run adds; raises LaunchFailed."""
         base = await self._base(agent.spec.env_from)
@@ -186,6 +192,7 @@ class Launch:
         if spawn.mode is Mode.FRESH:
             shelf.remove(FRESH_MARKER)
         leaf = self._create_leaf(spec.name, spawn.incarnation) if self._create_leaf else None
+        self._files.ensure_private_dir(runtime_dir)
         order = runtime_dir / "order.json"
         self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
         return str(order)

@@ -85,7 +85,7 @@ class Messenger:
             raise NotTyped(prompt.problem)
         await self._require_free(agent, prompt)
         end = await self._transcripts.end(agent)
-        pasted = await self._terminal.paste(order.agent, order.text)
+        pasted = await self._terminal.paste(order.agent, prompt.text)
         prompt = self._launcher.prompt(agent, pasted)
         sending = _Sending(agent, order, prompt, end, self._clock.now().at)
         self._awaited[order.agent] = sending

@@ -12,6 +12,7 @@ from phoenixd.core.events import (
     AgentDeclared,
     AgentVanished,
     AgentWithdrawn,
+    Delivered,
     Event,
     Rebooted,
     RestartRequested,
@@ -357,6 +358,15 @@ def test_a_text_goes_to_the_running_incarnation_and_its_words_into_no_journal() 
     assert (order.incarnation, order.message_id, order.text) == (1, "m1", "a secret plan")
     assert "secret" not in repr(order)
     assert "secret" not in story.reasons[-1]
+
+
+def test_a_text_that_waits_for_the_next_step_is_the_task_in_hand() -> None:
+    """No prompt hook tells of a text that a busy harness reads in the middle of its turn."""
+    story = Story(claude()).works()
+    story.tell(Delivered("a", 1, "m", "queued", queued="And close the till."))
+    assert story.agent.last_prompt == "And close the till."
+    story.tell(Delivered("a", 1, "m", "the agent took the prompt"))
+    assert story.agent.last_prompt == "And close the till."
 
 
 @pytest.mark.parametrize("situation", [*(set(SITUATIONS) - {"running"}), "waiting", "vanished"])

@@ -243,3 +243,28 @@ def test_without_a_key_nothing_is_said_about_keys() -> None:
 def test_a_file_of_another_shape_is_left_alone(odd: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="is no"):
         claude.trust_seed(odd, "/a", "tail")
+
+
+def test_a_text_is_typed_as_it_comes_out_again() -> None:
+    prompt = claude.typed_prompt("one\ttwo \n\tthree\n\n")
+
+    assert (prompt.text, prompt.problem, prompt.is_command) == ("one    two \n    three", "", False)
+    assert claude.typed_prompt(prompt.text) == prompt
+
+
+@pytest.mark.parametrize("text", ["!rm -rf .", "", " \n\t"])
+def test_what_would_run_in_a_shell_or_say_nothing_is_not_typed(text: str) -> None:
+    assert claude.typed_prompt(text).problem
+
+
+@pytest.mark.parametrize(("text", "is_command"), [("/exit", True), ("/model opus", True), ("/srv/x is broken", False)])
+def test_a_leading_slash_makes_a_command_and_a_path_none(text: str, is_command: bool) -> None:
+    assert claude.typed_prompt(text).is_command is is_command
+
+
+def test_a_queued_prompt_is_found_in_the_transcript() -> None:
+    record = {"type": "queue-operation", "operation": "enqueue", "content": "and then"}
+
+    assert claude.queued_prompt(record) == "and then"
+    assert claude.queued_prompt({**record, "operation": "remove"}) is None
+    assert claude.queued_prompt({**record, "content": ["and then"]}) is None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.harness.claude_screens import draft, screen_says
+from phoenixd.harness.claude_screens import draft, input_line, screen_says
 
 SCREENS = sorted((Path(__file__).parent / "screens" / "claude-2.1.197").glob("*.txt"))
 BOX = "─" * 40
@@ -44,6 +44,13 @@ def test_an_empty_prompt_and_a_placeholder_are_no_draft() -> None:
 @pytest.mark.parametrize("name", ["permission--bash", "trust--start", "dialog--shell-mode", "unknown--exited"])
 def test_where_there_is_no_prompt_there_is_no_draft(name: str) -> None:
     assert draft(screen(name)) is None
+
+
+def test_a_command_stands_in_the_input_line_also_above_its_menu() -> None:
+    assert input_line(screen("dialog--slash-menu")) == "/model"
+    assert input_line(screen("idle--typed")) == "not sent yet"
+    assert input_line(screen("permission--bash")) is None
+    assert input_line(f"{BOX}\n❯ /model\n{BOX}\n❯ 1. Opus\n  2. Sonnet\n") is None
 
 
 def test_an_agents_words_cannot_pass_for_the_prompt() -> None:

@@ -28,6 +28,7 @@ from tests.simulate.fakes import (
     SimulatedRecords,
     SimulatedShims,
     SimulatedTerminal,
+    SimulatedTranscripts,
 )
 from tests.simulate.host import Host
 
@@ -61,7 +62,7 @@ class Daemon:
             evidence=evidence,
             notifier=SimulatedNotifier(host),
         )
-        messenger = Messenger(terminal, launcher, clock)
+        messenger = Messenger(terminal, launcher, SimulatedTranscripts(), clock)
         self.supervisor = Supervisor(
             restore(saved, dict(specs), limits),
             clock,

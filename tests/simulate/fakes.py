@@ -12,6 +12,7 @@ from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, EvidenceSeen
 from phoenixd.errors import LaunchFailed, ShimFailed, TerminalFailed
+from phoenixd.harness.prompts import Prompt
 from phoenixd.ports import (
     Entry,
     Fenced,
@@ -83,10 +84,11 @@ class SimulatedTerminal:
         shim = self._host.shims.get(agent)
         return shim.run.program.screen if shim is not None and shim.run is not None else ""
 
-    async def paste(self, agent: str, text: str) -> None:
+    async def paste(self, agent: str, text: str) -> str:
         await self._delay()
         self._require()
         self._pasted = text
+        return text
 
     async def press_enter(self, agent: str) -> None:
         await self._delay()
@@ -246,6 +248,22 @@ class SimulatedLauncher:
 
     def classify(self, agent: Agent, screen: str) -> str:
         return screen or "unknown"
+
+    def input_line(self, agent: Agent, screen: str) -> str | None:
+        return None
+
+    def prompt(self, agent: Agent, text: str) -> Prompt:
+        return Prompt(text, is_seen=False)
+
+
+class SimulatedTranscripts:
+    """Implements ports.Transcripts: nothing is ever put off."""
+
+    async def end(self, agent: Agent) -> int:
+        return 0
+
+    async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

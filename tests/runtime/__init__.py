@@ -1,0 +1,1 @@
+"""The plumbing between the core and the drivers."""

@@ -1,0 +1,230 @@
+"""The send path, over a pane that shows what a test lets it show: pasted once, and Enter only on the input line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from phoenixd.core.actions import Deliver
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Delivered, NotDelivered
+from phoenixd.core.moment import Moment
+from phoenixd.harness import HARNESSES
+from phoenixd.harness.prompts import Prompt
+from phoenixd.runtime.messages import Messenger
+from tests.core.story import Story, claude, spec
+
+BOX = "─" * 40
+PERMISSION = f"{BOX}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n Esc to cancel\n"
+
+
+def prompt_with(line: str) -> str:
+    return f"{BOX}\n❯ {line}\n{BOX}\n  ? for shortcuts\n"
+
+
+@dataclass
+class Pane:
+    """Shows `line` in its input line, or `screen` instead; what is typed is kept in `typed`."""
+
+    line: str = ""
+    screen: str | None = None
+    typed: list[str] = field(default_factory=list)
+    after_paste: Callable[[], None] = lambda: None
+    on_enter: Callable[[], None] = lambda: None
+
+    async def capture(self, agent: str) -> str:
+        return prompt_with(self.line) if self.screen is None else self.screen
+
+    async def paste(self, agent: str, text: str) -> str:
+        self.typed.append(text)
+        self.line = text
+        self.after_paste()
+        return text
+
+    async def press_enter(self, agent: str) -> None:
+        self.typed.append("Enter")
+        self.on_enter()
+
+
+class Reader:
+    def classify(self, agent: Agent, screen: str) -> str:
+        return HARNESSES[agent.spec.harness].screen_says(screen)
+
+    def input_line(self, agent: Agent, screen: str) -> str | None:
+        return HARNESSES[agent.spec.harness].input_line(screen)
+
+    def prompt(self, agent: Agent, text: str) -> Prompt:
+        return HARNESSES[agent.spec.harness].prompt(text)
+
+
+@dataclass
+class Queue:
+    texts: tuple[str, ...] = ()
+
+    async def end(self, agent: Agent) -> int:
+        return 0
+
+    async def queued(self, agent: Agent, after: int) -> Sequence[str]:
+        return self.texts
+
+
+class FastClock:
+    """Each look at it is a quarter of a second later."""
+
+    at = 0.0
+
+    def now(self) -> Moment:
+        self.at += 0.25
+        return Moment(self.at, self.at)
+
+    async def sleep_until(self, at: float) -> None:
+        self.at = max(at, self.at)
+
+
+@dataclass
+class Post:
+    """A messenger to one running agent."""
+
+    agent: Agent
+    pane: Pane = field(default_factory=Pane)
+    queue: Queue = field(default_factory=Queue)
+
+    def __post_init__(self) -> None:
+        self.messenger = Messenger(self.pane, Reader(), self.queue, FastClock())  # type: ignore[arg-type]
+
+    async def send(self, text: str) -> Delivered | NotDelivered:
+        return await self.messenger.deliver(self.agent, Deliver("a", 1, "m", text))
+
+    def hook(self, kind: str, prompt: str | None = None) -> None:
+        payload: dict[str, Any] = {"prompt_sha256": sha256(prompt.encode()).hexdigest()} if prompt is not None else {}
+        self.messenger.heard("a", kind, payload)
+
+    def taken(self, text: str) -> Callable[[], None]:
+        def enter() -> None:
+            self.pane.line = ""
+            self.hook("prompt-submit", text)
+
+        return enter
+
+
+@pytest.fixture
+def post() -> Post:
+    return Post(Story(claude()).runs().agent)
+
+
+async def test_a_prompt_that_a_hook_names_is_delivered(post: Post) -> None:
+    post.pane.on_enter = post.taken("go on")
+
+    answer = await post.send("go on\n")
+
+    assert (type(answer), answer.incarnation) == (Delivered, 1)
+    assert post.pane.typed == ["go on", "Enter"]
+
+
+async def test_f_tmux_9_nothing_is_typed_at_a_dialog(post: Post) -> None:
+    post.pane.screen = PERMISSION
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == []
+
+
+async def test_what_a_person_is_typing_is_left_alone(post: Post) -> None:
+    post.pane.line = "half a thou"
+
+    answer = await post.send("go on")
+
+    assert isinstance(answer, NotDelivered)
+    assert "unsent" in answer.reason
+    assert post.pane.typed == []
+
+
+async def test_enter_is_not_pressed_on_a_dialog_that_opened_meanwhile(post: Post) -> None:
+    def ask() -> None:
+        post.pane.screen = PERMISSION
+
+    post.pane.after_paste = ask
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == ["go on"]
+
+
+async def test_enter_is_not_pressed_once_a_hook_tells_of_a_dialog(post: Post) -> None:
+    looks = iter([prompt_with("")])
+
+    async def capture(agent: str) -> str:
+        shown = next(looks, None)
+        if shown is None:
+            post.hook("permission-request")
+        return shown or prompt_with("go on")
+
+    post.pane.capture = capture  # type: ignore[method-assign]
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == ["go on"]
+
+
+async def test_enter_is_not_pressed_before_the_text_is_seen(post: Post) -> None:
+    def unseen() -> None:
+        post.pane.line = ""
+
+    post.pane.after_paste = unseen
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == ["go on"]
+
+
+async def test_a_lost_enter_is_pressed_again_and_the_text_never_pasted_twice(post: Post) -> None:
+    answer = await post.send("go on")
+
+    assert isinstance(answer, NotDelivered)
+    assert answer.reason == "it stands in the input line, unsent"
+    assert post.pane.typed == ["go on", "Enter", "Enter", "Enter"]
+
+
+async def test_a_prompt_that_the_busy_agent_puts_off_is_delivered(post: Post) -> None:
+    def put_off() -> None:
+        post.pane.line = ""
+        post.queue.texts = ("another one", "go on")
+
+    post.pane.on_enter = put_off
+
+    answer = await post.send("go on")
+
+    assert isinstance(answer, Delivered)
+    assert answer.queued == "go on"
+
+
+async def test_of_a_command_the_empty_input_line_is_the_receipt(post: Post) -> None:
+    def obey() -> None:
+        post.pane.line = ""
+
+    post.pane.on_enter = obey
+
+    assert isinstance(await post.send("/exit"), Delivered)
+
+
+async def test_another_prompt_is_no_receipt(post: Post) -> None:
+    post.pane.on_enter = post.taken("what somebody else typed")
+
+    answer = await post.send("go on")
+
+    assert isinstance(answer, NotDelivered)
+    assert post.pane.typed == ["go on", "Enter"]
+
+
+async def test_a_text_for_a_shell_is_not_typed(post: Post) -> None:
+    assert isinstance(await post.send("!important"), NotDelivered)
+    assert post.pane.typed == []
+
+
+async def test_any_command_without_hooks_gives_no_receipt() -> None:
+    post = Post(Story(spec()).runs().agent, Pane(screen="whatever it shows"))
+
+    answer = await post.send("hello")
+
+    assert isinstance(answer, Delivered)
+    assert post.pane.typed == ["hello", "Enter"]
