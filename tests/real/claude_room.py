@@ -87,13 +87,17 @@ class Room:
     def wait_record(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first transcript record that meets the condition; the CLI writes in batches, some 0.1 s late."""
 
-        def found() -> dict[str, Any] | None:
-            lines = self.transcript().read_text().splitlines() if self.transcript().exists() else []
-            return next((record for record in map(_parsed, lines) if condition(record)), None)
+        found = eventually_sync(
+            lambda: find_record(self.transcript(), condition), timeout=30, what="such a record in the transcript"
+        )
+        assert found is not None
+        return found
 
-        record = eventually_sync(found, timeout=30, what="such a record in the transcript")
-        assert record is not None
-        return record
+
+def find_record(transcript: Path, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
+    """The first record of a transcript that meets the condition; None if there is none, or no transcript."""
+    lines = transcript.read_text().splitlines() if transcript.exists() else []
+    return next((record for record in map(_parsed, lines) if condition(record)), None)
 
 
 def bash(command: str, **more: Any) -> Step:
