@@ -30,6 +30,9 @@ from phoenixd.harness import HARNESSES
 STEP_MS, DEBOUNCE_MS = 500, 2000
 """How often the watch looks for more, and for how long at most it gathers: late by seconds is early for a heartbeat."""
 
+SOON = 5.0
+"""Seconds after which a watch that heard nothing says so."""
+
 BLIND_INTERVAL = 5.0
 """Seconds between two looks where directories cannot be watched (F-HB-10)."""
 
@@ -53,6 +56,7 @@ class _Followed:
     transcript: str | None
     seen: dict[Path, Signature] = field(default_factory=dict)
     transcript_seen: Signature | None = None
+    looked: bool = False
     skew_told: bool = False
 
 
@@ -91,7 +95,7 @@ class EvidenceFiles:
         )  # fmt: skip
         before = self._followed.get(agent.name)
         if before is not None and before.run_id == run.run_id:
-            followed.seen = before.seen
+            followed.seen, followed.looked = before.seen, before.looked
         self._followed[agent.name] = followed
         self._changed.set()
 
@@ -113,13 +117,25 @@ class EvidenceFiles:
         """Look whenever a directory changes and at every interval, until `stop` or until other directories count."""
         interval = min(followed.interval for followed in self._followed.values())
         directories = self._directories()
+        # What changed before the watch began to listen is found by a look soon after that.
+        due = 0.0
         try:
             async for changes in awatch(
-                *directories, watch_filter=None, debounce=DEBOUNCE_MS, step=STEP_MS, stop_event=stop,
-                rust_timeout=math.ceil(interval * 1000), yield_on_timeout=True, recursive=False, raise_interrupt=False,
-            ):  # fmt: skip
-                touched = {Path(path) for _, path in changes}
-                await self._look(touched or None)
+                *directories,
+                watch_filter=None,
+                debounce=DEBOUNCE_MS,
+                step=STEP_MS,
+                stop_event=stop,
+                rust_timeout=math.ceil(min(interval, SOON) * 1000),
+                yield_on_timeout=True,
+                recursive=False,
+            ):
+                now = time.monotonic()
+                if now >= due:
+                    due = now + interval
+                    await self._look()
+                elif changes:
+                    await self._look({Path(path) for _, path in changes})
                 if self._directories() != directories:
                     return
         except (OSError, RuntimeError) as failure:
@@ -152,16 +168,16 @@ class EvidenceFiles:
                     events.append(event)
             if touched is None and followed.transcript is not None and _has_grown(followed):
                 events.append(EvidenceSeen(followed.agent, followed.incarnation, "transcript"))
+            followed.looked = followed.looked or touched is None
         return events
 
     def _heartbeat(self, followed: _Followed, path: Path) -> EvidenceSeen | None:
         signature = _signature(path)
-        before = followed.seen.get(path)
-        if not signature or signature == before:
+        if not signature or signature == followed.seen.get(path):
             return None
         followed.seen[path] = signature
         written = signature[0] / 1e9
-        if before is None and written < followed.began_wall:
+        if not followed.looked and written < followed.began_wall:
             return None  # It was left by a run before this one.
         now = self._wall()
         content = _read(path)
@@ -175,7 +191,7 @@ class EvidenceFiles:
             followed.skew_told = True
             log.warning("heartbeat_from_the_future", agent=followed.agent, file=str(path))
         # What was written before we looked for the first time may have aged while no daemon was there to see it.
-        age = beat.age(now) if beat is not None and before is not None else None
+        age = beat.age(now) if beat is not None and followed.looked else None
         return EvidenceSeen(followed.agent, followed.incarnation, "heartbeat", age)
 
 
