@@ -81,7 +81,9 @@ def hear_hook(activity: Activity, event: HookSeen, rules: LivenessRules, now: Mo
         renewed = replace(_renew_subagents(activity, event, rules, now), waiting=waiting)
         # The time that a person took to answer was nobody's silence.
         return renewed if waiting is activity.waiting else replace(renewed, evidence_at=now.at)
-    heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, waiting=waiting)
+    heard = replace(
+        activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, waiting=waiting, looked_at=None
+    )
     match event.kind:
         case "prompt-submit":
             return replace(heard, turn_open=True, leases=())
@@ -124,7 +126,8 @@ def hear_evidence(activity: Activity, event: EvidenceSeen, now: Moment) -> Activ
     """Fold a heartbeat or transcript growth; an old timestamp is believed while a turn is open (G29)."""
     claimed = claimed_at(event, now)
     if claimed >= activity.evidence_at:
-        return replace(activity, evidence_at=claimed, evidence_wall=now.wall - (now.at - claimed), stale_claim=None)
+        wall = now.wall - (now.at - claimed)
+        return replace(activity, evidence_at=claimed, evidence_wall=wall, stale_claim=None, looked_at=None)
     return replace(activity, stale_claim=claimed) if activity.turn_open else activity
 
 

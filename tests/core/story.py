@@ -46,8 +46,8 @@ class Story:
         self.at, self.wall, self.chance = 0.0, EPOCH, 0.5
         self.decisions: list[Decision] = []
         self.told = 0
-        self.screen = "working"
-        """What a look at a silent run's screen finds."""
+        self.screen: str | None = "working"
+        """What a look at a silent run's screen finds; None: the look is not answered."""
         for declared in specs or (spec(),):
             self.tell(AgentDeclared(declared))
         self.decisions.clear()
@@ -92,7 +92,9 @@ class Story:
         self.fleet = result.fleet
         self.decisions.extend(result.decisions)
         for action in (action for decision in result.decisions for action in decision.actions):
-            if isinstance(action, LookAtScreen) and isinstance(self.fleet.agents[action.agent].state, Running):
+            if not isinstance(action, LookAtScreen) or self.screen is None:
+                continue
+            if isinstance(self.fleet.agents[action.agent].state, Running):
                 self.tell(ScreenSeen(action.agent, action.incarnation, self.screen))
         return result.refusal
 

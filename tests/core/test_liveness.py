@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Terminate
+from phoenixd.core.actions import LookAtScreen, Terminate
 from phoenixd.core.agent import Running, Stopping
-from phoenixd.core.events import EvidenceSeen, RunAdopted, Tick
+from phoenixd.core.events import EvidenceSeen, RunAdopted, ScreenSeen, Tick
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules
 from tests.core.story import EPOCH, Story, claude, spec
 
@@ -347,3 +347,45 @@ def test_f_proc_11_a_screen_that_cannot_be_read_does_not_save_a_hang() -> None:
     story.screen = "unknown"
     story.wait(16 * 60)
     assert story.of(Terminate)
+
+
+@pytest.mark.parametrize("verdict", ["working", "unknown", "idle", "question"])
+def test_a_look_that_comes_after_new_evidence_judges_nothing(verdict: str) -> None:
+    story = Story(claude()).works()
+    story.screen = None
+    story.wait(15 * MINUTE)
+    assert story.of(LookAtScreen)
+    story.hook("tool-end")
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert isinstance(story.state, Running)
+    assert story.state.activity.turn_open
+    assert story.state.activity.waiting is None
+    assert not hung(story)
+
+
+@pytest.mark.parametrize("source", ["hook", "transcript", "adoption"])
+def test_each_silence_has_a_look_of_its_own(source: str) -> None:
+    story = Story(claude()).works()
+    story.screen = None
+    story.wait(15 * MINUTE)
+    if source == "hook":
+        story.hook("tool-end")
+    elif source == "transcript":
+        story.tell(EvidenceSeen("a", 1, "transcript"))
+    else:
+        story.tell(RunAdopted("a", 1, 100, 1000))
+    story.wait(15 * MINUTE)
+    assert len(story.of(LookAtScreen)) == 2
+    assert not hung(story)
+    story.wait(10)
+    assert hung(story)
+
+
+def test_a_look_does_not_overrule_a_subagent_that_spoke_meanwhile() -> None:
+    story = Story(claude(kind=Kind.LOOP)).works()
+    story.screen = None
+    story.hook("tool-start", tool="Task", tool_use_id="task", is_subagent_call=True)
+    story.wait(15 * MINUTE)
+    story.hook("tool-end", tool="Read", sub=True)
+    story.tell(ScreenSeen("a", 1, "working"))
+    assert not hung(story)
