@@ -55,7 +55,9 @@ class Desk:
         """`text` without secrets, also those of this agent's own variables."""
         return redact(text, self.secrets)
 
-    def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
+    def settle(
+        self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = (), *, durable: bool = True
+    ) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
         self.shelf.open()
         today = utc_date(now)
@@ -65,7 +67,12 @@ class Desk:
         self.shelf.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
-            public_status(agent), current_task(agent, self.clean), self._last_active(agent, now), today, self.clean
+            public_status(agent),
+            current_task(agent, self.clean),
+            self._last_active(agent, now),
+            today,
+            self.clean,
+            durable=durable,
         )
 
     def write_brief(self, agent: Agent, state: StateDocument, now: float) -> BriefFacts:

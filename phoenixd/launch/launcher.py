@@ -174,7 +174,8 @@ class Launch:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._secrets(agent, variables)
         now = self._clock.now().wall
-        state = desk.settle(agent, now)
+        # A start waits for no disk; what is published of it soon after makes this durable too.
+        state = desk.settle(agent, now, durable=False)
         ended = shelf.last_end
         judged = ended[1] if ended and agent.last_exit and ended[0] == agent.last_exit.incarnation else None
         desk.interruption = interruption_before(agent, spawn.prompt, shelf.found, judged)

@@ -60,6 +60,8 @@ class Shelf:
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()
+    _owes_sync: bool = False
+    """The newest state.json was written in haste, and would not survive a power cut."""
 
     def open(self) -> None:
         """Read what an earlier daemon left, once."""
@@ -100,7 +102,14 @@ class Shelf:
         self._write_state(self.state)
 
     def settle(
-        self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
+        self,
+        status: Status,
+        task: str | None,
+        last_active: str | None,
+        today: date,
+        clean: Clean,
+        *,
+        durable: bool = True,
     ) -> StateDocument:
         """Bring state.json up to date with what the daemon knows; `look` came before, so an operator's edit is in."""
         base, kept = self.state, self._kept
@@ -118,7 +127,7 @@ class Shelf:
         settled = apply_resolutions(settled, lines, today)
         self._kept = Bookkeeping(task if task is not None else kept.task, size)
         settled = _cleaned(self._dated(settled, today), clean)
-        self._write_state(settled)
+        self._write_state(settled, durable)
         return settled
 
     def resolve(self, resolved: StateDocument, made: Resolution, today: date) -> None:
@@ -149,18 +158,19 @@ class Shelf:
     def write_session(self, agent: Agent) -> None:
         self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
 
-    def write(self, name: str, content: bytes, durable: bool = False) -> None:
-        """Replace a document if that changes it."""
+    def write(self, name: str, content: bytes, durable: bool = False) -> bool:
+        """Replace a document if that changes it; whether it did."""
         path = self.directory / name
         try:
             if (
                 os.stat(path, follow_symlinks=False).st_size == len(content)
                 and self._read(name, len(content)) == content
             ):
-                return
+                return False
         except OSError:
             pass
         self.files.replace(path, content, durable=durable)
+        return True
 
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -198,11 +208,16 @@ class Shelf:
             return StateDocument(agent=self.name)
         return recover_state(brief.decode("utf-8", "replace"), self.name)
 
-    def _write_state(self, document: StateDocument) -> None:
+    def _write_state(self, document: StateDocument, durable: bool = True) -> None:
         self.state = document
         if self._read_only:
             return
-        self.write("state.json", render_state(document), durable=True)
+        content = render_state(document)
+        if durable and self._owes_sync:
+            self.files.replace(self.directory / "state.json", content)
+            self._owes_sync = False
+        elif self.write("state.json", content, durable):
+            self._owes_sync = not durable
         self._on_disk, self._seen = document, _signature(self.directory / "state.json")
 
     def _set_aside(self, content: bytes, note: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_only_copies_that_no_process_knows_are_removed(source: Path, library: Pa
         (source / "__main__.py").write_text(f"import time; time.sleep(600)  # {number}\n")
         copies.append(install(library, source))
     unused, by_command_line, by_environment, newest = copies
-    shim = subprocess.Popen(["python3", "-I", "-S", str(by_command_line.shim)])
+    shim = subprocess.Popen([sys.executable, "-I", "-S", str(by_command_line.shim)])
     agent = subprocess.Popen(
         ["sleep", "600"], env={"PATH": os.environ["PATH"], "PHOENIX_HOOK": str(by_environment.hook)}
     )

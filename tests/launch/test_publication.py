@@ -463,6 +463,22 @@ class TestGit:
         assert room.git.asked == []
 
 
+async def test_f_st_2_a_start_waits_for_no_disk_and_the_next_publication_makes_up_for_it(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.launch.publish(room.running(room.agent()), [])
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+
+    await room.order(room.agent())
+    assert room.document()["status"] == "idle"
+    assert synced == []
+    await room.launch.publish(room.starting(room.agent()), [])
+    assert len(synced) == 2, "the file and its directory"
+    await room.launch.publish(room.starting(room.agent()), [])
+    assert len(synced) == 2
+
+
 async def test_nothing_is_written_when_nothing_changed(room: Room) -> None:
     agent = room.running(room.agent())
     await room.launch.publish(agent, [])
