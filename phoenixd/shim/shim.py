@@ -204,8 +204,6 @@ class Shim:
         self._hooks.drain()
         self._hook_files.drain()
         self._heartbeat.flush()
-        if run.cause == "exit" and self._terminal is not None and self._terminal.is_lost():
-            run.cause = "terminal_lost"
         record = runfiles.exit_record(run)
         self._keep("exit.json", lambda: self._files.write_exit(record))
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))

@@ -162,7 +162,9 @@ def test_an_idle_shim_leaves_too_and_keeps_the_last_record(open_pane: Callable[.
 def test_a_killed_shim_takes_its_agent_with_it(open_pane: Callable[..., Pane]) -> None:
     """PR_SET_PDEATHSIG: an agent without a shim could be run twice."""
     pane = open_pane()
-    started = pane.daemon().start(["sh", "-c", IGNORES_HANG_UPS])
+    # One process: what it had started would have to wait for the fence that the daemon puts up after a lost shim.
+    deaf = "import signal; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]; signal.pause()"
+    started = pane.daemon().start([sys.executable, "-S", "-c", deaf])
     pane.process.kill()
     eventually_sync(lambda: not is_running(started["pid"]), DEADLINE, "the agent dies with its shim")
 
