@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +109,10 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
             agents = len(daemon.supervisor.fleet.agents)
             daemon.manager.ready(f"{agents} agents")
             log.info("ready", agents=agents, tier=daemon.service.describe().tier)
-            await daemon.stopping.wait()
+            await daemon.ending.begun.wait()
             daemon.manager.stopping("the agents live on")
+            if daemon.ending.dismiss:
+                await _dismiss(daemon)
             tasks.cancel_scope.cancel()
         daemon.shims.close()
         daemon.terminal.close()
@@ -134,7 +136,19 @@ class _Daemon:
     manager: ServiceManager
     directories: Directories
     api_group: str
-    stopping: anyio.Event
+    ending: _Ending
+
+
+@dataclass(slots=True)
+class _Ending:
+    """The end of the daemon's life, and whether shims and terminals, which serve nobody then, end with it."""
+
+    begun: anyio.Event = field(default_factory=anyio.Event)
+    dismiss: bool = False
+
+    def begin(self, dismiss: bool = False) -> None:
+        self.dismiss = dismiss
+        self.begun.set()
 
 
 async def _build(
@@ -144,7 +158,7 @@ async def _build(
     settings, manager = configuration.settings, ServiceManager()
     saved = journal.load()
     clock = SupervisedClock(saved.at)
-    stopping = anyio.Event()
+    ending = _Ending()
     terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present)
     if not await _look(terminal):
         log.warning("tmux_unavailable")
@@ -257,7 +271,7 @@ async def _build(
         environ=os.environ,
         describe=facts,
         examine=doctor.examine,
-        stop=stopping.set,
+        stop=ending.begin,
         living_shims=shims.living,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
@@ -275,7 +289,7 @@ async def _build(
         manager=manager,
         directories=directories,
         api_group=settings.daemon.api_group,
-        stopping=stopping,
+        ending=ending,
     )
 
 
@@ -286,6 +300,16 @@ async def _look(terminal: TmuxTerminal) -> bool:
     except PhoenixdError as failure:
         log.error("terminal_failed", reason=failure.message, remedy=failure.remedy)
         return False
+
+
+async def _dismiss(daemon: _Daemon) -> None:
+    """End the shims, none of which has a run, and the tmux server where it is ours to end."""
+    for name in daemon.shims.living():
+        daemon.shims.quit(name)
+    try:
+        await daemon.terminal.end()
+    except PhoenixdError as failure:
+        log.warning("terminal_not_ended", reason=failure.message)
 
 
 async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -302,7 +326,7 @@ async def _obey_signals(daemon: _Daemon) -> None:
         async for number in arrived:
             if number != signal.SIGHUP:
                 log.info("stopping", signal=number.name)
-                daemon.stopping.set()
+                daemon.ending.begin()
                 return
             daemon.manager.reloading()
             try:

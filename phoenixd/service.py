@@ -53,7 +53,7 @@ class DaemonService:
     environ: Mapping[str, str] = field(repr=False)
     describe: Callable[[], Facts]
     examine: Callable[[Fleet], Any]
-    stop: Callable[[], None]
+    stop: Callable[[bool], None]
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     agents_cgroup: str | None = None
     _newest: int = 0
@@ -156,8 +156,8 @@ class DaemonService:
             found.append(await self._recheck(agent))
         return tuple(found)
 
-    def shut_down(self) -> None:
-        self.stop()
+    def shut_down(self, dismiss: bool = False) -> None:
+        self.stop(dismiss)
 
     def agent_of_token(self, token: str) -> str | None:
         given = token.encode()

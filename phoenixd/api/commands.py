@@ -99,6 +99,9 @@ async def send_text(ask: Ask) -> Reply:
     return _sent(message_id, False, evidence, words, exits.FAILED)
 
 
+ALL_DOWN = "every agent is stopped, and phoenixd ends"
+
+
 async def down(ask: Ask) -> Reply:
     service = ask.service
     if ask.arguments["agents"]:
@@ -112,7 +115,9 @@ async def down(ask: Ask) -> Reply:
             names = ", ".join(left[:10])
             words = f"still stopping after {ago(timeout)}: {names}; the daemon goes on. See: phoenixctl status"
             return _message(words, done=False)
-        return _message("every agent is stopped, and phoenixd ends", done=True, afterwards_of=ask)
+        return Reply(
+            {"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down(dismiss=True)
+        )
     alive = sum(agent.run is not None for agent in service.fleet().agents.values())
     return _message(
         f"phoenixd ends; {alive} agents run on. Start it again: phoenixctl up", done=True, afterwards_of=ask

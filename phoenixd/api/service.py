@@ -130,8 +130,11 @@ class Service(Protocol):
         """Look at every agent's processes and evidence now; one entry for each agent."""
         ...
 
-    def shut_down(self) -> None:
-        """Begin to end the daemon, leaving the agents alone; returns at once."""
+    def shut_down(self, dismiss: bool = False) -> None:
+        """Begin to end the daemon, leaving the agents alone; returns at once.
+
+        dismiss: no agent runs any more, so shims and terminals may end as well.
+        """
         ...
 
     def agent_of_token(self, token: str) -> str | None:

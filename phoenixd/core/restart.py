@@ -63,7 +63,8 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
         return TryAgain(delay, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
-        return GiveUp(f"the command cannot run: {ended.cause if ended.cause != 'exit' else ended.text}: {spec.argv[0]}")
+        why = f"{ended.text}: {spec.argv[0]}" if ended.cause == "exit" else ended.cause
+        return GiveUp(f"the command cannot run: {why}")
     if ended_well(spec, ended):
         return _after_clean_exit(spec, ended, agent.crashes)
     if ended.cause == CAUSES[OVERTIME]:

@@ -145,6 +145,12 @@ class TmuxTerminal:
         answer = await self._ask("display-message", "-p", "#{pid}")
         return int(answer[0]) if answer and answer[0].isdigit() else None
 
+    async def end(self) -> None:
+        """End the server with all its panes; one that is systemd's is left to systemd."""
+        if self._under_systemd or not self.server.listens():
+            return
+        await self._call("kill-server")
+
     def close(self) -> None:
         """Drop the connection; the server and all sessions stay."""
         if self._connecting is not None:

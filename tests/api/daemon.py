@@ -275,7 +275,7 @@ class FakeDaemon:
             Rechecked(name, f"{agent.state.name}, as it should be") for name, agent in self.state.agents.items()
         )
 
-    def shut_down(self) -> None:
+    def shut_down(self, dismiss: bool = False) -> None:
         self.ended = True
 
     def agent_of_token(self, token: str) -> str | None:

@@ -41,7 +41,7 @@ async def test_0_ok(ctl: Ctl, live: Live, daemon: FakeDaemon, words: tuple[str, 
     daemon.panes["docs"] = "$ work\n"
     if words and words[0] == "down":
         # A real daemon goes when it has answered; here its socket has to.
-        daemon.shut_down = lambda: live.socket.unlink(missing_ok=True)  # type: ignore[method-assign]
+        daemon.shut_down = lambda dismiss=False: live.socket.unlink(missing_ok=True)  # type: ignore[method-assign]
 
     ran = await ctl(*words)
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from phoenixd.demo.stage import Stage
-from tests.e2e.census import incarnations
+from tests.e2e.census import incarnations, survivors
 
 SLEEP = 'argv = ["sleep", "100000"]\ncwd = "/"\n'
 
@@ -155,3 +155,12 @@ def _lives(pid: int) -> bool:
     except OSError:
         return False
     return state not in "ZX"
+
+
+def test_down_with_agents_leaves_no_process_behind(stage: Stage) -> None:
+    for name in ("a", "b"):
+        declare(stage, name)
+    stage.up()
+    stage.until_running("a", 1)
+    stage.ask("down", "--agents")
+    stage.until("all processes are gone", lambda: not survivors(stage.root))
