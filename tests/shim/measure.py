@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.shim.pane import TOKEN, Pane
+from tests.shim.pane import Pane
 from tests.shim.posting import Poster
 from tests.shim.test_tree import STORM
 from tests.waiting import eventually_sync
@@ -129,7 +129,6 @@ def measure_hooks(pane: Pane, library: Path) -> None:
     ratio = medians["bash with $(date) and mv"] / medians["phoenix-hook tool-end"]
     print(f"  the bash script takes {ratio:.1f} times as long as phoenix-hook")
     print(f"  the shim after 400 hooks and a run: {memory(pane.pid)}")
-    assert TOKEN in order["token"]
 
 
 def main() -> None:
