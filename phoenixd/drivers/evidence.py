@@ -30,7 +30,7 @@ from phoenixd.harness import HARNESSES
 STEP_MS, DEBOUNCE_MS = 500, 2000
 """How often the watch looks for more, and for how long at most it gathers: late by seconds is early for a heartbeat."""
 
-SOON = 5.0
+SOON = 30.0
 """Seconds after which a watch that heard nothing says so."""
 
 BLIND_INTERVAL = 5.0
