@@ -63,7 +63,7 @@ class Doctor:
                 Finding(
                     "warning",
                     "runs are held by a subreaper, not by a cgroup",
-                    "an agent of the same user that kills its own shim can leave processes behind; they are swept by run id",
+                    "an agent that kills its own shim can leave processes behind; they are swept by run id",
                     "phoenixctl install-service, whose units delegate a cgroup",
                 )
             )

@@ -86,7 +86,9 @@ class SeqpacketShims:
 
     def living(self) -> dict[str, ProcessIdentity]:
         """The shims to which there is a link, by agent."""
-        return {name: peer.shim for name, peer in self._peers.items() if peer.link is not None and peer.shim is not None}
+        return {
+            name: peer.shim for name, peer in self._peers.items() if peer.link is not None and peer.shim is not None
+        }
 
     def needs_restart(self, agent: str) -> bool:
         """Whether the agent's shim is older than this daemon speaks to; it is left alone until its agent ends."""

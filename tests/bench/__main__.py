@@ -22,9 +22,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--agents", type=int, nargs="*", default=[1, 100])
     parser.add_argument("--peers", nargs="*", default=list(supervisors.PEERS), choices=list(supervisors.PEERS))
     given = parser.parse_args(arguments)
-    print(
-        f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
-    )
+    load = os.getloadavg()[0]
+    print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}")
     print(AIMS)
     try:
         results = _supervisors(given.peers, given.agents, given.quick)
