@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from phoenixd.demo.stage import Stage
 from tests.bench.arena import Figures, time_command
@@ -38,11 +39,10 @@ def measure(runs: int) -> dict[str, Figures]:
         stage = Stage(root / "phoenixd")
         tell = root / "environment"
         # The agent hands its environment to the benchmark, which then makes the agent's own calls.
-        stage.declare(
-            "a",
-            '[agent.a]\ncwd = "/"\n'
-            f'argv = ["/bin/sh", "-c", "env -0 > {tell}.new; mv {tell}.new {tell}; exec sleep 100000"]\n',
-        )
+        program = root / "agent"
+        program.write_text(f"#!/bin/sh\nenv -0 > {tell}.new; mv {tell}.new {tell}; exec sleep 100000\n")
+        program.chmod(0o755)
+        stage.declare("a", f'[agent.a]\nharness = "claude"\nargv = ["{program}"]\ncwd = "/"\n')
         stage.up()
         try:
             stage.until("the agent told its environment", tell.exists)
@@ -51,21 +51,23 @@ def measure(runs: int) -> dict[str, Figures]:
             return {
                 "bash with date and mv": time_command([str(script), str(root / "beat.json")], runs, stdin=body),
                 "hook program": time_command([environ["PHOENIX_HOOK"], "tool-end"], runs, environ, body),
-                "HTTP": _http(_port(stage), environ["PHOENIX_TOKEN"], body, runs),
+                "HTTP": _http(_url(stage), environ["PHOENIX_TOKEN"], body, runs),
             }
         finally:
             stage.down()
 
 
-def _port(stage: Stage) -> int:
-    settings = json.loads((stage.state / "agents" / "a" / "hook.json").read_text())
-    return int(settings["port"])
+def _url(stage: Stage) -> str:
+    """Where the harness's settings tell it to post its hooks."""
+    settings = json.loads((stage.state / "agents" / "a" / "settings.json").read_text())
+    url: str = settings["hooks"]["PostToolUse"][0]["hooks"][0]["url"]
+    return url
 
 
-def _http(port: int, token: str, body: bytes, runs: int) -> Figures:
+def _http(url: str, token: str, body: bytes, runs: int) -> Figures:
     figures = Figures()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(url).port)
     for _ in range(runs):
         began = time.monotonic()
         connection.request("POST", "/hook", body, headers)
