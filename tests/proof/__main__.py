@@ -1,0 +1,63 @@
+"""`./dev proof [NAME...]`: run the long suites one after the other, and close with a table."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One long suite: what it proves, and the command whose exit code is the verdict."""
+
+    name: str
+    proves: str
+    argv: tuple[str, ...]
+
+
+def _pytest(*words: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "pytest", "-q", "--timeout", "1800", *words)
+
+
+def _module(*words: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", *words)
+
+
+PROOFS = (
+    Proof("kills", "200 kills of the daemon under orders: no agent lost, none doubled", _module("tests.proof.kills")),
+    Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
+    Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
+    Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
+    Proof("claude", "the real Claude Code, trap by trap", _pytest("-m", "real_claude")),
+    Proof(
+        "storms",
+        "200 seeds of a fleet in virtual time under storms, then healed",
+        _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),
+    ),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the proofs that are named, or all; 1 when one failed."""
+    parser = argparse.ArgumentParser(prog="./dev proof", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*(proof.name for proof in PROOFS), []], metavar="NAME")
+    given = parser.parse_args(arguments)
+    verdicts = []
+    for proof in PROOFS:
+        if given.names and proof.name not in given.names:
+            continue
+        print(f"--- {proof.name}: {proof.proves}", flush=True)
+        began = time.monotonic()
+        code = subprocess.run(proof.argv, check=False).returncode
+        verdicts.append((proof, code, time.monotonic() - began))
+    print("\nproof      verdict   seconds")
+    for proof, code, seconds in verdicts:
+        print(f"{proof.name:10} {'held' if code == 0 else 'FAILED':9} {seconds:.0f}")
+    return 1 if any(code for _, code, _ in verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
