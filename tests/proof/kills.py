@@ -24,9 +24,8 @@ def main() -> int:
             kill_daemon_under_orders(stage, KILLS, random.Random(seed))
         finally:
             stage.down()
-    print(
-        f"{KILLS} kills, seed {seed}: 0 agents lost, 0 doubled, 0 acknowledged orders lost, {time.monotonic() - began:.0f} s"
-    )
+    took = time.monotonic() - began
+    print(f"{KILLS} kills, seed {seed}: 0 agents lost, 0 doubled, 0 acknowledged orders lost, {took:.0f} s")
     return 0
 
 
