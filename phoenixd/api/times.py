@@ -1,16 +1,13 @@
-"""Times as people and machines write them: RFC 3339, durations like 15m, points in the past like 18:00."""
+"""Times as people and machines write them: RFC 3339, points in the past like 18:00, ages and spans."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(s|m|h|d|w)", re.ASCII)
-_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,6})?(?:s|m|h|d|w)){1,5}", re.ASCII)
-_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,6})?", re.ASCII)
+from phoenixd.api.durations import is_duration, parse_duration
+
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", re.ASCII)
-DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?[smhdw]){1,5}$|^[0-9]+(\.[0-9]+)?$"
 
 
 def rfc3339(wall: float | None) -> str | None:
@@ -21,16 +18,6 @@ def rfc3339(wall: float | None) -> str | None:
         return datetime.fromtimestamp(wall, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return None
-
-
-def parse_duration(text: str) -> float:
-    """Seconds from `90`, `15m`, `1h30m`; raises ValueError."""
-    text = text.strip()
-    if _SECONDS.fullmatch(text):
-        return float(text)
-    if not _DURATION.fullmatch(text):
-        raise ValueError(f"{text[:40]!r} is no duration; write 90, 45s, 15m, 2h or 1h30m")
-    return sum(float(amount) * UNITS[unit] for amount, unit in _PART.findall(text))
 
 
 def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
@@ -48,7 +35,7 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
             raise ValueError(f"{text!r} is no time of day")
         moment = local.replace(hour=hour, minute=minute, second=second, microsecond=0)
         return (moment if moment <= local else moment - timedelta(days=1)).timestamp()
-    if _DURATION.fullmatch(text):
+    if is_duration(text):
         return max(0.0, now - parse_duration(text))
     try:
         moment = datetime.fromisoformat(text)

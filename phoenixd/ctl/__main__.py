@@ -1,7 +1,7 @@
 """phoenixctl's entry. `status` is the verb that is typed all day, so it goes by hand to the socket and back.
 
-Nothing may be imported here but built-in modules and `wire`: the interpreter's own start is all that a `status` should
-cost. Whatever is not a plain `status` goes to `command_line`.
+Nothing may be imported here but built-in modules and `wire`: the interpreter's own start is all that a look should
+cost. Whatever does more than look goes to `command_line`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ import sys
 
 from phoenixd.ctl import wire
 
+NO_NAME = {"status": "/v1/agents", "inbox": "/v1/inbox", "since": "/v1/since", "events": "/v1/events"}
+WITH_NAME = {"status": "/v1/agents/{}", "explain": "/v1/agents/{}/explain"}
+"""Verbs that only look, and where; the table of operations says the same, and a test compares them."""
 FLAGS = {"--json": "", "--all": "all=1"}
+LOOKS = ("/v1/agents", "/v1/since")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a verb and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    target = status_target(given)
+    target = plain_target(given)
     if target is not None:
-        code = _status(target, "--json" in given)
+        code = _copy(target, "--json" in given)
         if code is not None:
             return code
     if "site" not in sys.modules:
@@ -32,25 +36,25 @@ def main(arguments: list[str] | None = None) -> int:
     return run(given)
 
 
-def status_target(given: list[str]) -> str | None:
-    """The path that answers these arguments, when they are a plain status; None for everything else."""
-    words = given or ["status"]
-    if words[0] != "status":
+def plain_target(given: list[str]) -> str | None:
+    """The path that answers these arguments, when they only look, at most at one agent; None for everything else."""
+    verb, *words = given or ["status"]
+    names = [word for word in words if word not in FLAGS]
+    query = [FLAGS[word] for word in words if FLAGS.get(word)]
+    if query and (verb != "status" or names):
         return None
-    names = [word for word in words[1:] if word not in FLAGS]
-    if len(names) > 1 or not all(_is_name(name) for name in names):
-        return None
-    query = [FLAGS[word] for word in words[1:] if FLAGS.get(word)]
-    if names and query:
-        return None
-    return wire.with_query(f"/v1/agents/{names[0]}" if names else "/v1/agents", query + ([] if names else wire.look()))
+    if names:
+        path = WITH_NAME.get(verb)
+        return wire.with_query(path.format(names[0]), []) if path and len(names) == 1 and _is_name(names[0]) else None
+    path = NO_NAME.get(verb)
+    return wire.with_query(path, query + (wire.look() if path in LOOKS else [])) if path else None
 
 
 def _is_name(word: str) -> bool:
     return 0 < len(word) <= 32 and word[0] not in "-_" and word.strip("abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 
 
-def _status(target: str, as_json: bool) -> int | None:
+def _copy(target: str, as_json: bool) -> int | None:
     """Copy the daemon's answer; None when it has to be told at leisure why there is none."""
     answer = wire.ask(wire.sockets(wire.environment()), "GET", target, as_json=as_json)
     if answer is None or (as_json and answer.status >= 400):

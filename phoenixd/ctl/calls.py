@@ -7,12 +7,11 @@ import os
 import sys
 import time
 from typing import Any
-from urllib.parse import quote, urlencode
 
 from phoenixd import __version__
 from phoenixd.api import exits
+from phoenixd.api.durations import parse_duration
 from phoenixd.api.operations import BY_NAME, SEND_LIMIT, Operation
-from phoenixd.api.times import parse_duration
 from phoenixd.ctl import absence, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
@@ -99,14 +98,13 @@ def spell(operation: Operation, given: dict[str, Any], extra: tuple[str, ...] = 
     assert operation.path is not None
     path = operation.path
     for parameter in operation.at("path"):
-        path = path.replace(f"{{{parameter.name}}}", quote(str(given[parameter.name]), safe=""))
-    query = {
-        parameter.name: _plain(given[parameter.name])
+        path = path.replace(f"{{{parameter.name}}}", wire.quoted(str(given[parameter.name])))
+    parts = [
+        f"{parameter.name}={wire.quoted(_plain(given[parameter.name]))}"
         for parameter in operation.at("query")
         if parameter.name in given and not parameter.hidden
-    }
+    ]
     hidden = {parameter.name for parameter in operation.at("query") if parameter.hidden}
-    parts = [urlencode(query)] if query else []
     if "width" in hidden:
         parts += wire.terminal()
     if "look" in hidden:

@@ -174,6 +174,12 @@ def write(descriptor: int, data: bytes) -> None:
         pass
 
 
+def quoted(text: str) -> str:
+    """Text as it may stand in a path or a query."""
+    kept = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+    return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+
+
 def with_query(path: str, query: list[str]) -> str:
     """The path with the query, and with what the daemon has to know of this terminal."""
     parts = [*query, *terminal()]

@@ -215,8 +215,8 @@ async def test_an_agent_cannot_use_up_the_connections_of_the_others(live: Live, 
     assert operator.status == 200
 
 
-async def test_idle_connections_give_way_when_there_are_too_many(live: Live) -> None:
-    async with connected(live, MAX_CONNECTIONS) as opened:
+async def test_idle_connections_give_way_when_there_are_too_many(daemon: FakeDaemon, runtime: Path) -> None:
+    async with serving(daemon, runtime, header_timeout=100) as live, connected(live, MAX_CONNECTIONS) as opened:
         await eventually(lambda: len(live.server.server_state.connections) == MAX_CONNECTIONS)
 
         assert (await live.ask("GET", "/healthz")).status == 200
@@ -231,6 +231,19 @@ async def test_an_idle_server_sleeps(live: Live) -> None:
     await live.ask("GET", "/healthz")
     await eventually(lambda: not live.server.server_state.connections)
 
-    pending = [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
+    timers = [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
 
-    assert [handle for handle in pending if "uvicorn" in repr(handle) or "phoenixd" in repr(handle)] == []
+    assert [handle for handle in timers if handle.when() < loop.time() + 60] == []
+
+
+async def test_what_is_not_http_is_told_so_in_form(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+    """Also in the middle of an answer, where nothing can be said any more."""
+    for sent in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n bad\r\n\r\n", b"\xff\xfe\r\n\r\n"):
+        head, _, body = (await live.raw(sent)).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"application/problem+json" in head
+        assert b'"code": "invalid"' in body
+    live.daemon.declare("docs")
+    chunked = b"POST /v1/agents/docs/stop HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nnot a size\r\n"
+    assert await live.raw(chunked) == b""
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.durations import parse_duration
 from phoenixd.api.history import Digest
-from phoenixd.api.times import ago, parse_duration, parse_past, rfc3339
+from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core.events import AgentWithdrawn, RestartRequested, StopRequested, TerminalSeen
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 

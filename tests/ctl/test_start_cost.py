@@ -9,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from phoenixd.ctl import wire
-from phoenixd.ctl.__main__ import status_target
+import pytest
+
+from phoenixd.ctl import calls, wire
+from phoenixd.ctl.__main__ import plain_target
+from phoenixd.ctl.grammar import parse
 from phoenixd.directories import find_state_directory
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -84,18 +87,23 @@ async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than
     assert "Nothing waits" in outputs[2]
 
 
-def test_what_is_a_plain_status_goes_the_short_way() -> None:
-    assert status_target([]) == "/v1/agents"
-    assert status_target(["status", "docs", "--json"]) == "/v1/agents/docs"
-    assert status_target(["status", "--all"]) == "/v1/agents?all=1"
-    for other in (
-        ["status", "a", "b"],
-        ["status", "../x"],
-        ["status", "--fish"],
-        ["stop", "docs"],
-        ["status", "docs", "--all"],
-    ):
-        assert status_target(other) is None, other
+@pytest.mark.parametrize(
+    "words",
+    ["", "status", "status docs", "status --all", "status --json", "inbox", "since", "events", "explain docs --json"],
+)
+def test_the_short_way_asks_what_the_table_says(words: str) -> None:
+    command = parse(words.split() or ["status"])
+
+    assert plain_target(words.split()) == calls.spell(command.operation, command.given)[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["status a b", "status ../x", "status --fish", "stop docs", "status docs --all", "inbox docs", "since 8h",
+     "explain", "events -f", "explain a b", "--help", "status -h"],
+)  # fmt: skip
+def test_whatever_does_more_goes_the_long_way(words: str) -> None:
+    assert plain_target(words.split()) is None
 
 
 def test_phoenixctl_and_the_daemon_mean_the_same_directories() -> None:
