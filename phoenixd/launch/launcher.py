@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import anyio
 import structlog
 from anyio import to_thread
 
@@ -22,9 +21,7 @@ from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
-from phoenixd.documents.credential import credential_path
 from phoenixd.documents.heartbeat import heartbeat_record
-from phoenixd.documents.redact import secret_values
 from phoenixd.documents.state import StateDocument
 from phoenixd.drivers import files as plain_files
 from phoenixd.drivers.evidence import known_transcript
@@ -33,17 +30,15 @@ from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import HARNESSES, Harness, LaunchPlaces, Prompt
 from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.jobs.briefs import first_words, interruption_before
-from phoenixd.launch import environment
 from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files
-from phoenixd.launch.login import LoginShellFailed, login_environment
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.publication import GitLook, Publication, Resolved
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
+from phoenixd.launch.variables import Variables
 from phoenixd.ports import Clock, Entry, ShimCommand, ShimHello
 
-CREDENTIAL_LIMIT = 64 * 1024
 CANNOT_RUN = 126
 
 log = structlog.get_logger("phoenixd.launch")
@@ -71,7 +66,6 @@ class Launch:
         self._directories = directories
         self._create_leaf = create_leaf
         self._clock = clock
-        self._environ = dict(os.environ if environ is None else environ)
         self._files = files
         library = directories.state / "lib"
         self._installed = install(library, source)
@@ -79,11 +73,10 @@ class Launch:
         if removed := collect_garbage(library, self._installed):
             log.info("old_shims_removed", count=len(removed))
         self._key = _token_key(files, directories.state / "token.key")
-        self._login: dict[str, str] | None = None
-        self._login_lock = anyio.Lock()
+        self._variables = Variables(os.environ if environ is None else environ, files)
         self._trust_lock = threading.Lock()
         self._publication = Publication(directories, settings, clock, files, git)
-        self._publication.secrets_of = self._secrets
+        self._publication.secrets_of = self._variables.secrets
         self.run = self._publication.run
 
     def shim_command(self, agent: str) -> ShimCommand:
@@ -97,7 +90,7 @@ class Launch:
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
         harness = _harness(agent.spec)
-        base = await self._base(agent.spec.env_from)
+        base = await self._variables.base(agent.spec.env_from)
         desk = self._publication.desk(agent.name)
         async with desk.lock:
             await self._publication.first_git(desk, agent)
@@ -124,12 +117,12 @@ class Launch:
 
     async def environment_of(self, agent: Agent) -> Mapping[str, str]:
         """The environment that the agent's command would get, without what a run adds; raises LaunchFailed."""
-        base = await self._base(agent.spec.env_from)
-        return await to_thread.run_sync(lambda: self._environment(agent.spec, base, {}))
+        base = await self._variables.base(agent.spec.env_from)
+        return await to_thread.run_sync(lambda: self._variables.compose(agent.spec, base, {}))
 
     def command_problem(self, agent: Agent) -> str | None:
         """Why the agent's command could not be run as things stand, as far as that can be told without waiting."""
-        base = self._known_base(agent.spec.env_from)
+        base = self._variables.known_base(agent.spec.env_from)
         path = dict(agent.spec.env).get("PATH") or (base or {}).get("PATH")
         command = agent.spec.argv[0]
         if path is None and "/" not in command:
@@ -156,7 +149,7 @@ class Launch:
 
     def transcript(self, agent: Agent) -> str | None:
         """Path or glob of the transcript that the agent's session writes, where one is known."""
-        base = self._known_base(agent.spec.env_from)
+        base = self._variables.known_base(agent.spec.env_from)
         return known_transcript(agent, base) if base is not None else None
 
     def _write(
@@ -169,10 +162,10 @@ class Launch:
         token = self.token(spawn.run_id)
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
-        variables = self._environment(spec, base, ours)
+        variables = self._variables.compose(spec, base, ours)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
-        desk.secrets = self._secrets(agent, variables)
+        desk.secrets = self._variables.secrets(agent, variables)
         now = self._clock.now().wall
         # A start waits for no disk; what is published of it soon after makes this durable too.
         state = desk.settle(agent, now, durable=False)
@@ -197,52 +190,6 @@ class Launch:
         order = runtime_dir / "order.json"
         self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
         return str(order)
-
-    def _environment(self, spec: AgentSpec, base: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-        own = {name: self._value(name, value) for name, value in spec.env}
-        alive = environment.answers(base.get("SSH_AUTH_SOCK"))
-        return environment.compose(base, own, ours, spec.cwd, agent_answers=alive)
-
-    def _value(self, name: str, value: str) -> str:
-        path = credential_path(value)
-        if path is None:
-            return value
-        try:
-            return self._files.read_plain(path, CREDENTIAL_LIMIT).decode().removesuffix("\n")
-        except (OSError, UnsafeFile, UnicodeDecodeError) as error:
-            raise LaunchFailed(f"env.{name}: {path} cannot be read: {error}", f"make {path} readable") from error
-
-    def _secrets(self, agent: Agent, variables: Mapping[str, str] | None = None) -> tuple[str, ...]:
-        """The values that no document may hold: of the environment as given, or as far as it is known now."""
-        if variables is None:
-            known = {name: value for name, value in agent.spec.env if credential_path(value) is None}
-            variables = {**self._environ, **known}
-        from_files = [name for name, value in agent.spec.env if credential_path(value) is not None]
-        given = {name: value for name, value in variables.items() if not name.startswith("PHOENIX_")}
-        return secret_values(given, from_files)
-
-    async def _base(self, env_from: str) -> Mapping[str, str]:
-        if env_from == "login":
-            async with self._login_lock:
-                if self._login is None:
-                    self._login = await to_thread.run_sync(self._ask_login_shell)
-        return self._known_base(env_from) or {}
-
-    def _known_base(self, env_from: str) -> Mapping[str, str] | None:
-        match env_from:
-            case "none":
-                return environment.bare()
-            case "login":
-                return self._login
-            case _:
-                return self._environ
-
-    def _ask_login_shell(self) -> dict[str, str]:
-        try:
-            return login_environment(environment.cleaned(self._environ))
-        except LoginShellFailed as failure:
-            log.warning("login_environment_failed", reason=str(failure), instead="the daemon's own")
-            return self._environ
 
 
 def _harness(spec: AgentSpec) -> Harness:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.state_reading import StateReading, read_state
 from phoenixd.errors import UnsafeFile
 from phoenixd.launch.files import Files
+from phoenixd.launch.log_files import rotate, signature, size_of, tail
 
 OPS_LIMIT, OPS_KEPT = 10 << 20, 4
 OPS_TAIL = 64 * 1024
@@ -70,16 +70,16 @@ class Shelf:
         self.files.ensure_private_dir(self.directory)
         self._kept = read_bookkeeping(self._read("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         if not self.happenings:
-            self.happenings.extend(read_happenings(_tail(self.directory / "ops.jsonl", OPS_TAIL)))
+            self.happenings.extend(read_happenings(tail(self.directory / "ops.jsonl", OPS_TAIL)))
 
     def look(self, today: date) -> str | None:
         """Read state.json; returns why it is broken, which may be a write of another hand in progress."""
-        signature = _signature(self.directory / "state.json")
-        if signature and signature == self._seen and self.state is not None:
+        found = signature(self.directory / "state.json")
+        if found and found == self._seen and self.state is not None:
             return None
         content = self._read("state.json", STATE_LIMIT)
         if content is None:
-            self._adopt(StateReading(self._rebuilt()), signature)
+            self._adopt(StateReading(self._rebuilt()), found)
             return None
         reading = read_state(content, self.name, today)
         if reading.document is None:
@@ -90,7 +90,7 @@ class Shelf:
             self.notes.append(f"state.json: {'; '.join(reading.notes[:5])}")
         if reading.read_only and not self._read_only:
             self.notes.append("state.json is of a newer version: it is read, and not written")
-        self._adopt(reading, signature)
+        self._adopt(reading, found)
         return None
 
     def repair(self, why: str) -> None:
@@ -134,8 +134,7 @@ class Shelf:
         """Put a resolution on record: first the log, which nothing takes back, then the state."""
         self.files.append(self.directory / "resolved.jsonl", render_resolution(made))
         kept = self._kept or Bookkeeping()
-        size = _signature(self.directory / "resolved.jsonl")
-        self._kept = Bookkeeping(kept.task, size[2] if size else kept.resolved_bytes)
+        self._kept = Bookkeeping(kept.task, size_of(self.directory / "resolved.jsonl"))
         self._write_state(self._dated(resolved, today))
 
     def was_resolved(self, loop_id: str) -> bool:
@@ -149,9 +148,8 @@ class Shelf:
                 self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
         self.happenings.extend(happenings(seen, clean))
         path = self.directory / "ops.jsonl"
-        found = _signature(path)
-        if found and found[2] > OPS_LIMIT:
-            _rotate(path)
+        if size_of(path) > OPS_LIMIT:
+            rotate(path, OPS_KEPT)
         for occurrence in seen:
             self.files.append(path, render_occurrence(occurrence, clean), durable=False)
 
@@ -188,17 +186,17 @@ class Shelf:
     def _dated(self, document: StateDocument, today: date) -> StateDocument:
         return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)
 
-    def _adopt(self, reading: StateReading, signature: tuple[int, ...]) -> None:
+    def _adopt(self, reading: StateReading, seen: tuple[int, ...]) -> None:
         theirs = reading.document
         assert theirs is not None
-        if self.state is None and signature:
+        if self.state is None and seen:
             self.found = theirs.status
         # What we hold can be ahead of the file when a write failed; an edit of the file is merged with that.
         if self.state is not None and self._on_disk is not None:
             self.state = merge_states(self._on_disk, theirs, self.state)
         else:
             self.state = theirs
-        self._on_disk, self._read_only, self._seen = theirs, reading.read_only, signature
+        self._on_disk, self._read_only, self._seen = theirs, reading.read_only, seen
 
     def _rebuilt(self) -> StateDocument:
         if self.state is not None:
@@ -218,12 +216,12 @@ class Shelf:
             self._owes_sync = False
         elif self.write("state.json", content, durable):
             self._owes_sync = not durable
-        self._on_disk, self._seen = document, _signature(self.directory / "state.json")
+        self._on_disk, self._seen = document, signature(self.directory / "state.json")
 
     def _set_aside(self, content: bytes, note: str) -> None:
         """Keep a copy of a state.json that cannot be kept as it is; the oldest copies give way."""
         self.notes.append(note)
-        copies = sorted(self.directory.glob("state.json.damaged-*"), key=lambda path: _signature(path) or (0,))
+        copies = sorted(self.directory.glob("state.json.damaged-*"), key=lambda path: signature(path) or (0,))
         taken = {int(path.suffix.rpartition("-")[2]) for path in copies if path.suffix.rpartition("-")[2].isdigit()}
         self.files.replace(self.directory / f"state.json.damaged-{max(taken, default=0) + 1}", content)
         for path in copies[: max(0, len(copies) + 1 - DAMAGED_KEPT)]:
@@ -231,8 +229,7 @@ class Shelf:
 
     def _new_resolutions(self, consumed: int) -> tuple[bytes, int]:
         """The whole lines of resolved.jsonl behind the first `consumed` bytes, and where they end."""
-        found = _signature(self.directory / "resolved.jsonl")
-        size = found[2] if found else 0
+        size = size_of(self.directory / "resolved.jsonl")
         if size <= consumed:
             return b"", size
         lines = (self._read("resolved.jsonl", RESOLVED_LIMIT) or b"")[consumed:]
@@ -260,36 +257,3 @@ def _cleaned(document: StateDocument, clean: Clean) -> StateDocument:
             "numbers": {name: clean(value) for name, value in document.numbers.items()},
         }
     )
-
-
-def _signature(path: Path) -> tuple[int, ...]:
-    """What changes whenever a file is written or replaced; the size is its third part. Empty when there is none."""
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except OSError:
-        return ()
-    return found.st_mtime_ns, found.st_ino, found.st_size, found.st_ctime_ns
-
-
-def _rotate(path: Path) -> None:
-    for number in range(OPS_KEPT - 1, 0, -1):
-        older, newer = Path(f"{path}.{number + 1}"), Path(f"{path}.{number}")
-        if newer.exists():
-            os.replace(newer, older)
-    os.replace(path, f"{path}.1")
-
-
-def _tail(path: Path, size: int) -> bytes:
-    """The last whole lines of a file of lines."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return b""
-        if found.st_size > size:
-            file.seek(found.st_size - size)
-            file.readline(size)
-        return file.read(size)

@@ -190,12 +190,12 @@ async def test_env_from_login_is_what_the_login_shell_makes_and_is_asked_once(tm
 async def test_a_login_shell_that_hangs_is_given_up_and_the_daemons_environment_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from phoenixd.launch import launcher, login
+    from phoenixd.launch import login, variables
 
     shell = tmp_path / "shell"
     shell.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {tmp_path}/pid\nwait\n")
     shell.chmod(0o755)
-    monkeypatch.setattr(launcher, "login_environment", lambda environ: login.login_environment(environ, 0.5))
+    monkeypatch.setattr(variables, "login_environment", lambda environ: login.login_environment(environ, 0.5))
     room = Room(tmp_path, {"SHELL": str(shell), "KEPT": "kept"})
 
     env = (await room.order(room.agent(room.spec(env_from="login"))))["env"]
