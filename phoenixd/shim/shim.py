@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
+import messages
 import order
 import procfs
 import records
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 REPORTED_PIDS = 1000
-
-
-class Malformed(Exception):
-    """A message with a field that is missing or of another type."""
 
 
 class Shim:
@@ -63,7 +60,7 @@ class Shim:
             "start": self._start,
             "terminate": lambda message: self._signal_run(message, Run.terminate),
             "kill": lambda message: self._signal_run(message, Run.kill),
-            "ack": lambda message: self._spool.acknowledge(_number(message, "seq")),
+            "ack": lambda message: self._spool.acknowledge(messages.number(message, "seq")),
             "notice": self._take_notice,
             "quit": lambda _message: self.leave("shim_terminated"),
         }
@@ -105,7 +102,7 @@ class Shim:
             return
         try:
             operation(message)
-        except Malformed as error:
+        except messages.Malformed as error:
             self._complain(f"{name}: {error}")
 
     def _hello(self, _message: dict[str, Any]) -> None:
@@ -127,8 +124,8 @@ class Shim:
             self._spool.dropped = 0
 
     def _start(self, message: dict[str, Any]) -> None:
-        path, run_id = _text(message, "order"), _text(message, "run_id")
-        identity = {"incarnation": _number(message, "incarnation"), "run_id": run_id}
+        path, run_id = messages.text(message, "order"), messages.text(message, "run_id")
+        identity = {"incarnation": messages.number(message, "incarnation"), "run_id": run_id}
         # The same order again: a daemon that was killed cannot know that it gave it. It must never start a second run.
         if self._run is not None and self._run.identity == identity:
             if self._run.started:
@@ -167,17 +164,14 @@ class Shim:
             self._refuse(identity, records.errno_name(error), f"fork: {error.strerror}")
 
     def _signal_run(self, message: dict[str, Any], signal_run: Callable[[Run], None]) -> None:
-        incarnation = _number(message, "incarnation")
+        incarnation = messages.number(message, "incarnation")
         if self._run is None or self._run.order.incarnation != incarnation:
             self._tell("ignored", {"op": message["op"], "incarnation": incarnation})
             return
         signal_run(self._run)
 
     def _take_notice(self, message: dict[str, Any]) -> None:
-        lines = message.get("lines")
-        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-            raise Malformed("lines: a list of texts is required")
-        self._notice = lines
+        self._notice = messages.texts(message, "lines")
         if self._run is None:
             self._show_notice()
 
@@ -288,17 +282,3 @@ def _default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
     elif last_exit is not None:
         ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
     return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
-
-
-def _number(message: dict[str, Any], name: str) -> int:
-    value = message.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Malformed(f"{name}: a number is required")
-    return value
-
-
-def _text(message: dict[str, Any], name: str) -> str:
-    value = message.get(name)
-    if not isinstance(value, str) or not value:
-        raise Malformed(f"{name}: a text is required")
-    return value
