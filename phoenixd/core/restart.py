@@ -63,8 +63,9 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
         return TryAgain(delay, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
-        why = f"{ended.text}: {spec.argv[0]}" if ended.cause == "exit" else ended.cause
-        return GiveUp(f"the command cannot run: {why}")
+        why = ended.text if ended.cause == "exit" else ended.cause
+        named = why if spec.argv[0] in why else f"{why}: {spec.argv[0]}"
+        return GiveUp(f"the command cannot run: {named}")
     if ended_well(spec, ended):
         return _after_clean_exit(spec, ended, agent.crashes)
     if ended.cause == CAUSES[OVERTIME]:
@@ -86,8 +87,8 @@ def is_clean(ended: LastExit) -> bool:
 
 
 def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
-    """Whether the end was clean and came late enough to be no failed start."""
-    return is_clean(ended) and ended.lived >= spec.early_exit
+    """Whether the end was clean, and a person's doing or late enough to be no failed start."""
+    return is_clean(ended) and (ended.left or ended.lived >= spec.early_exit)
 
 
 def _death_in_words(ended: LastExit) -> str:

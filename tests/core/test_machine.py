@@ -53,6 +53,22 @@ lucks = st.builds(
 FAIR = Luck(screen="idle")
 
 
+def outline(agent: Agent) -> tuple[object, ...]:
+    """What may not be lost with the daemon."""
+    session = agent.session
+    return (
+        agent.spec,
+        agent.desired,
+        agent.state.name,
+        agent.incarnation,
+        agent.crashes,
+        agent.last_exit,
+        agent.last_prompt,
+        agent.item,
+        session and (session.session_id, session.spoiled),
+    )
+
+
 class FleetMachine(RuleBasedStateMachine):
     """The fleet as the supervisor drives it, against a model of the outside."""
 
@@ -116,6 +132,8 @@ class FleetMachine(RuleBasedStateMachine):
                 assert self.items.setdefault(item.id, shown) == shown, "one number, two items"
         for name, agent in result.fleet.agents.items():
             known = before.agents.get(name)
+            # Whatever changes what happens next is saved: only evidence may be forgotten.
+            assert outline(self.saved[name]) == outline(agent)
             if isinstance(agent.state, Stopping) and known is not None and isinstance(known.state, Stopping):
                 # Only the shim's word that the run lives takes a fence back to a kill.
                 risen = STEPS.index(agent.state.step) - STEPS.index(known.state.step)

@@ -159,12 +159,13 @@ def test_the_second_crash_waits_and_the_first_does_not() -> None:
     assert isinstance(story.state, Starting)
 
 
-def test_f_proc_9_the_quarantine_names_the_command() -> None:
+@pytest.mark.parametrize("message", ["not found", "no-such-agent: not found"])
+def test_f_proc_9_the_quarantine_names_the_command(message: str) -> None:
     story = Story(spec(argv=("no-such-agent",)))
     story.start()
-    story.tell(StartFailed("a", 1, 127, "not found"))
+    story.tell(StartFailed("a", 1, 127, message))
     assert isinstance(story.state, Quarantined)
-    assert "no-such-agent" in story.agent.reason
+    assert story.agent.reason.count("no-such-agent") == 1
     assert len(story.of(Spawn)) == 1
     assert story.alerts() == ["quarantined"]
 
