@@ -52,6 +52,8 @@ class Run:
     """The harness reported the prompt that this run was started with."""
     evidence: bool = False
     """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
+    hook_seq: int = 0
+    """The newest spooled hook that was heard; what the shim sends again is known by it."""
 
 
 @dataclass(frozen=True, slots=True)

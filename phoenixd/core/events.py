@@ -167,6 +167,7 @@ class HookSeen:
     kind: session-start, prompt-submit, tool-start, tool-end, tool-failure, stop, stop-failure, notification,
     permission-request, permission-denied, subagent-start, subagent-stop, pre-compact, compacted, session-end.
     lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
+    seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     """
 
     agent: str
@@ -182,6 +183,7 @@ class HookSeen:
     sub: bool = False
     notification: str | None = None
     error: str | None = None
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,10 +71,10 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
 def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping):
+    if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
-    run, notes = _hear_run(state.run, event)
+    run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
     if isinstance(state, Stopping):
         # It is being ended: what it says counts for its session, but asks nobody any more.

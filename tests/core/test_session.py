@@ -78,6 +78,21 @@ def test_a_subagents_stop_does_not_end_the_turn() -> None:
     assert story.run.session_id != "another"
 
 
+def test_hooks_that_the_shim_sends_again_change_nothing() -> None:
+    """After a daemon restart all that was not acknowledged comes again, and a prompt must not reopen a closed turn."""
+    story = Story(claude()).runs()
+    sent = [("prompt-submit", "Build the shop."), ("stop", ""), ("prompt-submit", "Now the tests."), ("stop", "")]
+    for seq, (kind, text) in enumerate(sent, start=7):
+        story.hook(kind, text=text, seq=seq)
+    before = story.fleet
+    story.pass_over(60)
+    for seq, (kind, text) in enumerate(sent, start=7):
+        story.hook(kind, text=text, seq=seq)
+        assert story.fleet == before
+    story.hook("prompt-submit", text="And now?", seq=11)
+    assert story.agent.last_prompt == "And now?"
+
+
 # The session.
 
 
