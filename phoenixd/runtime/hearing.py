@@ -9,7 +9,6 @@ from typing import Any
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.decision import Refusal
 from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
@@ -32,7 +31,7 @@ HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC
 
 log = structlog.get_logger()
 
-Tell = Callable[[Event, Callable[[Refusal | None], None] | None], None]
+Tell = Callable[[Event, Callable[[], None] | None], None]
 Later = Callable[[float, Callable[[], None]], object]
 
 
@@ -101,7 +100,7 @@ class Hearing:
         if not isinstance(payload, dict):
             raise TypeError("payload is no object")
         self._heard(agent, kind, payload)
-        acknowledge = (lambda refusal: self._shims.acknowledge(agent, seq)) if seq > 0 else None
+        acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
         self._tell(hook_event(agent, int(body["incarnation"]), kind, payload), acknowledge)
 
     def reconcile(self, agent: Agent, hello: ShimHello) -> None:

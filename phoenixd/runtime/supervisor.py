@@ -39,6 +39,7 @@ class Listener(Protocol):
 class _Waiting:
     event: Event
     done: Callable[[Refusal | None], None] | None = None
+    saved: Callable[[], None] | None = None
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class _Turn:
     removed: dict[str, None]
     actions: list[Action]
     answers: list[tuple[Callable[[Refusal | None], None], Refusal | None]]
+    receipts: list[Callable[[], None]]
 
 
 class Supervisor:
@@ -74,6 +76,7 @@ class Supervisor:
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._withheld: list[Action] = []
+        self._owed: list[Callable[[], None]] = []
         self.saver = Saver(journal, clock, self._degraded_changed)
         self.alarm = Alarm(clock, lambda: self.tell(Tick()))
 
@@ -87,11 +90,14 @@ class Supervisor:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def tell(self, event: Event, done: Callable[[Refusal | None], None] | None = None) -> None:
-        """Queue an event; `done` is called once it was stepped and made durable."""
-        if done is None and len(self._queue) > EVIDENCE_LIMIT and _is_evidence(event):
+    def tell(self, event: Event, saved: Callable[[], None] | None = None) -> None:
+        """Queue an event; `saved` is called once it is durable, be that much later, and never before."""
+        if saved is None and len(self._queue) > EVIDENCE_LIMIT and _is_evidence(event):
             return
-        self._queue.append(_Waiting(event, done))
+        self._put(_Waiting(event, saved=saved))
+
+    def _put(self, waiting: _Waiting) -> None:
+        self._queue.append(waiting)
         self._arrived.set()
 
     async def ask(self, event: Event) -> Refusal | None:
@@ -103,7 +109,7 @@ class Supervisor:
             answers.append(refusal)
             answered.set()
 
-        self.tell(event, done)
+        self._put(_Waiting(event, done))
         await answered.wait()
         return answers[0]
 
@@ -142,7 +148,7 @@ class Supervisor:
         self._on_turn()
 
     def _step_all(self) -> tuple[_Turn, Moment]:
-        turn = _Turn([], {}, {}, [], [])
+        turn = _Turn([], {}, {}, [], [], [])
         now = self._clock.now()
         for _ in range(min(len(self._queue), TURN_LIMIT)):
             waiting = self._queue.popleft()
@@ -152,6 +158,8 @@ class Supervisor:
             self._note(turn, waiting.event, result.decisions, now)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
+            if waiting.saved is not None:
+                turn.receipts.append(waiting.saved)
         return turn, now
 
     def _note(self, turn: _Turn, event: Event, decisions: Sequence[Decision], now: Moment) -> None:
@@ -203,6 +211,11 @@ class Supervisor:
                 self._withheld.append(action)
 
     def _answer(self, turn: _Turn, durable: bool) -> None:
+        if durable:
+            for saved in turn.receipts:
+                saved()
+        else:
+            self._owed.extend(turn.receipts)
         for done, refusal in turn.answers:
             if durable or refusal is not None:
                 done(refusal)
@@ -222,6 +235,9 @@ class Supervisor:
             log.error("degraded", reason=why)
             return
         log.warning("journal_recovered", withheld=len(self._withheld))
+        owed, self._owed = self._owed, []
+        for saved in owed:
+            saved()
         withheld, self._withheld = self._withheld, []
         for action in withheld:
             self._dispatch(action)

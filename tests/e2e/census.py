@@ -28,6 +28,11 @@ def survivors(root: Path) -> dict[int, str]:
     return carrying(str(root).encode())
 
 
+def runs_of(root: Path) -> set[int]:
+    """Processes of any run below a stage's directory."""
+    return set(survivors(root)) & set(carrying(b"PHOENIX_RUN_ID="))
+
+
 def incarnations(root: Path, name: str) -> Counter[str]:
     """How many living processes each run of an agent has, by run id; the agent's own processes only."""
     counts: Counter[str] = Counter()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.demo.stage import Stage
-from tests.e2e.census import carrying, incarnations
+from tests.e2e.census import incarnations, runs_of
 
 FLEET = 20
 
@@ -46,7 +46,7 @@ def test_f_tmux_2_kill_9_of_the_tmux_server_ends_the_old_trees_and_brings_all_ba
     names = declare_fleet(stage, FLEET, stubborn=6)
     stage.up()
     stage.until("all run", lambda: all_running(stage, names), 60)
-    old = {pid for name in names for pid in carrying(f"PHOENIX_AGENT={name}".encode())}
+    old = runs_of(stage.root)
     server = ["tmux", "-S", str(stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"]
     os.kill(int(subprocess.run(server, capture_output=True, text=True, check=True).stdout), signal.SIGKILL)
     stage.until(
@@ -54,7 +54,7 @@ def test_f_tmux_2_kill_9_of_the_tmux_server_ends_the_old_trees_and_brings_all_ba
         lambda: all(row["incarnation"] >= 2 and row["state"] == "running" for row in stage.rows().values()),
         60,
     )
-    assert old & {pid for name in names for pid in carrying(f"PHOENIX_AGENT={name}".encode())} == set()
+    assert old & runs_of(stage.root) == set()
     assert_one_each(stage, names)
 
 
