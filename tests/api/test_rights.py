@@ -184,7 +184,9 @@ async def test_a_process_below_a_shim_has_its_agents_rights_and_no_more(
 async def test_a_process_in_an_agents_cgroup_has_its_agents_rights(live: Live, daemon: FakeDaemon) -> None:
     """The cgroup of this very test, declared to be an agent's."""
     listing = Path("/proc/self/cgroup").read_text()
-    path = next(line.split(":", 2)[2] for line in listing.splitlines() if line.split(":", 2)[2] != "/")
+    path = next((line.split(":", 2)[2] for line in listing.splitlines() if line.split(":", 2)[2] != "/"), None)
+    if path is None:
+        pytest.skip("not run: this process is in the root cgroup")
     daemon.agents_cgroup = os.path.dirname(path)
     daemon.declare("docs")
 

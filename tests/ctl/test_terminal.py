@@ -8,7 +8,6 @@ import json
 import os
 import pty
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -38,18 +37,21 @@ def tmux(runtime: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def on_a_terminal(arguments: list[str], env: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """phoenixctl as the child of a pseudo-terminal; yields its pid and the master side."""
-    pid, master = pty.fork()
-    if pid == 0:
-        os.execve(sys.executable, [sys.executable, "-m", "phoenixd.ctl", *arguments], env)
+def on_a_terminal(command: list[str | Path], env: dict[str, str]) -> Iterator[tuple[int, int]]:
+    """A command with a pseudo-terminal of its own; yields its pid and the master side."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave, env=env)
+    os.close(slave)
     try:
-        yield pid, master
+        yield process.pid, master
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        process.kill()
+        process.wait()
         os.close(master)
+
+
+def phoenixctl(*words: str) -> list[str | Path]:
+    return [sys.executable, "-m", "phoenixd.ctl", *words]
 
 
 def read_until(master: int, wanted: bytes, timeout: float = 10) -> bytes:
@@ -64,7 +66,7 @@ def read_until(master: int, wanted: bytes, timeout: float = 10) -> bytes:
 
 def test_attach_becomes_a_tmux_client_without_any_daemon(tmux: Path, home: Path) -> None:
     env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
-    with on_a_terminal(["attach", "docs"], env) as (pid, master):
+    with on_a_terminal(phoenixctl("attach", "docs"), env) as (pid, master):
         read_until(master, b"agent here")
         clients = subprocess.run(
             ["tmux", "-S", tmux, "list-clients", "-F", "#{client_pid} #{client_readonly}"],
@@ -75,7 +77,7 @@ def test_attach_becomes_a_tmux_client_without_any_daemon(tmux: Path, home: Path)
 
 def test_attach_read_only_types_nothing(tmux: Path, home: Path) -> None:
     env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
-    with on_a_terminal(["attach", "docs", "--read-only"], env) as (_, master):
+    with on_a_terminal(phoenixctl("attach", "docs", "--read-only"), env) as (_, master):
         read_until(master, b"agent here")
         shown = subprocess.run(
             ["tmux", "-S", tmux, "list-clients", "-F", "#{client_readonly}"], capture_output=True, text=True, check=True
@@ -109,18 +111,11 @@ def test_attach_inside_the_own_tmux_switches_the_client(tmux: Path, home: Path) 
     server = ["tmux", "-S", os.fspath(tmux)]
     switch = f"{sys.executable} -m phoenixd.ctl attach docs; cat"
     subprocess.run([*server, "new-session", "-d", "-s", "other", "-x", "80", "-y", "24", "sleep 1000"], check=True)
-    pid, master = pty.fork()
-    if pid == 0:
-        os.execvpe("tmux", [*server, "attach-session", "-t", "=other"], env)
-    try:
+    with on_a_terminal([*server, "attach-session", "-t", "=other"], env):
         eventually_sync(lambda: _clients(server), what="the client is attached")
         assignments = [f"-e{name}={env[name]}" for name in ("PYTHONPATH", "PHOENIX_RUNTIME_DIR", "HOME")]
         subprocess.run([*server, "respawn-pane", "-k", *assignments, "-t", "=other:", switch], check=True)
         eventually_sync(lambda: _clients(server) == ["phx-docs"], what="the client is switched over")
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(master)
 
 
 def _clients(server: list[str]) -> list[str]:
