@@ -56,8 +56,9 @@ class ControlConnection:
     async def open(cls, argv: Sequence[str], env: Mapping[str, str]) -> ControlConnection:
         """Start the client and wait, without a limit, until it answers; raises TerminalFailed.
 
-        A client that is killed before the server has come to it makes tmux 3.3a crash as soon as it does, and with it
-        goes every pane. So this one is waited for however long a server hangs, and left behind when nobody waits.
+        Two clients that are killed before a hanging server has come to them make tmux 3.3a crash as soon as it does,
+        and with it goes every pane. So this one is waited for however long that takes, and left behind, not killed,
+        when nobody waits any more.
         """
         connection = cls(argv, env)
         try:

@@ -17,8 +17,8 @@ from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_fence import Fence
 from phoenixd.drivers.processes_proc import carries, process_ids, read_stat
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Fenced
-from tests.drivers.processes import ESCAPES, Run, sleepers
+from phoenixd.ports import Fenced, ProcessIdentity
+from tests.drivers.processes import ESCAPES, Run, identity, sleepers
 from tests.waiting import eventually_sync
 
 ALL = len(ESCAPES) + 2
@@ -44,10 +44,13 @@ def tree(tmp_path: Path) -> Iterator[CgroupTree]:
 
 
 @pytest.fixture
-def decoys() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Strangers that look like the run: same names, a similar run id, the id in another variable or in an argument."""
+def decoys() -> Iterator[list[ProcessIdentity]]:
+    """Strangers that look like the run: same names, a similar run id, the id in another variable or in an argument.
+
+    They are nobody's children, because a fence spares the children of its own process.
+    """
     made = [
-        subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"], **environment}, start_new_session=True)
+        identity(int(subprocess.check_output(["sh", "-c", "sleep 1000 >&- 2>&- & echo $!"], env=environment)))
         for environment in (
             {},
             {"PHOENIX_AGENT": "a", "PHOENIX_INCARNATION": "7"},
@@ -59,9 +62,8 @@ def decoys() -> Iterator[list[subprocess.Popen[bytes]]]:
         )
     ]
     yield made
-    for process in made:
-        process.kill()
-        process.wait()
+    for decoy in made:
+        Processes().signal(decoy, signal.SIGKILL)
 
 
 async def test_p5_ten_escapes_end_with_a_cgroup(tmp_path: Path, short_tmp: Path, tree: CgroupTree) -> None:
@@ -123,16 +125,14 @@ async def test_p5_a_lost_shims_run_ends_by_its_run_id(short_tmp: Path) -> None:
         run.close()
 
 
-async def test_p5_strangers_that_look_like_the_run_survive(
-    short_tmp: Path, decoys: list[subprocess.Popen[bytes]]
-) -> None:
+async def test_p5_strangers_that_look_like_the_run_survive(short_tmp: Path, decoys: list[ProcessIdentity]) -> None:
     run = Run(short_tmp, ["fork()"])
     try:
         for run_id in ("this-run", run.run_id, ""):
             await Processes(reaper_of=lambda agent: run.shim).fence("a", 7, run_id, run.agent)
 
         assert run.sleepers() == []
-        assert [process.poll() for process in decoys] == [None] * len(decoys)
+        assert [stat.state for decoy in decoys if (stat := read_stat(decoy.pid))] == ["S"] * len(decoys)
     finally:
         run.close()
 
@@ -193,6 +193,30 @@ async def test_p5_a_fork_storm_that_changes_its_numbers_ends(net: str, short_tmp
 
         assert fenced.remaining == ()
         assert carriers(run.run_id) == []
+    finally:
+        run.close()
+
+
+async def test_p5_what_moved_on_while_it_was_looked_for_is_looked_for_again(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that ends between the listing and the look may have handed the run on to a child."""
+    run = Run(short_tmp, ["daemon()"])
+    try:
+        run.wait_for_sleepers(1)
+        [hidden] = run.sleepers()
+        looks = 0
+
+        def hide(pid: int, run_id: str) -> bool | None:
+            nonlocal looks
+            looks += pid == hidden
+            return None if pid == hidden and looks <= 6 else carries(pid, run_id)
+
+        monkeypatch.setattr("phoenixd.drivers.processes_fence.proc.carries", hide)
+        fenced = await Processes().fence("a", 7, run.run_id, run.agent)
+
+        assert fenced.remaining == ()
+        assert run.sleepers() == []
     finally:
         run.close()
 

@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from phoenixd.drivers.notify import CommandNotifier
 from tests.waiting import eventually
 
@@ -55,16 +57,20 @@ async def test_a_command_that_is_missing_or_fails_is_no_failure_of_ours() -> Non
     await CommandNotifier().alert("a", "k", "t")
 
 
-async def test_at_most_four_commands_run_at_once(tmp_path: Path) -> None:
-    script = (
-        "import os, sys, time; sys.stdin.read(); mark = f'{sys.argv[1]}/{os.getpid()}'; open(mark, 'w').close()\n"
-        "while not os.path.exists(sys.argv[1] + '/go'): time.sleep(0.01)\n"
-        "os.unlink(mark)"
-    )
-    notifier = CommandNotifier([sys.executable, "-c", script, str(tmp_path)])
-    alerts = asyncio.gather(*(notifier.alert("a", "k", str(number)) for number in range(6)))
-    await eventually(lambda: len(list(tmp_path.iterdir())) == 4)
-    (tmp_path / "go").touch()
-    await alerts
+async def test_at_most_four_commands_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    running: list[bytes] = []
+    most = 0
 
-    assert [path.name for path in tmp_path.iterdir()] == ["go"]
+    async def run(self: CommandNotifier, message: bytes, agent: str, kind: str) -> None:
+        nonlocal most
+        running.append(message)
+        most = max(most, len(running))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        running.remove(message)
+
+    monkeypatch.setattr(CommandNotifier, "_run", run)
+    notifier = CommandNotifier(["true"])
+    await asyncio.gather(*(notifier.alert("a", "k", str(number)) for number in range(20)))
+
+    assert most == 4

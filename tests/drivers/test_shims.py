@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -218,7 +220,7 @@ async def test_nonsense_ends_the_link_and_nothing_else(short_tmp: Path, links: L
 async def test_a_packet_over_the_limit_is_refused(short_tmp: Path, links: Links) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        shim.say(b'{"event":"hook","x":"' + b"x" * 70000 + b'"}')
+        shim.say(b'{"event":"hook"}' + b" " * 70000)
         await links.heard_of("hello")
 
         assert "hook" not in [message.event for message in links.heard]
@@ -249,6 +251,34 @@ async def test_what_waits_is_sent_in_order_once_the_shim_reads_on(short_tmp: Pat
         notices = await eventually(lambda: [m for m in shim.told if m["op"] == "notice"][249:] and shim.told)
 
     assert [message["lines"][0] for message in notices if message["op"] == "notice"] == [str(n) for n in range(250)]
+
+
+async def test_what_waits_is_not_overtaken_by_what_comes_later(short_tmp: Path, links: Links) -> None:
+    """The shim reads on just before the next order, and before the loop had its turn to send what waits."""
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.stop_reading()
+        await asyncio.sleep(0)
+        peer = links.shims._peer("a")
+        assert peer.link is not None
+        assert shim.connection is not None
+        sent = 0
+        while len(peer.link._waiting) < 3:
+            links.shims.notice("a", [str(sent), "x" * 10_000])
+            sent += 1
+        read: list[str] = []
+
+        def read_all() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                while shim.connection is not None:
+                    read.append(json.loads(shim.connection.recv(65536))["lines"][0])
+            return len(read) == sent + 1
+
+        read_all()
+        links.shims.notice("a", [str(sent)])
+        await eventually(read_all)
+
+    assert read == [str(number) for number in range(sent + 1)]
 
 
 async def test_many_events_are_heard_in_order(short_tmp: Path, links: Links) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from phoenixd.drivers.processes_proc import ancestors, read_stat
 from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.tmux_control import ControlConnection
 from phoenixd.drivers.tmux_server import TmuxServer
 from phoenixd.errors import TerminalFailed
 from tests.drivers.terminals import a_terminal, recorder, tmux
@@ -144,6 +145,21 @@ async def test_who_is_not_there_cannot_be_typed_into(short_tmp: Path) -> None:
         assert tmux(short_tmp, "list-buffers") == ""
 
 
+async def test_a_text_that_could_not_be_pasted_is_not_left_behind(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pane closes after the look at it, and before the text was there."""
+
+    async def look_away(self: TmuxTerminal, pane: str) -> None:
+        pass
+
+    monkeypatch.setattr(TmuxTerminal, "_leave_modes", look_away)
+    async with a_terminal(short_tmp) as terminal:
+        with pytest.raises(TerminalFailed):
+            await terminal.paste("a", "secret")
+        assert tmux(short_tmp, "list-buffers") == ""
+
+
 async def test_a_killed_server_is_noticed_and_revived(short_tmp: Path) -> None:
     """F-TMUX-2."""
     async with a_terminal(short_tmp) as terminal:
@@ -197,39 +213,55 @@ async def test_a_server_that_hangs_is_not_waited_for(short_tmp: Path) -> None:
         assert tmux(short_tmp, "list-buffers") == ""
 
 
-@pytest.mark.parametrize("gives_up", [False, True])
-async def test_a_server_that_hangs_while_we_connect_lives_on(
-    short_tmp: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool
+async def test_clients_that_nobody_waits_for_do_not_crash_a_server_that_hung(short_tmp: Path) -> None:
+    """tmux 3.3a crashes, and all panes with it, over two control clients that were killed before their turn came."""
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        pid = await terminal.server_pid()
+        assert pid is not None
+        argv = terminal.server.argv("-C", "attach-session", "-t", "=phoenixd")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(4):
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.1):  # Time for the client to reach the socket of the server.
+                        await ControlConnection.open(argv, terminal.server.environment())
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+        assert await eventually(lambda: panes_or_none(terminal)) == {"a"}
+        assert await terminal.server_pid() == pid
+
+
+async def test_a_server_that_hangs_while_we_connect_is_connected_to_in_the_end(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """tmux 3.3a crashes, and all panes with it, over a control client that was killed before its turn came."""
     async with a_terminal(short_tmp) as owner:
         await owner.open_pane("a", recorder(short_tmp / "typed"))
         pid = await owner.server_pid()
         assert pid is not None
-        terminal = TmuxTerminal(short_tmp, timeout=0.3)
-        probe = terminal._call
+        call = TmuxTerminal._call
 
-        async def hang_after_the_probe(*arguments: str, stdin: bytes = b"") -> bytes:
+        async def hang_after_the_probe(self: TmuxTerminal, *arguments: str, stdin: bytes = b"") -> bytes:
             try:
-                return await probe(*arguments, stdin=stdin)
+                return await call(self, *arguments, stdin=stdin)
             finally:
                 os.kill(pid, signal.SIGSTOP)
 
-        monkeypatch.setattr(terminal, "_call", hang_after_the_probe)
+        monkeypatch.setattr(TmuxTerminal, "_call", hang_after_the_probe)
+        terminal = TmuxTerminal(short_tmp, timeout=0.3)
         try:
             for _ in range(3):
                 with pytest.raises(TerminalFailed, match=r"within 0\.3 s"):
                     await terminal.panes()
-            if gives_up:
-                terminal.close()
-                await asyncio.sleep(0)
         finally:
             monkeypatch.undo()
             os.kill(pid, signal.SIGCONT)
 
         assert await eventually(lambda: panes_or_none(terminal)) == {"a"}
-        assert await owner.panes() == {"a"}
         assert await owner.server_pid() == pid
+        clients = tmux(short_tmp, "list-clients", "-F", "#{client_session}").split()
+        assert clients == ["phoenixd"] * 2, "the attempt was shared"
         terminal.close()
 
 
