@@ -9,6 +9,7 @@ import pytest
 
 from phoenixd import config
 from phoenixd.api.operations import verbs
+from tests.architecture import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -54,6 +55,10 @@ def code_of(text: str) -> str:
     """What a page shows as code, in blocks and between backticks."""
     blocks = re.findall(r"^```.*?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", text)])
+
+
+def test_the_reference_of_phoenixctl_is_drawn_from_the_table() -> None:
+    assert reference.PAGE.read_text(encoding="utf-8") == reference.page()
 
 
 def test_every_room_is_on_the_code_map() -> None:

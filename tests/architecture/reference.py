@@ -1,0 +1,57 @@
+"""docs/reference/phoenixctl.md, drawn from the table of operations by `-m tests.architecture.reference`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from phoenixd.api.operations import OPERATIONS, Operation, Parameter
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/phoenixctl.md"
+HEAD = """\
+# phoenixctl
+
+Drawn from the table of operations; every verb takes `--socket PATH`, and those that show something take `--json`.
+
+| exit code | means |
+|---|---|
+| 0 | ok |
+| 1 | failed |
+| 2 | usage |
+| 3 | the condition is true (`status NAME`: it is not running) |
+| 4 | not found |
+| 5 | denied |
+| 6 | conflict: the present state does not allow it |
+| 7 | the daemon is not reachable |
+| 8 | timed out |
+
+| verb | does | HTTP |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    rows = [_row(operation) for operation in OPERATIONS if operation.words]
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def _row(operation: Operation) -> str:
+    words = " ".join(operation.words)
+    shown = [_shown(parameter) for parameter in operation.parameters if not parameter.hidden]
+    usage = " ".join([words, *filter(None, shown)])
+    route = f"`{operation.method} {operation.path}`" if operation.path else ""
+    return f"| `{usage}` | {operation.summary} | {route} |"
+
+
+def _shown(parameter: Parameter) -> str:
+    is_argv = parameter.type == "strings"
+    if parameter.flag is None and (parameter.required or is_argv or parameter.place in ("path", "local")):
+        spelled = "-- ARGV..." if is_argv else parameter.name.upper()
+        return spelled if parameter.required else f"[{spelled}]"
+    if parameter.flag is None:
+        return ""
+    return f"[{parameter.flag}]" if parameter.type == "boolean" else f"[{parameter.flag} {parameter.name.upper()}]"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
