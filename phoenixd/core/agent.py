@@ -54,6 +54,8 @@ class Run:
     """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
     hook_seq: int = 0
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
+    left: bool = False
+    """A person ended the session from inside: whatever time it lived, that was no failed start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Waiting:
     """The tool that asks; its end, and not a neighbour's, closes the question."""
     sub: bool = False
     """A subagent asks."""
+    seen: bool = False
+    """The dialog was seen on the screen, so that its absence there means something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,8 @@ class LastExit:
     killed: int = 0
     ran: bool = True
     """Whether the command was ever executed in this run."""
+    left: bool = False
+    """Whether a person ended the session from inside."""
 
     @property
     def text(self) -> str:
@@ -224,7 +230,7 @@ class LastExit:
         if self.signal is not None:
             return f"signal {self.signal}"
         if self.code is not None:
-            return f"exit {self.code}"
+            return f"{self.cause}, exit {self.code}" if self.cause in ("hung", "overtime") else f"exit {self.code}"
         return "unknown status"
 
 

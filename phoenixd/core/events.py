@@ -166,6 +166,7 @@ class HookSeen:
 
     kind: session-start, prompt-submit, tool-start, tool-end, tool-failure, stop, stop-failure, notification,
     permission-request, permission-denied, subagent-start, subagent-stop, pre-compact, compacted, session-end.
+    source: why a session started or ended, as Claude Code names it; "machine" for a prompt that nobody submitted.
     lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     """

@@ -111,8 +111,8 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
         case Running(exit_due=due) if due is not None:
             return due
         case Running():
-            overdue = liveness.due(agent, agent.state)
-            return overdue.at if overdue else None
+            overdue, look = liveness.due(agent, agent.state), liveness.look_due(agent, agent.state)
+            return min((at for at in (overdue.at if overdue else None, look) if at is not None), default=None)
         case Stopping(deadline=at):
             return at
         case BackingOff(until=until):
@@ -136,7 +136,10 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
         case Running(exit_due=exit_due) if exit_due is not None:
             return _fence(agent, agent.state, Afterwards.JUDGE, "the process is gone and left no exit record", now)
         case Running():
-            return _overdue(agent, agent.state, now)
+            overdue = liveness.due(agent, agent.state)
+            if overdue is None or now.at < overdue.at:
+                return session.look(agent, agent.state, now)
+            return _overdue(agent, agent.state, overdue, now)
         case Stopping():
             return raise_step(agent, agent.state, now)
         case Parked():
@@ -238,7 +241,8 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
-    return ended(agent, LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed)), now)
+    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left)
+    return ended(agent, end, now)
 
 
 def _vanished(agent: Agent, now: Moment) -> Decision:
@@ -306,9 +310,7 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
     )
 
 
-def _overdue(agent: Agent, state: Running, now: Moment) -> Decision:
-    overdue = liveness.due(agent, state)
-    assert overdue is not None
+def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Moment) -> Decision:
     if overdue.code == restart.HUNG and agent.spec.has_hooks and state.activity.looked_at is None:
         # A turn that a person broke off ends without a hook, so silence alone does not tell it from a hang.
         asked = replace(state, activity=replace(state.activity, looked_at=now.at))
@@ -319,6 +321,8 @@ def _overdue(agent: Agent, state: Running, now: Moment) -> Decision:
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Judge a silent run by its screen: idle and dialogs are no hang, anything else is."""
+    if liveness.stands_on_screen(state.activity.waiting):
+        return session.judge_waiting(agent, state, event, now)
     overdue = liveness.due(agent, replace(state, activity=replace(state.activity, looked_at=None)))
     if state.activity.looked_at is None or overdue is None or overdue.at > now.at:
         # Nobody asked, or it was heard of again while the screen was being read.

@@ -15,6 +15,9 @@ DIALOGS = ("permission", "question", "dialog")
 MAX_LEASES = 64
 """Calls in flight that are remembered; an agent cannot make the daemon remember more."""
 
+FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
+"""A dialog is looked at after these seconds, then at ages that grow by this share, and by these seconds at most."""
+
 LOOK_TIME = 10.0
 """Seconds that a look at the screen may take before a silent run is judged without it."""
 
@@ -66,6 +69,20 @@ def _overtime(agent: Agent, state: Running) -> Overdue | None:
     if limit <= 0:
         return None
     return Overdue(state.run.began + limit, OVERTIME, f"ran {limit:.0f} s, the most an iteration may take")
+
+
+def stands_on_screen(waiting: Waiting | None) -> bool:
+    """Whether the agent waits for the answer to a dialog, which a look at its screen can see gone."""
+    return waiting is not None and waiting.kind in DIALOGS
+
+
+def look_due(agent: Agent, state: Running) -> Instant | None:
+    """When to look whether a dialog still stands: a person who says no, or breaks off, is told by no hook."""
+    activity = state.activity
+    if not agent.spec.has_hooks or not stands_on_screen(activity.waiting):
+        return None
+    looked = activity.looked_at if activity.looked_at is not None else activity.evidence_at
+    return looked + min(LAST_LOOK, max(FIRST_LOOK, LOOKS_APART * (looked - activity.evidence_at)))
 
 
 def is_judged(agent: Agent) -> bool:

@@ -87,8 +87,8 @@ def is_clean(ended: LastExit) -> bool:
 
 
 def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
-    """Whether the end was clean and came late enough to be no failed start."""
-    return is_clean(ended) and ended.lived >= spec.early_exit
+    """Whether the end was clean, and a person's doing or late enough to be no failed start."""
+    return is_clean(ended) and (ended.left or ended.lived >= spec.early_exit)
 
 
 def _death_in_words(ended: LastExit) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import liveness
-from phoenixd.core.actions import Alert, Spawn
+from phoenixd.core.actions import Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
     Afterwards,
@@ -26,6 +26,9 @@ from phoenixd.core.transitions import end_run, enter, keep, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
+
+PERSON_LEFT = "prompt_input_exit"
+"""Why a session ended that a person left by /exit or Ctrl-C."""
 
 DIALOG_NOTIFICATIONS = {"permission_prompt": "permission", "elicitation_dialog": "question"}
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
@@ -118,6 +121,9 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
+    if isinstance(state, Running) and agent.spec.has_hooks and liveness.stands_on_screen(activity.waiting):
+        # What a person answered stands in the transcript before any hook tells of it, if one ever does.
+        return look(heard, replace(state, run=run, activity=activity), now)
     if isinstance(state, Starting) and run.pid is not None:
         # Its hooks may be missing for good, and it works all the same (F-HB-7).
         return enter(heard, Running(run, activity), f"ready without a hook: {first or event.source}", now)
@@ -149,6 +155,32 @@ def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment
     return replace(decision, actions=(Alert(agent.name, "dialog", kind),))
 
 
+def look(agent: Agent, state: Running, now: Moment) -> Decision:
+    """Look at the screen of a run that waits for the answer to a dialog."""
+    asked = replace(state, activity=replace(state.activity, looked_at=now.at))
+    order = LookAtScreen(agent.name, state.run.incarnation)
+    return Decision(replace(agent, state=asked), (order,), "looking whether the dialog still stands")
+
+
+def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
+    """Close a question whose dialog has left the screen; the hook that opened it comes before the dialog shows."""
+    activity, waiting = state.activity, state.activity.waiting
+    if waiting is None or activity.looked_at is None:
+        return Decision(agent)
+    if event.verdict in SCREEN_DIALOGS:
+        seen = replace(activity, waiting=replace(waiting, seen=True))
+        return Decision(replace(agent, state=replace(state, activity=seen)))
+    answered = replace(activity, waiting=None, evidence_at=now.at, looked_at=None)
+    if event.verdict == "idle":
+        over = replace(answered, turn_open=False, leases=())
+        why = "no longer waits: its screen is idle, the turn ended without a hook"
+        return keep(replace(agent, state=replace(state, activity=over), item=None), why)
+    if event.verdict == "working" and waiting.seen:
+        why = "no longer waits: the dialog has left its screen"
+        return keep(replace(agent, state=replace(state, activity=answered), item=None), why)
+    return Decision(agent)
+
+
 def _hear_run(run: Run, event: HookSeen) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
@@ -159,6 +191,8 @@ def _hear_run(run: Run, event: HookSeen) -> tuple[Run, tuple[str, ...]]:
         elif not run.session_seen:
             notes = (f"session {event.source or 'started'}",)
         return replace(run, session_seen=True, session_id=session_id), notes
+    if event.kind == "session-end" and event.source == PERSON_LEFT and not event.sub:
+        return replace(run, left=True), ("a person ended the session from inside",)
     works = not event.sub and event.kind in (
         "prompt-submit",
         "tool-start",

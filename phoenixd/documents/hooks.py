@@ -22,7 +22,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any])
         incarnation=incarnation,
         kind=kind,
         session_id=_words(payload, "session_id"),
-        source="machine" if _is_machine_prompt(kind, payload) else _words(payload, "source"),
+        source=_source(kind, payload),
         text=_text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
         tool=tool,
         tool_use_id=_words(payload, "tool_use_id"),
@@ -46,6 +46,12 @@ def _text(kind: str, payload: dict[str, Any], tool_input: dict[str, Any]) -> str
             return _words(payload, "error_details") or _words(payload, "last_assistant_message") or ""
         case _:
             return ""
+
+
+def _source(kind: str, payload: dict[str, Any]) -> str | None:
+    if kind == "session-end":
+        return _words(payload, "reason")
+    return "machine" if _is_machine_prompt(kind, payload) else _words(payload, "source")
 
 
 def _is_machine_prompt(kind: str, payload: dict[str, Any]) -> bool:

@@ -109,6 +109,8 @@ def settings(
         limit = PERMISSION_TIMEOUT_S if event == "PermissionRequest" else HOOK_TIMEOUT_S
         hooks[event] = _matched({**post, "timeout": limit})
     made: dict[str, Any] = {"env": {**BASH_TIMEOUTS, **extra_env}, "hooks": hooks}
+    # A suggestion stands in the input line like something typed, and an unattended agent pays for it at every turn.
+    made["promptSuggestionEnabled"] = False
     if skip_bypass_warning:
         made["skipDangerousModePermissionPrompt"] = True
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import Alert, LookAtScreen, Terminate
-from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopping
+from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.liveness import MAX_LEASES
 from phoenixd.core.session import MAX_TEXT
@@ -430,3 +430,72 @@ def test_a_screen_is_no_judge_of_a_running_agent() -> None:
     for verdict in ("permission", "idle", "resume-picker"):
         story.tell(ScreenSeen("a", 1, verdict))
     assert story.fleet == before
+
+
+# A dialog that a person answers by No, or breaks off, is told by no hook: the screen is looked at.
+
+
+def asked(**hook: str) -> Story:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t1")
+    story.hook("permission-request", tool="Bash", text="rm -rf .", **hook)
+    return story
+
+
+def test_f_proc_16_a_dialog_that_was_refused_closes_once_the_screen_is_idle() -> None:
+    story = asked()
+    story.screen = "permission"
+    story.wait(10)
+    assert waits(story) == "permission"
+    story.screen = "idle"
+    story.wait(10)
+    assert waits(story) is None
+    assert not activity(story).turn_open
+    assert story.agent.incarnation == 1
+
+
+def test_f_proc_16_a_dialog_that_does_not_show_yet_is_not_gone() -> None:
+    """The hook comes before the dialog is drawn, and a busy machine draws it late."""
+    story = asked()
+    story.screen = "working"
+    story.wait(60)
+    assert waits(story) == "permission"
+    story.screen = "permission"
+    story.wait(60)
+    story.screen = "working"
+    story.wait(60)
+    assert waits(story) is None
+    assert activity(story).turn_open
+
+
+def test_a_screen_that_cannot_be_read_closes_no_question() -> None:
+    story = asked()
+    for story.screen in ("permission", "unknown"):
+        story.wait(600)
+        assert waits(story) == "permission"
+
+
+def test_a_growing_transcript_is_a_reason_to_look_at_once() -> None:
+    story = asked()
+    story.screen = "permission"
+    story.wait(3600)
+    story.screen = "idle"
+    story.tell(EvidenceSeen("a", 1, "transcript"))
+    assert waits(story) is None
+
+
+def test_a_dialog_that_stands_all_night_is_looked_at_ever_more_rarely() -> None:
+    story = asked()
+    story.screen = "permission"
+    story.wait(8 * 3600)
+    assert waits(story) == "permission"
+    assert 10 < len(story.of(LookAtScreen)) < 150
+
+
+@pytest.mark.parametrize(("reason", "down"), [("prompt_input_exit", True), ("other", False)])
+def test_p53_a_person_may_leave_at_once_and_that_is_no_failed_start(reason: str, down: bool) -> None:
+    story = Story(claude()).works()
+    story.pass_over(2)
+    story.hook("session-end", source=reason)
+    story.exited(0)
+    assert isinstance(story.state, Stopped) is down
