@@ -57,4 +57,6 @@ def phoenix_variables(
         "PHOENIX_HOOK_DIR": str(runtime),
         "PHOENIX_SOCKET": str(socket),
         "PHOENIX_TOKEN": token,
+        # What `hooks install` left in the user's settings is silent in sessions that have hooks from their launch.
+        **({"PHOENIX_HOOKS": "settings"} if spec.has_hooks else {}),
     }
