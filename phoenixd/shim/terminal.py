@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 IFLAG, LFLAG = 0, 3
 MAX_LINES, MAX_LINE = 40, 400
+MAX_DISCARDS = 64
 
 # What a full-screen program leaves behind when it is killed. ST ends a sequence that it was in the middle of.
 RESET = (
@@ -28,8 +29,9 @@ RESET = (
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l"  # the mouse, in all its dialects
     b"\x1b[?2004l\x1b[?1004l\x1b[?2026l"  # bracketed paste, focus reports, synchronised output
     b"\x1b[<u\x1b[>4m"  # the keyboard protocols of kitty and xterm
-    b"\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[?7h"  # cursor keys, keypad, insert mode, origin; wrapping on
-    b"\x1b7\x1b[r\x1b8"  # the scroll region, without moving the cursor
+    b"\x1b[?1l\x1b>\x1b[4l\x1b[?7h"  # cursor keys, keypad, insert mode; wrapping on
+    # Origin and scroll region: each moves the cursor to the top, and leaving the other screen brings it back.
+    b"\x1b[?1049h\x1b[?6l\x1b[r\x1b[?1049l"
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
 
@@ -57,6 +59,7 @@ class Terminal:
     def prepare_for_agent(self) -> None:
         """Hand over a sane terminal without a key that was typed at nobody."""
         self._swallow(False)
+        self._discard_typed()
         for inherited in (0, 1, 2):  # A past agent may have left it so, and the open file is the same one.
             os.set_blocking(inherited, True)
         self._set(self._sane)
@@ -70,7 +73,8 @@ class Terminal:
             except OSError:
                 pass
         self._set(self._sane)
-        self._write(RESET + b"\r\n")
+        # What stood below the cursor, a menu or a status line, would show through what is written next.
+        self._write(RESET + b"\r\n\x1b[J")
 
     def show(self, lines: Iterable[str]) -> None:
         """Say why nothing runs here, and make the keyboard dead: no echo, no signals, nothing kept."""
@@ -93,12 +97,21 @@ class Terminal:
             self._reactor.forget(self._fd)
             self._on_lost()
             return
-        try:
-            os.read(self._fd, 4096)
-        except BlockingIOError:
-            return
-        except OSError:  # Not the foreground any more; what is typed now goes to whoever is.
+        if not self._discard_typed():
             self._swallow(False)
+
+    def _discard_typed(self) -> bool:
+        """False where this is not the foreground any more, and what is typed goes to whoever is."""
+        # Reading makes room for what the kernel holds back behind a full buffer, where tcflush does not reach.
+        for _ in range(MAX_DISCARDS):
+            try:
+                if not os.read(self._fd, 4096):
+                    return True
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+        return True
 
     def _swallow(self, wanted: bool) -> None:
         if wanted != self._swallows and not self.is_lost():

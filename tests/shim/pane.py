@@ -254,3 +254,9 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return content[content.rindex(b")") + 2 :][:1] not in (b"Z", b"X")
+
+
+def sleeps_without_a_deadline(pid: int) -> bool:
+    """In epoll_wait or epoll_pwait, whose fourth argument is the timeout in milliseconds; -1 is none."""
+    fields = Path(f"/proc/{pid}/syscall").read_text().split()
+    return fields[0] in ("232", "281", "22") and int(fields[4], 16) & 0xFFFFFFFF == 0xFFFFFFFF

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shim.pane import Daemon
+from tests.shim.pane import Daemon, sleeps_without_a_deadline
 from tests.shim.posting import Poster
 from tests.waiting import eventually_sync
 
@@ -16,12 +16,6 @@ def switches(pid: int) -> int:
     """How often the process has gone to sleep or was put off the processor."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
-
-
-def sleeps_without_a_deadline(pid: int) -> bool:
-    """In epoll_wait or epoll_pwait, whose fourth argument is the timeout in milliseconds; -1 is none."""
-    fields = Path(f"/proc/{pid}/syscall").read_text().split()
-    return fields[0] in ("232", "281", "22") and int(fields[4], 16) & 0xFFFFFFFF == 0xFFFFFFFF
 
 
 @pytest.mark.parametrize("situation", ["nothing runs", "an agent lives", "an agent talks to its terminal"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shim.pane import DEADLINE, Daemon, Pane
+from tests.shim.pane import DEADLINE, Daemon, Pane, sleeps_without_a_deadline
 from tests.waiting import eventually_sync
 
 
@@ -100,9 +100,10 @@ def test_p61_what_is_typed_at_an_inert_pane_runs_nothing_and_is_swallowed(daemon
     if after == "after a run":
         daemon.run_to_end(["sh", "-c", "exit 3"])
         pane.shows("phoenixd: a ended with exit status 3")
+    eventually_sync(lambda: pane.read_screen().rstrip().endswith(b"phoenixctl start a"), what="the notice is whole")
     shown = pane.read_screen()
     pane.type(b"touch ran; exit\n\x03\x1c\x1a\x04`touch ran`\n$(touch ran)\n\x1b[201~touch ran\n" + b"y\n" * 200_000)
-    daemon.hello()
+    eventually_sync(lambda: sleeps_without_a_deadline(pane.pid), what="all of it is swallowed")
     assert pane.read_screen() == shown
     assert not (pane.room / "ran").exists()
     # None of it waits for the next agent either, though its shell would run it.
