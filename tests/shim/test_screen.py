@@ -10,7 +10,7 @@ FRAME = r"printf 'first line\nlast words\n> input\n  status line\033[1A\r> in'; 
 
 
 def test_p61_last_words_stay_and_the_notice_stands_below_them(tmux_pane: TmuxPane) -> None:
-    daemon = tmux_pane.connect()
+    daemon = tmux_pane.daemon()
     daemon.run_to_end(["sh", "-c", FRAME])
 
     tmux_pane.shows("phoenixd: a ended by signal 9")
