@@ -17,7 +17,9 @@ from typing import Literal
 
 import structlog
 
-UNIT = "phoenixd-tmux.service"
+UNIT = re.compile(r"phoenixd-tmux(-[0-9a-f]+)?\.(service|scope)")
+"""The unit of the tmux server: installed as a service, or the scope that the tmux driver asks systemd for."""
+
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 """Where cgroup v2 is on today's hosts, and on those that still mount the controllers of v1 beside it."""
@@ -61,6 +63,11 @@ class CgroupTree:
     def agents_path(self) -> str:
         """The cgroup above all agents' leaves, as /proc/PID/cgroup spells it."""
         return f"/{self._agents.relative_to(self._mount)}"
+
+    def holds_run(self, pid: int) -> bool:
+        """Whether a process is in the leaf of some run."""
+        cgroup = _cgroup_of(pid, self._mount)
+        return cgroup is not None and self._agents in cgroup.parents
 
     def create_leaf(self, agent: str, incarnation: int) -> str | None:
         """Return the path of a run's leaf, for its order; None where it cannot be had, and the run goes without."""
@@ -134,7 +141,7 @@ def _candidates(mount: Path, state_dir: Path, explicit: Path | None, server_pid:
     home = _cgroup_of(os.getpid() if server_pid is None else server_pid, mount)
     if home is None:
         return
-    yield from (directory for directory in (home, *home.parents) if directory.name == UNIT)
+    yield from (directory for directory in (home, *home.parents) if UNIT.fullmatch(directory.name))
     if not os.path.isdir("/run/systemd/system"):
         # Below where the server lives, so that a daemon which an agent starts stays within that agent's own leaf.
         yield home / f"phoenixd-{sha256(os.fsencode(os.path.abspath(state_dir))).hexdigest()[:12]}"

@@ -200,11 +200,14 @@ class TmuxServer:
             raise TerminalFailed(f"{self.configuration} cannot be written: {error.strerror}") from error
 
     def _version(self) -> str:
+        remedy = f"install tmux {OLDEST[0]}.{OLDEST[1]} or later"
+        found = shutil.which(self._tmux)
+        if found is None:
+            raise TerminalFailed(f"there is no {self._tmux}", remedy)
         try:
-            return str(libtmux.common.get_version(tmux_bin=shutil.which(self._tmux) or self._tmux))
+            return str(libtmux.common.get_version(tmux_bin=found))
         except libtmux.exc.LibTmuxException as error:
-            remedy = f"install tmux {OLDEST[0]}.{OLDEST[1]} or later"
-            raise TerminalFailed(f"there is no usable {self._tmux}: {error}".rstrip(": "), remedy) from error
+            raise TerminalFailed(f"{found} does not tell its version: {error}", remedy) from error
 
     def _libtmux(self, *arguments: str) -> libtmux.common.tmux_cmd:
         server = libtmux.Server(socket_path=self.socket, tmux_bin=self._tmux)

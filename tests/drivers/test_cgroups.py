@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.drivers.cgroups import CgroupTree, tier
+from phoenixd.drivers.cgroups import CgroupTree, _candidates, tier
 from tests.waiting import eventually_sync
 
 
@@ -107,3 +107,22 @@ def test_the_same_state_directory_gets_the_same_tree(tree: CgroupTree, tmp_path:
     assert again is not None
     assert again.root == tree.root
     assert tier(again) == "cgroup"
+
+
+@pytest.mark.parametrize(
+    ("home", "roots"),
+    [
+        ("system.slice/phoenixd-tmux.service", ["system.slice/phoenixd-tmux.service"]),
+        ("system.slice/phoenixd-tmux.service/init", ["system.slice/phoenixd-tmux.service"]),
+        ("user.slice/app.slice/phoenixd-tmux-0a1b2c3d.scope", ["user.slice/app.slice/phoenixd-tmux-0a1b2c3d.scope"]),
+        ("user.slice/session-3.scope", []),
+        ("system.slice/phoenixd.service", []),
+    ],
+)
+def test_where_systemd_owns_the_hierarchy_only_what_it_delegates_is_taken(
+    home: str, roots: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phoenixd.drivers.cgroups._cgroup_of", lambda pid, mount: mount / home)
+    monkeypatch.setattr("os.path.isdir", lambda path: path == "/run/systemd/system")
+
+    assert [str(root) for root in _candidates(Path("/mnt"), tmp_path, None, 77)] == [f"/mnt/{root}" for root in roots]

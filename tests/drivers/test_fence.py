@@ -177,18 +177,16 @@ for lineage in range(10):
 
 @pytest.mark.faults
 @pytest.mark.parametrize("net", ["cgroup", "shim", "run id"])
-async def test_p5_a_fork_storm_that_changes_its_numbers_ends(net: str, short_tmp: Path, tree: CgroupTree) -> None:
+async def test_p5_a_fork_storm_that_changes_its_numbers_ends(
+    net: str, short_tmp: Path, request: pytest.FixtureRequest
+) -> None:
     """Ten lineages, each with a new process and a new session every 2 ms."""
-    leaf = tree.create_leaf("a", 7)
-    run = Run(short_tmp, [], body=STORM, leaf=leaf if net == "cgroup" else None)
+    tree: CgroupTree | None = request.getfixturevalue("tree") if net == "cgroup" else None
+    run = Run(short_tmp, [], body=STORM, leaf=tree.create_leaf("a", 7) if tree else None)
     try:
         eventually_sync(lambda: (short_tmp / "hops").exists() and (short_tmp / "hops").stat().st_size > 500)
-        if net == "cgroup":
-            processes = Processes(leaves=tree)
-            run_id = "nobody"
-        else:
-            processes = Processes(reaper_of=lambda agent: run.shim if net == "shim" else None)
-            run_id = run.run_id
+        processes = Processes(leaves=tree, reaper_of=lambda agent: run.shim if net == "shim" else None)
+        run_id = "nobody" if net == "cgroup" else run.run_id
         fenced = await processes.fence("a", 7, run_id, run.agent)
 
         assert fenced.remaining == ()

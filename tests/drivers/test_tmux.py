@@ -417,3 +417,35 @@ async def test_f_tmux_7_a_missing_tmux_is_named(short_tmp: Path, tmux_path: str)
     with pytest.raises(TerminalFailed, match="tmux") as refusal:
         await TmuxTerminal(short_tmp, tmux=tmux_path).revive()
     assert "install tmux" in refusal.value.remedy
+
+
+@pytest.mark.parametrize("works", [True, False])
+async def test_the_server_gets_a_scope_of_its_own_where_systemd_gives_one(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    """A stand-in for systemd-run, which also runs the command in place, or refuses for want of a user bus."""
+    systemd_run = short_tmp / "systemd-run"
+    systemd_run.write_text(
+        f'#!/bin/sh\necho "$@" > {short_tmp}/asked\n'
+        + ('while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n' if works else "exit 1\n")
+    )
+    systemd_run.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{short_tmp}:{os.environ['PATH']}")
+    isdir = os.path.isdir
+    monkeypatch.setattr("os.path.isdir", lambda path: path == "/run/systemd/system" or isdir(path))
+    async with a_terminal(short_tmp) as terminal:
+        assert await terminal.observe()
+
+    asked = (short_tmp / "asked").read_text().split()
+    assert {"--scope", "--collect", "--property=Delegate=yes", "start-server"} <= set(asked)
+    assert ("--user" in asked) == (os.geteuid() != 0)
+
+
+async def test_what_somebody_changed_is_named(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        assert await terminal.server.drift() == []
+        tmux(short_tmp, "set-option", "-g", "mouse", "on")
+        assert await terminal.server.drift() == ["mouse on"]
+        terminal.close()
+        assert await terminal.observe()
+        assert await terminal.server.drift() == [], "set again with the next connection"
