@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
+from phoenixd.core.events import Event, StopRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.ports import Outside, ShimMessage, StoredEntry
@@ -104,10 +104,14 @@ class Daemon:
     def order(self, event: Event, agent: str, wants_running: bool | None = None) -> None:
         """An operator asks; what is acknowledged binds from then on. None: an order that changes nothing lasting."""
 
+        after_iteration = isinstance(event, StopRequested) and event.after_iteration
+
         async def ask() -> None:
             refusal = await self.supervisor.ask(event)
             if refusal is None and wants_running is not None and not self._life.is_over:
-                self._host.promises.operator_was_answered(agent, wants_running)
+                found = self._find(agent)
+                may_begin = found.incarnation if found is not None and after_iteration else 0
+                self._host.promises.operator_was_answered(agent, wants_running, may_begin)
 
         if self._life.is_over or not self.is_ready or self._tasks is None:
             return
@@ -129,5 +133,6 @@ class Daemon:
     def _turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         if self._life.is_over:
             return
-        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed)
+        degraded = self.supervisor.degraded is not None
+        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed, degraded)
         self._publisher.hear(entries, changed)

@@ -134,7 +134,7 @@ class SimulatedShims:
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
         shim = self._shim(agent)
-        self._host.promises.start_ordered(agent)
+        self._host.promises.start_ordered(agent, incarnation)
         shim.start(incarnation, run_id, self._program(order))
 
     def terminate(self, agent: str, incarnation: int) -> None:
@@ -191,6 +191,7 @@ class SimulatedProcesses:
     def __init__(self, host: Host, life: Life) -> None:
         self._host = host
         self._life = life
+        self._watched: dict[ProcessIdentity, Callable[[], None]] = {}
 
     def boot_id(self) -> str:
         return self._host.boot_id
@@ -202,9 +203,11 @@ class SimulatedProcesses:
 
         def died() -> None:
             if not self._life.is_over:
-                on_death()
+                self._watched.pop(identity)()
 
-        process.watchers.append(died)
+        if identity not in self._watched:
+            process.watchers.append(died)
+        self._watched[identity] = on_death  # A second watch replaces the first.
         return True
 
     def is_alive(self, identity: ProcessIdentity) -> bool:

@@ -12,6 +12,7 @@ from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Saved, StoredEntry
 from tests.simulate.host import Host
+from tests.simulate.promises import Facts, facts_of
 
 
 class MemoryJournal:
@@ -20,13 +21,15 @@ class MemoryJournal:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._snapshots: dict[str, str] = {}
-        self._facts: dict[str, str] = {}
+        self._remembered: dict[str, str] = {}
         self._saved = Saved()
         self._digest = sha256()
         self._limbo: Batch | None = None
         self.entries: list[StoredEntry] = []
         self.marks: set[str] = set()
         """tool_use_id of every hook that is durable: the simulated shims number their hooks with it."""
+        self.facts: dict[str, Facts] = {}
+        """What the durable snapshot says of each agent, in short."""
         self.fails_until = 0.0
         self.slow_until = 0.0
         self.commits = 0
@@ -39,7 +42,7 @@ class MemoryJournal:
     def load(self) -> Saved:
         agents = tuple(load_agent(text) for _, text in sorted(self._snapshots.items()))
         saved = self._saved
-        return Saved(saved.at, saved.wall, self._facts.get("boot_id", ""), agents, saved.next_item)
+        return Saved(saved.at, saved.wall, self._remembered.get("boot_id", ""), agents, saved.next_item)
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
@@ -84,10 +87,10 @@ class MemoryJournal:
 
     async def remember(self, key: str, value: str) -> None:
         await anyio.sleep(0.001)
-        self._facts[key] = value
+        self._remembered[key] = value
 
     async def recall(self, key: str) -> str | None:
-        return self._facts.get(key)
+        return self._remembered.get(key)
 
     def _apply(self, batch: Batch) -> tuple[int, ...]:
         self.commits += 1
@@ -102,10 +105,12 @@ class MemoryJournal:
             self._keep(agent)
         for name in batch.removed:
             self._snapshots.pop(name, None)
+            self.facts.pop(name, None)
         self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item)
         return tuple(range(first, len(self.entries) + 1))
 
     def _keep(self, agent: Agent) -> None:
         text = dump_agent(agent)
         self._snapshots[agent.name] = text
+        self.facts[agent.name] = facts_of(agent)
         self._digest.update(text.encode())

@@ -21,12 +21,21 @@ class Broken(AssertionError):
     """A promise of the design does not hold."""
 
 
+Facts = tuple[int, str, str]
+
+
+def facts_of(agent: Agent) -> Facts:
+    """What of an agent changes only together with a decision, which is saved before anything comes of it."""
+    return agent.incarnation, agent.state.name, agent.desired
+
+
 class Promises:
     """Watches orders, starts, acknowledgements and every saved turn."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._stopped: set[str] = set()
+        self._stopped: dict[str, int] = {}
+        """Agents whose stop was acknowledged, with the last incarnation that may still begin."""
         self._story: deque[str] = deque(maxlen=STORY)
         self.checks = 0
         self.breaches: list[Broken] = []
@@ -35,20 +44,24 @@ class Promises:
         """From here to the answer nothing is promised but what both orders allow."""
         self.tell(f"operator asks to {'start' if wants_running else 'stop'} {agent}")
         if wants_running:
-            self._stopped.discard(agent)
+            self._stopped.pop(agent, None)
 
-    def operator_was_answered(self, agent: str, wants_running: bool) -> None:
+    def operator_was_answered(self, agent: str, wants_running: bool, last_incarnation: int) -> None:
         self.tell(f"operator was answered: {'start' if wants_running else 'stop'} {agent}")
         if not wants_running:
-            self._stopped.add(agent)
+            self._stopped[agent] = last_incarnation
 
     def is_stopped(self, agent: str) -> bool:
         """Whether an acknowledged stop stands."""
         return agent in self._stopped
 
-    def start_ordered(self, agent: str) -> None:
+    def start_ordered(self, agent: str, incarnation: int) -> None:
         """Promise 3: a deliberate stop stays stopped, over restarts and reboots."""
-        self._hold(agent not in self._stopped, f"{agent} is started again, and nobody asked for it")
+        allowed = incarnation <= self._stopped.get(agent, incarnation)
+        self._hold(allowed, f"{agent} is started again as #{incarnation}, and nobody asked for it")
+        durable = self._host.journal.facts.get(agent)
+        saved = durable is not None and durable[0] >= incarnation
+        self._hold(saved, f"{agent} #{incarnation} is started before that was saved; the journal knows {durable}")
 
     def executed(self, agent: str, run_id: str) -> None:
         """Promise 2: one live incarnation per agent; a new one only after the old tree is gone."""
@@ -61,8 +74,10 @@ class Promises:
         """Promise 1: no acknowledged event is lost; the shim forgets it from here on."""
         self._hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
 
-    def turn_saved(self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
-        """Promises 1 and 6 after every turn: acknowledged orders stand, every decision has a reason."""
+    def turn_saved(
+        self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent], is_degraded: bool
+    ) -> None:
+        """Promises 1 and 6 after every turn: orders stand, decisions have reasons, and what is believed is saved."""
         for stored in entries:
             entry = stored.entry
             self.tell(f"{entry.agent} #{entry.incarnation} {entry.event} -> {entry.state}: {entry.reason}")
@@ -72,6 +87,10 @@ class Promises:
         for agent in changed:
             wanted = agent.desired is Desired.RUNNING
             self._hold(not (wanted and agent.name in self._stopped), f"{agent.name}'s acknowledged stop is forgotten")
+        for name, agent in fleet.agents.items():
+            durable = self._host.journal.facts.get(name)
+            known = is_degraded or durable == facts_of(agent)
+            self._hold(known, f"{name} is {facts_of(agent)}, and the journal says {durable}")
         starting = sum(
             isinstance(agent.state, Starting) and agent.state.run.exec_at is None for agent in fleet.agents.values()
         )

@@ -38,6 +38,7 @@ FAULTS = {
     "journal dawdles": 5,
     "daemon killed": 12,
     "daemon killed twice": 3,
+    "daemon killed while the journal fails": 3,
     "host rebooted": 1,
 }
 
@@ -99,6 +100,13 @@ async def _strike(simulation: Simulation, host: Host, fault: str) -> None:
             simulation.kill_daemon(0.05)
             await anyio.sleep(0.05 + dice.uniform(0, 0.1))
             simulation.kill_daemon(dice.uniform(0, 60))
+        case "daemon killed while the journal fails":
+            host.journal.fails_until = host.now + 60
+            for shim in shims[: dice.randrange(4)]:
+                shim.die()
+            await anyio.sleep(dice.uniform(2, 20))
+            simulation.kill_daemon(dice.uniform(0, 10))
+            host.journal.fails_until = 0.0
         case "host rebooted":
             simulation.kill_daemon(dice.uniform(20, 120))
             host.reboot()
