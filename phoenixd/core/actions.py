@@ -18,7 +18,6 @@ class Spawn:
     mode: Mode
     session_id: str
     prompt: PromptKind
-    previous_run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -59,13 +60,14 @@ class Hearing:
         self._later = later
         self._heard = heard
         self._greeted = greeted
+        self._shim_of: dict[str, ProcessIdentity] = {}
 
     def hear(self, message: ShimMessage) -> None:
         """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
         try:
             self._hear(message)
         except (KeyError, TypeError, ValueError) as fault:
-            log.warning("shim_message_malformed", agent=message.agent, event=message.event, fault=repr(fault))
+            log.warning("shim_message_malformed", agent=message.agent, said=message.event, fault=repr(fault))
 
     def _hear(self, message: ShimMessage) -> None:
         agent, body = message.agent, message.body
@@ -91,9 +93,9 @@ class Hearing:
             case "link_lost":
                 log.info("shim_link_lost", agent=agent)
             case "error" | "ignored":
-                log.warning("shim_says", agent=agent, event=message.event, body=str(body)[:300])
+                log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
-                log.warning("shim_message_unknown", agent=agent, event=message.event)
+                log.warning("shim_message_unknown", agent=agent, said=message.event)
 
     def _hear_hook(self, agent: str, body: dict[str, Any]) -> None:
         seq, kind, payload = int(body["seq"]), str(body["kind"]), body["payload"]
@@ -101,7 +103,8 @@ class Hearing:
             raise TypeError("payload is no object")
         self._heard(agent, kind, payload)
         acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
-        self._tell(hook_event(agent, int(body["incarnation"]), kind, payload), acknowledge)
+        event = replace(hook_event(agent, int(body["incarnation"]), kind, payload), seq=seq)
+        self._tell(event, acknowledge)
 
     def reconcile(self, agent: Agent, hello: ShimHello) -> None:
         """Compare what a shim says with what is known, after a daemon start or a lost link."""
@@ -119,15 +122,22 @@ class Hearing:
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
             self._tell(_exit_event(agent.name, hello.exit, _wall(hello.exit)), None)
             return
-        if not self.report_exit_record(agent.name, run.incarnation, run.run_id):
-            self._tell(RunMissing(agent.name, run.incarnation), None)
+        self._tell(RunMissing(agent.name, run.incarnation), None)
 
     def report_exit_record(self, agent: str, incarnation: int, run_id: str) -> bool:
-        """Tell the end of a run from its exit.json; False when that speaks of another run, or is not there."""
+        """Tell the end of a run from its exit.json; False when that is not there, malformed, or of another run.
+
+        Agents can write it: ask only once nothing of the run is known to live.
+        """
         record = self._records.exit_record(agent)
         if record is None or record.get("run_id") != run_id:
             return False
-        self._tell(_exit_event(agent, {**record, "incarnation": incarnation}, _wall(record)), None)
+        try:
+            ended = _exit_event(agent, {**record, "incarnation": incarnation}, _wall(record))
+        except (TypeError, ValueError, OverflowError) as fault:
+            log.warning("exit_record_malformed", agent=agent, fault=repr(fault)[:200])
+            return False
+        self._tell(ended, None)
         return True
 
     def report_missing(self, agent: Agent) -> None:
@@ -139,9 +149,12 @@ class Hearing:
         """Report the shim's death once, for whatever run the agent has then."""
         name = hello.agent
 
+        self._shim_of[name] = hello.shim
+
         def died() -> None:
             agent = self._find(name)
-            if agent is not None and agent.run is not None:
+            # The death of a shim that a newer one has followed is no news about the newer one's run.
+            if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:
                 self._tell(ShimLost(name, agent.run.incarnation), None)
 
         if not self._processes.watch(hello.shim, died):

@@ -32,19 +32,22 @@ def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> F
 async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec]) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
-    A run is adopted under its living shim, ended by its exit record, or reported missing so that its remains are
-    fenced; on another boot all runs are void. Agents that were stopped on purpose are left alone (P54, P86, F-SY-1,
+    A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
+    and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are left alone (P54, P86, F-SY-1,
     F-SY-5).
     """
     boot_id = outside.processes.boot_id()
     known = await outside.journal.recall(BOOT_KEY)
+    # Remembered first: a crash before the runs are declared void leaves them to be found missing, which is as true.
+    # The other way round, the next daemon would declare runs of this very boot void, and double them.
+    await outside.journal.remember(BOOT_KEY, boot_id)
     if known is not None and known != boot_id:
         await supervisor.ask(Rebooted(boot_id))
-    await outside.journal.remember(BOOT_KEY, boot_id)
-    limit = anyio.CapacityLimiter(CONCURRENT)
-    async with anyio.create_task_group() as tasks:
-        for agent in tuple(supervisor.fleet.agents.values()):
-            tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
+    else:
+        limit = anyio.CapacityLimiter(CONCURRENT)
+        async with anyio.create_task_group() as tasks:
+            for agent in tuple(supervisor.fleet.agents.values()):
+                tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
         await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))
@@ -69,9 +72,10 @@ async def _recover_agent(
         if hello is not None:
             hearing.reconcile(agent, hello)
             return
-        run = agent.run
-        if run is not None and not hearing.report_exit_record(agent.name, run.incarnation, run.run_id):
-            supervisor.tell(RunMissing(agent.name, run.incarnation))
+        # Its exit.json alone proves nothing: an agent can write one and take its shim's socket away. It is read once
+        # the fence has found nothing that lives.
+        if agent.run is not None:
+            supervisor.tell(RunMissing(agent.name, agent.run.incarnation))
 
 
 def _with_environment(agent: Agent, spec: AgentSpec | None) -> Agent:
