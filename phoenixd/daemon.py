@@ -35,6 +35,7 @@ from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import CommandNotifier
 from phoenixd.drivers.processes import Processes
+from phoenixd.drivers.processes_proc import run_of
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
@@ -175,7 +176,11 @@ async def _build(
     def hear(message: ShimMessage) -> None:
         hearing.hear(message)
 
-    shims = SeqpacketShims(directories.runtime, hear)
+    def is_of_a_run(pid: int) -> bool:
+        runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
+        return (cgroups is not None and cgroups.owner_of(pid) is not None) or run_of(pid) in runs
+
+    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     launch = Launch(
         directories=directories,

@@ -180,9 +180,8 @@ class DaemonService:
             found = "no shim listens"
             if agent.run is None:
                 return Rechecked(agent.name, f"{state}; {found}", "nothing to do")
-            if not self.hearing.report_exit_record(agent.name, agent.run.incarnation, agent.run.run_id):
-                self.hearing.report_missing(agent)
-            return Rechecked(agent.name, f"{state}; {found}", "its end was reported")
+            self.hearing.report_missing(agent)
+            return Rechecked(agent.name, f"{state}; {found}", "what is left of its run is fenced")
         if agent.run is None:
             return Rechecked(agent.name, f"{state}; its shim waits", "nothing to do")
         self.hearing.reconcile(agent, hello)

@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from phoenixd import __version__
-from phoenixd.drivers.shims_link import Link, dial
+from phoenixd.drivers.shims_link import Link, credentials, dial
 from phoenixd.drivers.shims_wire import Malformed, parse_hello, parse_run
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
@@ -22,6 +24,8 @@ HELLO_TIMEOUT = 2.0
 RECONNECTIONS = 3
 RECONNECTION_PERIOD = 10.0
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+log = structlog.get_logger()
 
 
 class SeqpacketShims:
@@ -38,18 +42,21 @@ class SeqpacketShims:
         *,
         protocol: int = PROTOCOL,
         hello_timeout: float = HELLO_TIMEOUT,
+        is_of_a_run: Callable[[int], bool] = lambda pid: False,
     ) -> None:
         self._runtime_dir = runtime_dir
         self._sink = sink
         self._protocol = protocol
         self._hello_timeout = hello_timeout
+        self._is_of_a_run = is_of_a_run
         self._peers: dict[str, _Peer] = {}
         self._reconnecting: set[asyncio.Task[None]] = set()
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
 
-        Raises ShimFailed when somebody does, and is not a shim of this agent that this daemon can speak to.
+        A process that an agent started is nobody: it may have put its own socket in the place of its shim's.
+        Raises ShimFailed when somebody listens who is not a shim of this agent that this daemon can speak to.
         """
         peer = self._peer(agent)
         async with peer.opening:
@@ -132,6 +139,11 @@ class SeqpacketShims:
         if connection is None:
             return None
         greeting: asyncio.Future[ShimHello] = asyncio.get_running_loop().create_future()
+        pid, _ = credentials(connection)
+        if self._is_of_a_run(pid):
+            connection.close()
+            log.warning("impostor_at_link", agent=peer.agent, pid=pid)
+            return None
         link = Link(
             peer.agent,
             connection,

@@ -34,7 +34,7 @@ class Link:
         on_close: Callable[[str], None],
     ) -> None:
         self.agent = agent
-        self.peer_pid, self.peer_uid = _credentials(connection)
+        self.peer_pid, self.peer_uid = credentials(connection)
         self._socket = connection
         self._on_message = on_message
         self._on_close = on_close
@@ -142,7 +142,7 @@ def _connect(connection: socket.socket, path: Path) -> None:
         os.close(directory)
 
 
-def _credentials(connection: socket.socket) -> tuple[int, int]:
+def credentials(connection: socket.socket) -> tuple[int, int]:
     """Who called listen() on the other side, as the kernel says."""
     pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return pid, uid

@@ -33,8 +33,8 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
-    and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are left alone (P54, P86, F-SY-1,
-    F-SY-5).
+    and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
+    left alone (P54, P86, F-SY-1, F-SY-5).
     """
     boot_id = outside.processes.boot_id()
     known = await outside.journal.recall(BOOT_KEY)
