@@ -29,7 +29,7 @@ PACKETS_PER_TURN = 64
 
 
 class Link:
-    """`on_message(message)` gets each well-formed packet; `is_own(pid)` tells a peer that the agent started."""
+    """`on_message(message)` gets each well-formed packet; `is_agents(pid)` tells a peer that some agent started."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class Link:
         reactor: Reactor,
         spool: Spool,
         on_message: Callable[[dict[str, Any]], None],
-        is_own: Callable[[int], bool],
+        is_agents: Callable[[int], bool],
     ) -> None:
         self._path = path
         self._reactor = reactor
         self._spool = spool
         self._on_message = on_message
-        self._is_own = is_own
+        self._is_agents = is_agents
         self._peer: socket.socket | None = None
         self._greeted = False
         self._waits_for_room = False
@@ -106,8 +106,8 @@ class Link:
         pid, uid, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid not in (0, os.getuid()):
             return f"user {uid} is neither root nor the agent's user"
-        if self._is_own(pid):
-            return f"process {pid} belongs to the agent"
+        if self._is_agents(pid):
+            return f"process {pid} belongs to an agent"
         return None
 
     def _serve(self, mask: int) -> None:

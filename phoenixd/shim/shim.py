@@ -67,7 +67,7 @@ class Shim:
         self._show_notice()
         # Last, because a daemon that can connect must find everything else in its place.
         self._link = Link(
-            os.path.join(run_dir, "link.sock"), self._reactor, self._spool, self._on_message, self._is_own
+            os.path.join(run_dir, "link.sock"), self._reactor, self._spool, self._on_message, self._is_agents
         )
         self._reports = HookReports(self._heartbeat, self._spool, self._link)
 
@@ -225,9 +225,11 @@ class Shim:
     def _incarnation(self) -> int | None:
         return self._run.order.incarnation if self._run is not None else None
 
-    def _is_own(self, pid: int) -> bool:
-        # A peer that died before it could be looked at is not known to be a stranger.
-        return procfs.descends_from(pid, os.getpid()) is not False
+    def _is_agents(self, pid: int) -> bool:
+        # All that runs below the terminal server was started by this agent or another, be it by way of the server. A
+        # peer that died before it could be looked at is not known to be a stranger.
+        above = _terminal_server() or os.getpid()
+        return procfs.descends_from(pid, above) is not False
 
     # What the world says.
 
@@ -282,3 +284,9 @@ def _default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
     elif last_exit is not None:
         ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
     return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
+
+
+def _terminal_server() -> int | None:
+    """The tmux server that this shim's pane belongs to; None where it is started otherwise."""
+    parent, named = os.getppid(), os.environ.get("TMUX", "").split(",")
+    return parent if len(named) == 3 and named[1] == str(parent) else None
