@@ -64,11 +64,6 @@ class CgroupTree:
         """The cgroup above all agents' leaves, as /proc/PID/cgroup spells it."""
         return f"/{self._agents.relative_to(self._mount)}"
 
-    def holds_run(self, pid: int) -> bool:
-        """Whether a process is in the leaf of some run."""
-        cgroup = _cgroup_of(pid, self._mount)
-        return cgroup is not None and self._agents in cgroup.parents
-
     def create_leaf(self, agent: str, incarnation: int) -> str | None:
         """Return the path of a run's leaf, for its order; None where it cannot be had, and the run goes without."""
         leaf = self._leaf(agent, incarnation)
@@ -111,6 +106,10 @@ class CgroupTree:
         if keep is None:
             with contextlib.suppress(OSError):
                 home.rmdir()
+
+    def discard(self) -> None:
+        """Remove the whole tree, for a daemon that goes for good; what is not empty stays."""
+        _remove(self.root)
 
     def owner_of(self, pid: int) -> tuple[str, int] | None:
         """Agent and incarnation whose leaf a process is in, as the kernel attests it."""
