@@ -6,7 +6,11 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from phoenixd.demo.stage import Stage
+
+pytestmark = pytest.mark.slow
 
 TRIES = 15
 """tmux runs #(...) as a race that a single try can win by chance."""

@@ -14,6 +14,8 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import incarnations, runs_of
 
+pytestmark = pytest.mark.slow
+
 FLEET = 20
 
 
