@@ -20,7 +20,7 @@ ENTER_AGAIN = (2.0, 5.0)
 """Seconds after which Enter alone is pressed again; the text is never pasted twice."""
 GIVE_UP = 12.0
 APPEARS_WITHIN = 10.0
-"""Seconds that a CLI may take to show what was pasted; a busy machine is slow, not wrong."""
+"""Seconds that a CLI may take to draw its input line, or what was pasted; a busy machine is slow, not wrong."""
 LOOK_INTERVAL = 0.1
 
 QUEUED = "queued: the agent reads it at its next step"
@@ -100,17 +100,23 @@ class Messenger:
         """The hooks may be late by a moment, so the pane is looked at right before anything is typed."""
         if isinstance(agent.state, Running) and agent.state.activity.waiting is not None:
             raise NotTyped(f"it asks: {agent.state.activity.waiting.kind}")
-        screen = await self._terminal.capture(agent.name)
-        verdict = self._launcher.classify(agent, screen)
-        if verdict in SCREEN_DIALOGS:
-            raise NotTyped(f"a dialog is open on its screen: {SCREEN_DIALOGS[verdict]}")
-        if not prompt.is_seen:
-            return
-        unsent = self._launcher.input_line(agent, screen)
-        if unsent is None:
-            raise NotTyped("no input line is to be seen on its screen")
-        if unsent:
-            raise NotTyped("something unsent stands in its input line already")
+        give_up = self._clock.now().at + APPEARS_WITHIN
+        while True:
+            screen = await self._terminal.capture(agent.name)
+            verdict = self._launcher.classify(agent, screen)
+            if verdict in SCREEN_DIALOGS:
+                raise NotTyped(f"a dialog is open on its screen: {SCREEN_DIALOGS[verdict]}")
+            if not prompt.is_seen:
+                return
+            unsent = self._launcher.input_line(agent, screen)
+            if unsent:
+                raise NotTyped("something unsent stands in its input line already")
+            if unsent == "":
+                return
+            # A CLI that has just begun reports itself before it draws.
+            if self._clock.now().at > give_up:
+                raise NotTyped("no input line is to be seen on its screen")
+            await self._clock.sleep_until(self._clock.now().at + LOOK_INTERVAL)
 
     async def _submit_seen(self, sending: _Sending) -> str:
         """Press Enter only on what was seen to stand in the input line: on a dialog it would be an answer."""

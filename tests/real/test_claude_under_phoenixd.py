@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,31 +13,242 @@ from tests.e2e.census import survivors
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
 from tests.real.claude_stage import GOAL, NAME, ClaudeStage
+from tests.stub.scenario import Rejection, Step
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
+
+CONFLICT = 6
+HANG = Step(fault="hang")
+LOOP = {"id": "till-rounding", "text": "The till rounds 0.5 ct the wrong way, see €-table", "added": "2026-11-20"}
+# A heartbeat is written once a second at most, so that of the tool may be late.
+COPY_BEAT = "until grep Bash $PHOENIX_STATE_DIR/heartbeat.json > made.json; do sleep 0.1; done"
+TEXT = "\n".join(f'{number}. line with `code`, "quotes", $HOME, \\n, ; and 日本 {"·" * 40}' for number in range(200))
 
 
 @pytest.fixture
 def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require_claude(), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
 
 
 def is_user(record: dict[str, Any]) -> bool:
     return record.get("type") == "user"
 
 
+def in_mid_turn(stage: ClaudeStage, **declared: Any) -> tuple[int, str]:
+    """Bring the agent into its first turn, to which no answer comes; returns request number and session id."""
+    stage.scenario.add(HANG)
+    stage.up(**declared)
+    request = stage.asked()
+    assert request.session_id is not None
+    stage.wait_record(request.session_id, is_user)
+    return request.number, request.session_id
+
+
 def test_it_starts_unattended_and_works_a_turn_that_its_hooks_tell(stage: ClaudeStage) -> None:
-    stage.scenario.add(bash("touch made.txt"))
+    stage.scenario.add(bash(COPY_BEAT), Step(hold="the end"))
     stage.up()
 
     first = stage.asked()
+    stage.until("it works", lambda row: row["activity"] == "working")
+    stage.stub.open_gate("the end")
     row = stage.until_idle()
 
     assert first.text == GOAL
-    assert (stage.workspace / "made.txt").exists()
     assert (row["hooks"], row["mode"], row["session_id"]) == ("ok", "fresh", first.session_id)
-    beat = stage.document("heartbeat.json")
-    assert (beat["agent"], beat["pid"]) == (NAME, row["pid"])
+    beat = json.loads((stage.workspace / "made.json").read_text())
+    assert (beat["agent"], beat["pid"], beat["tool"]) == (NAME, row["pid"], "Bash")
+    assert beat["timestamp"]
+
+
+def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage: ClaudeStage) -> None:
+    number, session = in_mid_turn(stage)
+
+    stage.kill_agent()
+
+    again = stage.asked("You were interrupted", after=number)
+    assert again.session_id == session
+    assert GOAL in again.whole_text
+    row = stage.until_idle(incarnation=2)
+    assert (row["mode"], row["session_id"]) == ("resume", session)
+
+
+@pytest.mark.parametrize(
+    "transcript", [None, b"", b"\xff\xfe no record \x00\n" * 50], ids=["deleted", "empty", "garbled"]
+)
+def test_p45_without_its_transcript_it_begins_anew_with_loops_and_goal(
+    stage: ClaudeStage, transcript: bytes | None
+) -> None:
+    number, session = in_mid_turn(stage)
+    state = stage.document("state.json")
+    (stage.directory / "state.json").write_text(json.dumps({**state, "open_loops": [LOOP]}))
+    stage.transcript(session).unlink()
+    if transcript is not None:
+        stage.transcript(session).write_bytes(transcript)
+
+    stage.kill_agent()
+
+    anew = stage.asked(after=number)
+    assert anew.session_id != session
+    assert anew.text.startswith(GOAL)
+    assert LOOP["text"] in anew.whole_text
+    stage.until("it runs fresh", lambda row: row["session_id"] == anew.session_id and row["activity"] == "idle")
+    assert stage.row()["mode"] == "fresh"
+    assert [loop["id"] for loop in stage.document("state.json")["open_loops"]] == [LOOP["id"]]
+
+
+@pytest.mark.parametrize("by", ["phoenixctl", "keyboard"])
+def test_p53_after_exit_it_stays_down_also_over_kill_9_of_the_daemon(stage: ClaudeStage, by: str) -> None:
+    stage.up()
+    stage.until_idle()
+
+    if by == "phoenixctl":
+        assert stage.send("/exit\n").returncode == 0
+    else:
+        stage.type("/exit", "Enter")
+
+    down = stage.until("it is down", lambda row: row["state"] == "stopped")
+    assert (down["desired"], down["incarnation"]) == ("stopped", 1)
+    stage.stage.kill()
+    stage.stage.up()
+    after = stage.row()
+    assert (after["state"], after["desired"], after["incarnation"]) == ("stopped", "stopped", 1)
+
+
+def asking(stage: ClaudeStage) -> dict[str, Any]:
+    """Bring the agent to a permission dialog."""
+    stage.settings = {}
+    stage.scenario.add(bash("touch made.txt"))
+    stage.up()
+    row = stage.until("it asks", lambda row: row["activity"] == "waiting")
+    stage.wait_screen("permission")
+    return row
+
+
+def test_f_proc_16_a_permission_dialog_is_told_and_no_text_answers_it(stage: ClaudeStage) -> None:
+    row = asking(stage)
+
+    assert row["waiting_for"] == "permission (Bash touch made.txt)"
+    assert [(item["agent"], item["kind"]) for item in stage.inbox()] == [(NAME, "permission")]
+    assert stage.send("Go on.").returncode == CONFLICT
+    stage.wait_screen("permission")
+    assert not (stage.workspace / "made.txt").exists()
+
+    stage.type("Enter")
+    stage.until_idle()
+    assert (stage.workspace / "made.txt").exists()
+    assert stage.inbox() == []
+
+
+def test_a_permission_that_a_person_refuses_is_no_longer_asked_for(stage: ClaudeStage) -> None:
+    """No hook tells of a dialog that is answered by No."""
+    asking(stage)
+
+    stage.type("Escape")
+
+    stage.until_idle()
+    assert stage.inbox() == []
+    assert not (stage.workspace / "made.txt").exists()
+
+
+def test_f_res_5_after_clear_the_new_session_has_the_brief_and_is_the_one_resumed(stage: ClaudeStage) -> None:
+    stage.up()
+    old = stage.until_idle()["session_id"]
+
+    assert stage.send("/clear").returncode == 0
+    new = stage.until("the session changes", lambda row: row["session_id"] != old)["session_id"]
+    assert stage.send("What now?").returncode == 0
+    request = stage.asked("What now")
+    stage.until_idle()
+    stage.kill_agent()
+    row = stage.until_idle(incarnation=2)
+    assert stage.send("And now?").returncode == 0
+    resumed = stage.asked("And now")
+
+    assert request.session_id == new
+    assert "Facts that phoenixd recorded about this agent" in request.whole_text
+    assert (row["mode"], row["session_id"], resumed.session_id) == ("resume", new, new)
+    assert "What now?" in resumed.whole_text
+
+
+def test_a_long_text_arrives_byte_for_byte(stage: ClaudeStage) -> None:
+    stage.up(prompt=None)
+    stage.until_idle()
+    assert len(TEXT.encode()) > 20_000
+
+    sent = stage.send(TEXT)
+
+    assert sent.returncode == 0, sent.stderr
+    assert "delivered" in sent.stdout
+    assert stage.asked("line with").text == TEXT
+
+
+def test_what_is_sent_to_a_busy_agent_is_delivered_and_read(stage: ClaudeStage) -> None:
+    stage.scenario.add(Step(hold="the end"))
+    stage.up()
+    number = stage.asked().number
+
+    sent = stage.send("Close the till as well.")
+    stage.stub.open_gate("the end")
+
+    assert sent.returncode == 0, sent.stderr
+    assert "queued" in sent.stdout
+    stage.asked("Close the till as well", after=number)
+
+
+def test_a_turn_that_a_person_broke_off_is_no_hang(stage: ClaudeStage) -> None:
+    stage.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
+    stage.up(keys='liveness = { stale = "8s", check_interval = "1s" }')
+    stage.asked()
+    stage.wait_screen("working")
+    stage.until("it works", lambda row: row["activity"] == "working")
+
+    stage.type("Escape")
+
+    row = stage.until_idle()
+    assert row["incarnation"] == 1
+
+
+def test_f_hb_a_turn_that_hangs_is_ended_and_the_next_run_is_told(stage: ClaudeStage) -> None:
+    stage.scenario.add(HANG)
+    stage.up(keys='liveness = { stale = "8s", check_interval = "1s" }')
+    first = stage.asked()
+
+    again = stage.asked("You were interrupted", after=first.number, timeout=90)
+
+    assert "hung" in again.text
+    assert again.session_id == first.session_id
+    assert stage.get(f"/v1/agents/{NAME}/explain")["last_exit"]["code"] == 124
+
+
+def test_f_sy_1_kill_9_of_the_daemon_leaves_the_turn_alone_and_loses_no_hook(stage: ClaudeStage) -> None:
+    stage.scenario.add(Step(hold="on"), bash("touch made.txt"))
+    stage.up()
+    stage.asked()
+    before = stage.until("it works", lambda row: row["activity"] == "working")
+
+    stage.stage.kill()
+    stage.stub.open_gate("on")
+    stage.wait_screen("idle")
+    stage.stage.up()
+
+    after = stage.until_idle()
+    assert [after[key] for key in ("pid", "session_id", "incarnation", "mode")] == [
+        before[key] for key in ("pid", "session_id", "incarnation", "mode")
+    ]
+    kinds = [event["detail"].get("kind") for event in stage.events() if event["event"] == "hook_seen"]
+    assert kinds == ["session-start", "prompt-submit", "stop"]
+
+
+def test_a_refused_key_waits_for_a_person_and_restarts_nothing(stage: ClaudeStage) -> None:
+    stage.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
+    stage.scenario.add(Step(error=Rejection(401, "authentication_error", "invalid x-api-key"), times=None))
+    stage.up()
+
+    row = stage.until("it waits", lambda row: row["activity"] == "waiting")
+
+    assert row["waiting_for"].startswith("login")
+    assert [item["kind"] for item in stage.inbox()] == ["login"]
+    assert (row["incarnation"], row["restarts"]) == (1, 0)

@@ -142,6 +142,25 @@ async def test_what_a_person_is_typing_is_left_alone(post: Post) -> None:
     assert post.pane.typed == []
 
 
+async def test_a_cli_that_has_not_drawn_yet_is_waited_for(post: Post) -> None:
+    looks = iter(["", "phoenixd: a has not been started.\n"])
+
+    async def capture(agent: str) -> str:
+        return next(looks, prompt_with(post.pane.line))
+
+    post.pane.capture = capture  # type: ignore[method-assign]
+    post.pane.on_enter = post.taken("go on")
+
+    assert isinstance(await post.send("go on"), Delivered)
+
+
+async def test_without_an_input_line_nothing_is_typed(post: Post) -> None:
+    post.pane.screen = "Resume this session with:\nclaude --resume x\n"
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == []
+
+
 async def test_enter_is_not_pressed_on_a_dialog_that_opened_meanwhile(post: Post) -> None:
     def ask() -> None:
         post.pane.screen = PERMISSION
