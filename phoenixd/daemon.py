@@ -126,6 +126,7 @@ class _Daemon:
 
     outside: Outside
     shims: SeqpacketShims
+    cgroups: CgroupTree | None
     terminal: TmuxTerminal
     evidence: EvidenceFiles
     launch: Launch
@@ -283,6 +284,7 @@ async def _build(
     return _Daemon(
         outside=outside,
         shims=shims,
+        cgroups=cgroups,
         terminal=terminal,
         evidence=evidence,
         launch=launch,
@@ -315,6 +317,8 @@ async def _dismiss(daemon: _Daemon) -> None:
         await daemon.terminal.end()
     except PhoenixdError as failure:
         log.warning("terminal_not_ended", reason=failure.message)
+    if daemon.cgroups is not None:
+        daemon.cgroups.discard()
 
 
 async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
