@@ -174,6 +174,11 @@ async def _build(
     publisher: Publisher
     service: DaemonService
 
+    def create_leaf(agent: str, incarnation: int) -> str | None:
+        assert cgroups is not None
+        cgroups.prune(agent, keep=incarnation)
+        return cgroups.create_leaf(agent, incarnation)
+
     def hear(message: ShimMessage) -> None:
         hearing.hear(message)
 
@@ -186,7 +191,7 @@ async def _build(
     launch = Launch(
         directories=directories,
         settings=settings,
-        create_leaf=cgroups.create_leaf if cgroups else None,
+        create_leaf=create_leaf if cgroups else None,
         clock=clock,
     )
     records = _ExitRecords(directories.state)

@@ -65,11 +65,7 @@ class CgroupTree:
         return f"/{self._agents.relative_to(self._mount)}"
 
     def create_leaf(self, agent: str, incarnation: int) -> str | None:
-        """Return the path of a run's leaf, for its order; None where it cannot be had, and the run goes without.
-
-        The empty leaves of the runs before it are removed.
-        """
-        self.prune(agent, keep=incarnation)
+        """Return the path of a run's leaf, for its order; None where it cannot be had, and the run goes without."""
         leaf = self._leaf(agent, incarnation)
         try:
             leaf.mkdir(parents=True, exist_ok=True)
