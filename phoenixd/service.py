@@ -58,6 +58,8 @@ class DaemonService:
     agents_cgroup: str | None = None
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
+    _declaring: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held from the look at the declarations to the fleet's answer, so that each sees what the one before it did."""
 
     def fleet(self) -> Fleet:
         return self.supervisor.fleet
@@ -95,49 +97,54 @@ class DaemonService:
         self._rang = anyio.Event()
 
     async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
-        before = await self._read()
-        try:
-            check_socket_paths(self.directories.runtime, [name])
-            await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, dict(table), before)
-        except ConfigurationError as error:
-            return Refusal("invalid", error.message, error.remedy)
-        after = await self._read()
-        wrong = [str(problem) for problem in after.errors if problem.agent == name]
-        spec = after.agents.get(name)
-        if spec is None:
-            await self._restore(name, before)
-            return Refusal("invalid", "; ".join(wrong) or f"{name} could not be declared", "phoenixctl config check")
-        refusal = await self.order(AgentDeclared(spec))
-        if refusal is not None:
-            return refusal
-        problem = self.knowledge.command_problem(self.fleet().agents[name])
-        return (problem,) if problem else ()
+        async with self._declaring:
+            before = await self._read()
+            try:
+                check_socket_paths(self.directories.runtime, [name])
+                await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, dict(table), before)
+            except ConfigurationError as error:
+                return Refusal("invalid", error.message, error.remedy)
+            after = await self._read()
+            wrong = [str(problem) for problem in after.errors if problem.agent == name]
+            spec = after.agents.get(name)
+            if spec is None:
+                await self._restore(name, before)
+                return Refusal(
+                    "invalid", "; ".join(wrong) or f"{name} could not be declared", "phoenixctl config check"
+                )
+            refusal = await self.order(AgentDeclared(spec))
+            if refusal is not None:
+                return refusal
+            problem = self.knowledge.command_problem(self.fleet().agents[name])
+            return (problem,) if problem else ()
 
     async def remove(self, name: str) -> Refusal | None:
-        if name not in self.fleet().agents:
-            return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
-        configuration = await self._read()
-        try:
-            # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
-            await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration)
-        except ConfigurationError as error:
-            return Refusal("conflict", error.message, error.remedy)
-        return await self.order(AgentWithdrawn(name))
+        async with self._declaring:
+            if name not in self.fleet().agents:
+                return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
+            configuration = await self._read()
+            try:
+                # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
+                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration)
+            except ConfigurationError as error:
+                return Refusal("conflict", error.message, error.remedy)
+            return await self.order(AgentWithdrawn(name))
 
     async def plan(self) -> tuple[Change, ...]:
         return _changes(self._compare(await self._load()))
 
     async def apply(self) -> tuple[Change, ...]:
-        configuration = await self._load()
-        difference = self._compare(configuration)
-        await self.order(LimitsDeclared(configuration.limits))
-        for spec in difference.added:
-            await self.order(AgentDeclared(spec, start=spec.autostart))
-        for change in difference.changed:
-            await self.order(AgentDeclared(change.spec))
-        for name in difference.removed:
-            await self.order(AgentWithdrawn(name))
-        return _changes(difference)
+        async with self._declaring:
+            configuration = await self._load()
+            difference = self._compare(configuration)
+            await self.order(LimitsDeclared(configuration.limits))
+            for spec in difference.added:
+                await self.order(AgentDeclared(spec, start=spec.autostart))
+            for change in difference.changed:
+                await self.order(AgentDeclared(change.spec))
+            for name in difference.removed:
+                await self.order(AgentWithdrawn(name))
+            return _changes(difference)
 
     async def doctor(self) -> tuple[Finding, ...]:
         findings: tuple[Finding, ...] = await self.examine(self.fleet())

@@ -74,9 +74,23 @@ class SeqpacketShims:
         self._send(agent, {"op": "kill", "incarnation": incarnation})
 
     def acknowledge(self, agent: str, seq: int) -> None:
-        """Tell the shim that its events up to `seq` are journaled; without a link it will send them again."""
-        if (peer := self._peers.get(agent)) and peer.link is not None:
-            self._send(agent, {"op": "ack", "seq": seq})
+        """Tell the shim that its events up to `seq` are journaled; without a link it will send them again.
+
+        One packet tells all that was acknowledged in a turn of the loop: an agent decides how many events there are.
+        """
+        peer = self._peers.get(agent)
+        if peer is None or peer.link is None:
+            return
+        if peer.acknowledged == 0:
+            asyncio.get_running_loop().call_soon(self._send_acknowledgement, peer)
+        peer.acknowledged = max(peer.acknowledged, seq)
+
+    def _send_acknowledgement(self, peer: _Peer) -> None:
+        seq, peer.acknowledged = peer.acknowledged, 0
+        try:
+            self._send(peer.agent, {"op": "ack", "seq": seq})
+        except ShimFailed as failure:
+            log.info("not_acknowledged", agent=peer.agent, seq=seq, reason=failure.message)
 
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
@@ -236,6 +250,8 @@ class _Peer:
         self.greeting: ShimMessage | None = None
         self.shim: ProcessIdentity | None = None
         self.is_leaving = False
+        self.acknowledged = 0
+        """The newest event that the shim is about to be told of as journaled; 0 for none."""
         self._reconnected: deque[float] = deque(maxlen=RECONNECTIONS)
 
     def may_reconnect(self, now: float) -> bool:

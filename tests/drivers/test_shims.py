@@ -54,17 +54,26 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         links.shims.kill("a", 7)
         links.shims.acknowledge("a", 12)
         links.shims.notice("a", ["stopped", "by operator"])
-        await shim.was_told("notice")
+        await shim.was_told("ack")
 
         assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0"}
         assert shim.told[1:] == [
             {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
             {"op": "terminate", "incarnation": 7},
             {"op": "kill", "incarnation": 7},
-            {"op": "ack", "seq": 12},
             {"op": "notice", "lines": ["stopped", "by operator"]},
+            {"op": "ack", "seq": 12},
         ]
         assert links.shims.shim_of("a") == hello.shim
+
+
+async def test_what_was_acknowledged_in_one_turn_is_told_in_one_packet(short_tmp: Path, links: Links) -> None:
+    """An agent decides how many events there are; a packet for each once filled the link, and that ended the daemon."""
+    async with FakeShim(short_tmp, run=RUN) as shim:
+        await links.shims.connect("a")
+        for seq in range(1, 5001):
+            links.shims.acknowledge("a", seq)
+        assert await shim.was_told("ack") == {"op": "ack", "seq": 5000}
 
 
 async def test_the_hello_stays_true(short_tmp: Path, links: Links) -> None:

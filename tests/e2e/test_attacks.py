@@ -1,0 +1,208 @@
+"""What an agent writes, posts or listens on neither ends the daemon nor another agent, nor hides its own life.
+
+A puppet agent carries out each attack from inside its own process tree, on a real daemon.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.demo.stage import Stage
+from tests.e2e.census import incarnations
+from tests.e2e.puppet import Puppet
+
+ROOT = Path(__file__).parents[2]
+
+IMPOSTOR = """
+import json, os, socket, threading
+def start_time(pid):
+    return int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[19])
+def serve(path, run):
+    os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+    while True:
+        link, _ = listener.accept()
+        link.recv(65536)
+        link.send(json.dumps({
+            "event": "hello", "protocol": 1, "version": "0.1.0", "agent": "bad", "pid": os.getpid(),
+            "start_time": start_time(os.getpid()), "hook_port": 1, "run": run, "exit": None,
+            "boot_id": open("/proc/sys/kernel/random/boot_id").read().strip()}).encode())
+"""
+
+FLOOD = """
+import json, os, socket
+hooks = socket.socket(socket.AF_UNIX)
+hooks.connect(os.environ["PHOENIX_HOOK_DIR"] + "/hook.sock")
+body = json.dumps({"message": "m" * 500, "notification_type": "permission_prompt"}).encode()
+head = [
+    "POST /hook/notification HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}",
+    "Authorization: Bearer " + os.environ["PHOENIX_TOKEN"],
+]
+request = "".join(line + "\\r\\n" for line in [*head, ""]).encode() + body
+for _ in range(400):
+    hooks.sendall(request * 50)
+    answered = 0
+    while answered < 50:
+        answered += hooks.recv(65536).count(b"HTTP/1.1 ")
+out = "flooded"
+"""
+
+JUNK = """
+import os, shutil
+def put(kind, path):
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+    if kind == "symlink":
+        os.symlink("/dev/zero", path)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "sparse":
+        with open(path, "wb") as file:
+            file.truncate(1 << 30)
+    else:
+        with open(path, "w") as file:
+            file.write("[" * 100000)
+"""
+
+
+class Arena:
+    """A stage with two puppets: `bad`, which attacks, and `good`, which must not feel it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
+        self.bad, self.good = Puppet(stage.root / "bad"), Puppet(stage.root / "good")
+        for name, puppet in (("bad", self.bad), ("good", self.good)):
+            stage.declare(name, f'[agent.{name}]\nargv = {json.dumps(puppet.argv)}\ncwd = "/"\n')
+        stage.up()
+        for name in ("bad", "good"):
+            stage.until_running(name, 1)
+        self.bad.do("pass")
+
+    def link(self, name: str) -> str:
+        return str(self.stage.runtime / "agents" / name / "link.sock")
+
+    def file(self, name: str) -> Path:
+        return self.stage.state / "agents" / "bad" / name
+
+    def run(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads(self.file("run.json").read_text())
+        return record
+
+    def restart_daemon(self) -> None:
+        self.stage.kill()
+        self.stage.up()
+
+    def assert_good_is_untouched(self) -> None:
+        row = self.stage.row("good")
+        assert (row["state"], row["incarnation"]) == ("running", 1)
+
+
+@pytest.fixture
+def arena(stage: Stage) -> Arena:
+    return Arena(stage)
+
+
+def test_an_agent_gives_no_orders_to_another_agents_shim(arena: Arena) -> None:
+    for order in ("kill", "quit"):
+        said = arena.bad.do(
+            "import json, socket\nlink = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\nlink.settimeout(5)\n"
+            f"link.connect({arena.link('good')!r})\n"
+            f"link.send(json.dumps({{'op': 'hello', 'protocol': 1}}).encode())\n"
+            f"link.send(json.dumps({{'op': {order!r}, 'incarnation': 1}}).encode())\n"
+            "out = link.recv(65536)"
+        )
+        assert "hello" not in said.replace("refused", "")
+    assert "stays so" in arena.stage.ask("stop", "bad")
+    arena.assert_good_is_untouched()
+
+
+@pytest.mark.parametrize("detached", ["", "env -i setsid "])
+def test_an_agent_has_its_own_rights_and_no_more_whatever_it_detaches_from(arena: Arena, detached: str) -> None:
+    url = f"--unix-socket {arena.stage.runtime / 'api.sock'} -X POST http://phoenixd/v1/agents/good/stop"
+    said = arena.bad.do(
+        f"import subprocess\nout = subprocess.run({detached + '/usr/bin/curl -s ' + url!r}, shell=True, "
+        "capture_output=True, text=True).stdout"
+    )
+    assert '"status": 403' in said
+    arena.assert_good_is_untouched()
+
+
+@pytest.mark.parametrize("forged", [{"code": 0}, {"killed": 5}, {"code": "x"}], ids=["clean", "killed", "code"])
+def test_a_forged_exit_record_beside_a_missing_socket_does_not_hide_a_living_run(
+    arena: Arena, forged: dict[str, Any]
+) -> None:
+    """One that was well-formed once left the process running and the agent stopped; the others ended every daemon."""
+    run = arena.run()
+    record = {"agent": "bad", "incarnation": 1, "run_id": run["run_id"], "code": 1, "signal": None, "cause": "exit"}
+    arena.bad.do(
+        f"import os\nopen({str(arena.file('exit.json'))!r}, 'w').write({json.dumps(record | forged)!r})\n"
+        f"os.unlink({arena.link('bad')!r})"
+    )
+    arena.restart_daemon()
+    arena.stage.until("the old run is gone", lambda: run["run_id"] not in incarnations(arena.stage.root, "bad"))
+    assert "stays so" in arena.stage.ask("stop", "bad")
+    assert incarnations(arena.stage.root, "bad") == {}
+    arena.assert_good_is_untouched()
+
+
+def test_promise_5_an_impostor_at_the_link_has_no_stranger_killed(arena: Arena) -> None:
+    stranger = subprocess.Popen(["sleep", "100000"], start_new_session=True)
+    try:
+        run = {"incarnation": 1, "run_id": arena.run()["run_id"], "pid": stranger.pid}
+        arena.bad.do(
+            f"{IMPOSTOR}\nrun = {run!r} | {{'start_time': start_time({stranger.pid})}}\n"
+            f"threading.Thread(target=serve, args=({arena.link('bad')!r}, run), daemon=True).start()"
+        )
+        arena.restart_daemon()
+        arena.stage.until("the impostor is gone", lambda: run["run_id"] not in incarnations(arena.stage.root, "bad"))
+        arena.stage.ask("stop", "bad")
+        assert stranger.poll() is None
+        assert incarnations(arena.stage.root, "bad") == {}
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_promise_7_twenty_thousand_notifications_end_neither_daemon_nor_neighbour(arena: Arena) -> None:
+    assert arena.stage.process is not None
+    assert arena.bad.do(FLOOD) == "'flooded'"
+    assert arena.stage.process.poll() is None, arena.stage.log_tail()
+    arena.assert_good_is_untouched()
+    arena.stage.ask("stop", "bad")
+    assert incarnations(arena.stage.root, "bad") == {}
+
+
+@pytest.mark.parametrize("kind", ["symlink", "fifo", "sparse", "deep"])
+def test_junk_in_the_place_of_every_file_costs_no_start(arena: Arena, kind: str) -> None:
+    names = [
+        "heartbeat.json", "run.json", "exit.json", "spool.jsonl", "state.json", "brief.md", ".clean-exit",
+        "session.json", "ops.jsonl", "resolved.jsonl", "session-start.json", "settings.json",
+    ]  # fmt: skip
+    runtime = arena.stage.runtime / "agents" / "bad"
+    paths = [*(str(arena.file(name)) for name in names), *(str(runtime / name) for name in ("order.json", "hook.fifo"))]
+    arena.bad.do(f"{JUNK}\nfor path in {paths!r}:\n    put({kind!r}, path)")
+    arena.restart_daemon()
+    os.kill(arena.stage.row("bad")["pid"], signal.SIGKILL)
+    arena.stage.until_running("bad", 2)
+    arena.assert_good_is_untouched()
+
+
+def test_one_name_added_by_eight_at_once_is_one_agent(stage: Stage) -> None:
+    stage.up()
+    with ThreadPoolExecutor(8) as callers:
+        done = list(callers.map(lambda _: stage.ctl("add", "same", "--cwd", "/", "--", "sleep", "100000"), range(8)))
+    assert [call.stderr for call in done if call.returncode != 0] == []
+    assert list(stage.rows()) == ["same"]
