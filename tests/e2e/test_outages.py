@@ -14,7 +14,7 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import incarnations, runs_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 FLEET = 20
 
