@@ -28,7 +28,7 @@ def explain(places: list[bytes]) -> int:
         connection.close()
         why = f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end"
         return refuse(exits.UNREACHABLE, why, "try again; if that does not help: phoenixctl doctor")
-    why = f"phoenixd does not answer (socket {_names(places)}). {_living(places)}"
+    why = f"phoenixd does not answer. {_living(places)}\nasked at {_names(places)}"
     return refuse(exits.UNREACHABLE, why, start_command())
 
 

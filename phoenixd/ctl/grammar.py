@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -12,6 +14,7 @@ from phoenixd.api.operations import OPERATIONS, Operation, Parameter, verbs
 from phoenixd.ctl.refusal import refuse
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
+EPILOG_COLUMNS = 78
 COMMON = {
     "--socket": "the daemon's socket",
     "--json": "print JSON, whose keys are stable",
@@ -33,7 +36,10 @@ class Parser(argparse.ArgumentParser):
     """argparse whose complaints name the next thing to type."""
 
     def error(self, message: str) -> NoReturn:
-        raise SystemExit(refuse(exits.USAGE, f"{self.prog}: {message}", f"{self.prog} --help"))
+        # What argparse adds is the list of all verbs, which is what --help is for.
+        wrong = re.match(r"argument VERB: invalid choice: ('[^']*')", message)
+        said = f"there is no verb {wrong[1]}" if wrong else message
+        raise SystemExit(refuse(exits.USAGE, f"{self.prog}: {said}", f"{self.prog} --help"))
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -61,7 +67,7 @@ def parser() -> Parser:
     root = Parser(
         prog="phoenixctl",
         description="See and steer the agents that phoenixd keeps at work.",
-        epilog=EXIT_CODES,
+        epilog=_wrapped(EXIT_CODES),
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -134,9 +140,13 @@ def _help(operations: tuple[Operation, ...]) -> dict[str, Any]:
     return {
         "help": summary,
         "description": summary,
-        "epilog": f"{example}exit codes here: {told}" if told else f"{example}{EXIT_CODES}",
+        "epilog": example + _wrapped(f"exit codes here: {told}" if told else EXIT_CODES),
         "formatter_class": argparse.RawDescriptionHelpFormatter,
     }
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, EPILOG_COLUMNS, subsequent_indent="  ")
 
 
 def _group_help(word: str) -> str:

@@ -91,6 +91,16 @@ async def test_2_usage(ctl: Ctl, daemon: FakeDaemon, words: tuple[str, ...]) -> 
     assert_refuses(await ctl(*words), 2)
 
 
+async def test_2_a_wrong_verb_is_told_in_one_short_line(ctl: Ctl) -> None:
+    assert (await ctl("frobnicate")).err == "phoenixctl: there is no verb 'frobnicate'\ndo: phoenixctl --help\n"
+
+
+async def test_help_fits_eighty_columns(ctl: Ctl) -> None:
+    pages = [(await ctl(*words, "--help")).out for words in ((), ("explain",), ("run",))]
+
+    assert [line for page in pages for line in page.splitlines() if len(line) > 80] == []
+
+
 async def test_3_status_of_an_agent_that_is_not_running(ctl: Ctl, daemon: FakeDaemon) -> None:
     daemon.declare("docs", start=False)
 
