@@ -114,4 +114,6 @@ def _key_path(location: tuple[int | str, ...]) -> KeyPath:
 
 def _sentence(message: str) -> str:
     expected = "Input should be "
-    return f"must be {message.removeprefix(expected)}" if message.startswith(expected) else message
+    if not message.startswith(expected):
+        return message
+    return f"must be {message.removeprefix(expected)}".replace("a valid tuple", "a list")

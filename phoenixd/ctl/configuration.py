@@ -30,8 +30,11 @@ def check(command: Command) -> int:
         print(f"{problem.severity}: {problem}", file=sys.stderr)
     if configuration.errors:
         return refuse(exits.FAILED, "the configuration cannot be used", "mend these, then: phoenixctl config check")
-    files = ", ".join(configuration.files) or "no file at all: every key has its default"
-    print(f"the configuration is in order ({files})")
+    if configuration.files:
+        print("the configuration is in order:", *configuration.files, sep="\n  ")
+    else:
+        places = "" if command.given.get("config") else " in /etc/phoenixd or ~/.config/phoenixd"
+        print(f"the configuration is in order: no file{places},\nand every key has its default")
     print("what it changes: phoenixctl plan")
     return exits.OK
 

@@ -211,6 +211,7 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
         (AGENT + "[agent.a.env]\nA = 5\n", "agent.a.env.A: must be a valid string"),
         (AGENT + "[agent.a.env]\nA = {path = '/x'}\n", "agent.a.env.A"),
         (AGENT + "restart = 'always'\n", "agent.a.restart: must be a table"),
+        ("[agent.a]\nargv = 'x'\ncwd = '/'\n", "agent.a.argv: must be a list"),
         ("[agent]\na = 3\n", "agent.a: must be a table"),
         ("agent = 3\n", "agent: must be a table"),
         ("[agent.Abc]\nargv=['x']\ncwd='/'\n", "agent.Abc: a name is 1 to 32"),
