@@ -120,7 +120,9 @@ async def down(ask: Ask) -> Reply:
         )
     alive = sum(agent.run is not None for agent in service.fleet().agents.values())
     return _message(
-        f"phoenixd ends; {alive} agents run on. Start it again: phoenixctl up", done=True, afterwards_of=ask
+        f"phoenixd ends; {'1 agent runs' if alive == 1 else f'{alive} agents run'} on. Start it again: phoenixctl up",
+        done=True,
+        afterwards_of=ask,
     )
 
 

@@ -296,7 +296,7 @@ async def test_down_answers_before_it_ends(live: Live, daemon: FakeDaemon) -> No
     answer = await live.ask("POST", "/v1/down", {})
 
     assert answer.json["done"] is True
-    assert "1 agents run on" in answer.json["message"]
+    assert "1 agent runs on" in answer.json["message"]
     assert daemon.ended
     assert daemon.state.agents["docs"].run is not None
 
