@@ -76,7 +76,8 @@ def _has_ended(pidfd: int) -> bool:
 
 
 def _lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> tuple[bool, str | None]:
-    """Whether the lineage could be read, and the agent it leads to."""
+    """Whether the lineage is known and no way round the shims, and the agent it leads to."""
+    server = _terminal_server(shims)
     for _ in range(TRIES):
         agent = agent_of_cgroup(_read(pid, "cgroup"), agents_cgroup)
         if agent is not None:
@@ -85,6 +86,9 @@ def _lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> t
         for _ in range(DEPTH):
             if ancestor in shims:
                 return True, shims[ancestor]
+            if ancestor == server:
+                # An agent can have the terminal server start a program; operators' programs are never below it.
+                return False, None
             if ancestor == 1:
                 return True, None
             parent = _parent(ancestor)
@@ -96,6 +100,15 @@ def _lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> t
         else:
             return False, None
     return False, None
+
+
+def _terminal_server(shims: Mapping[int, str]) -> int | None:
+    """The tmux server of ours, which is the parent of every shim."""
+    for shim in shims:
+        parent = _parent(shim)
+        if parent is not None and _read(parent, "comm").startswith("tmux: server"):
+            return parent
+    return None
 
 
 def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:

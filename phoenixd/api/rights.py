@@ -62,7 +62,8 @@ class Doorkeeper:
         if peer.agent is not None:
             return Caller(Role.AGENT, peer.uid, peer.pid, "it runs in this agent's process tree", peer.agent)
         if not peer.known:
-            return Caller(Role.NOBODY, peer.uid, peer.pid, "the process that connected has ended")
+            why = "its lineage is not known, or leads to the agents' terminal server"
+            return Caller(Role.NOBODY, peer.uid, peer.pid, why)
         if peer.uid in (0, self.uid if self.uid >= 0 else os.getuid()):
             return Caller(Role.ADMIN, peer.uid, peer.pid, "it is root or the daemon's user")
         if self.group is not None and self.group in peer.groups:

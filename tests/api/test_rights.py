@@ -212,7 +212,7 @@ async def test_a_peer_that_has_ended_is_nobody(live: Live) -> None:
     answer = await reader.read()
 
     assert b" 403 " in answer.split(b"\r\n")[0]
-    assert b"the process that connected has ended" in answer
+    assert b"its lineage is not known" in answer
     for sock in (ours, theirs):
         sock.close()
     writer.close()

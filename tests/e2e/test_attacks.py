@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -208,3 +209,16 @@ def test_one_name_added_by_eight_at_once_is_one_agent(stage: Stage) -> None:
         done = list(callers.map(lambda _: stage.ctl("add", "same", "--cwd", "/", "--", "sleep", "100000"), range(8)))
     assert [call.stderr for call in done if call.returncode != 0] == []
     assert list(stage.rows()) == ["same"]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="not run: curl is not installed")
+def test_promise_7_the_terminal_server_is_no_way_round_the_rights(stage: Stage) -> None:
+    stage.declare("a", '[agent.a]\nargv = ["sleep", "100000"]\ncwd = "/"\n')
+    stage.up()
+    stage.until_running("a", 1)
+    asked = stage.root / "asked"
+    request = f"-X POST --unix-socket {stage.runtime}/api.sock http://x/v1/agents/a/stop"
+    order = f"curl -s {request} > {asked}; echo >> {asked}"
+    subprocess.run(["tmux", "-S", str(stage.runtime / "tmux.sock"), "run-shell", order], check=True)
+    assert "denied" in asked.read_text()
+    assert stage.row("a")["state"] == "running"
