@@ -99,6 +99,10 @@ class DaemonService:
     async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
         async with self._declaring:
             before = await self._read()
+            if name in self.fleet().agents or name in before.agents:
+                return Refusal(
+                    "conflict", f"there is an agent {name} already", f"choose another name, or phoenixctl remove {name}"
+                )
             try:
                 check_socket_paths(self.directories.runtime, [name])
                 await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, dict(table), before)
