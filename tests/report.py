@@ -46,18 +46,18 @@ def read_run(label: str, report: Path) -> Run:
 def summarise(runs: list[Run], not_run: list[str]) -> tuple[str, bool]:
     """Return the text, whose last line is the totals, and whether all is well."""
     lines = ["", "ran:"]
-    lines += [f"  {run.label}: {counted(run.counts)}" for run in runs]
-    failures = [f"  {name} ({run.label})" for run in runs for name in run.failed]
+    lines += [f"  [{number}] {run.label}: {counted(run.counts)}" for number, run in enumerate(runs, 1)]
+    failed: dict[str, str] = defaultdict(str)
+    skips: dict[str, str] = defaultdict(str)
+    for number, run in enumerate(runs, 1):
+        for name in run.failed:
+            failed[name] += f" [{number}]"
+        for name, reason in run.skipped.items():
+            skips[f"{name}: {reason}"] += f" [{number}]"
+    failures = [f"  {name}{where}" for name, where in failed.items()]
+    skipped = [f"  {name}{where}" for name, where in skips.items()]
     if failures:
         lines += ["failed:", *failures]
-    where: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for run in runs:
-        for name, reason in run.skipped.items():
-            where[name, reason].append(run.label)
-    skipped = [
-        f"  {name}: {reason}" + ("" if len(labels) == len(runs) else f" ({'; '.join(labels)})")
-        for (name, reason), labels in where.items()
-    ]
     if skipped or not_run:
         lines += ["not run:", *(f"  {line}" for line in not_run), *skipped]
     total: Counter[str] = Counter()

@@ -147,7 +147,7 @@ def test_what_did_not_run_is_listed_by_name_and_the_last_line_counts(tmp_path: P
     text, well = summarise([read_run("Python 3.11", report)], ["the suite on other Pythons: none is here"])
 
     assert well
-    assert "  tests/a::test_y: strace is absent\n" in text
+    assert "  tests/a::test_y: strace is absent [1]\n" in text
     assert "  the suite on other Pythons: none is here\n" in text
     assert text.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
 

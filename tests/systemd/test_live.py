@@ -111,6 +111,19 @@ def test_agents_live_through_a_restart_of_the_service_and_are_adopted(fleet: Fle
     assert fleet.all_run() == before
 
 
+def test_a_reload_declares_agents_and_touches_no_other(fleet: Fleet) -> None:
+    before = fleet.all_run()
+    fleet.host.write(
+        "/etc/phoenixd/conf.d/50-cat.toml",
+        f'[agent.cat]\ncwd = "/home/{ACCOUNT}"\nautostart = false\nargv = ["sleep", "5000"]\n',
+    )
+
+    fleet.host.systemctl("reload", "phoenixd.service")
+    fleet.until(lambda: "cat" in fleet.rows(), "the daemon has read its configuration again")
+
+    assert fleet.all_run() == before
+
+
 def test_agents_live_through_kill_9_of_the_daemon_and_are_adopted(fleet: Fleet) -> None:
     before, daemon = fleet.all_run(), fleet.daemon()
 
