@@ -311,7 +311,9 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
 
 
 def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Moment) -> Decision:
-    if overdue.code == restart.HUNG and agent.spec.has_hooks and state.activity.looked_at is None:
+    unseen = liveness.due(agent, _unseen(state))
+    looked = state.activity.looked_at
+    if overdue.code == restart.HUNG and agent.spec.has_hooks and unseen and (looked is None or looked < unseen.at):
         # A turn that a person broke off ends without a hook, so silence alone does not tell it from a hang.
         asked = replace(state, activity=replace(state.activity, looked_at=now.at))
         look = LookAtScreen(agent.name, state.run.incarnation)
@@ -320,21 +322,28 @@ def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Momen
 
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
-    """Judge a silent run by its screen: idle and dialogs are no hang, anything else is."""
-    if liveness.stands_on_screen(state.activity.waiting):
-        return session.judge_waiting(agent, state, event, now)
-    overdue = liveness.due(agent, replace(state, activity=replace(state.activity, looked_at=None)))
-    if state.activity.looked_at is None or overdue is None or overdue.at > now.at:
+    """Judge a silent run by its screen: idle ends the turn; at a deadline dialogs are no hang, anything else is."""
+    if state.activity.looked_at is None:
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
-    if event.verdict == "idle":
+    if liveness.stands_on_screen(state.activity.waiting):
+        return session.judge_waiting(agent, state, event, now)
+    if event.verdict == "idle" and state.activity.turn_open:
         closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)
         return keep(
             replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
         )
+    overdue = liveness.due(agent, _unseen(state))
+    if overdue is None or overdue.at > now.at:
+        return Decision(agent)
     if event.verdict in session.SCREEN_DIALOGS:
         return session.judge_dialog(agent, state, session.SCREEN_DIALOGS[event.verdict], now)
     return _end_overdue(agent, state, overdue, now)
+
+
+def _unseen(state: Running) -> Running:
+    """The same as if nobody had looked at its screen: what is due of a look must not hang on that look."""
+    return replace(state, activity=replace(state.activity, looked_at=None))
 
 
 def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:

@@ -16,7 +16,8 @@ MAX_LEASES = 64
 """Calls in flight that are remembered; an agent cannot make the daemon remember more."""
 
 FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
-"""A dialog is looked at after these seconds, then at ages that grow by this share, and by these seconds at most."""
+"""A dialog is looked at after these seconds, and what is looked at again at ages that grow by this share, but by no
+more than so many seconds."""
 
 LOOK_TIME = 10.0
 """Seconds that a look at the screen may take before a silent run is judged without it."""
@@ -59,8 +60,8 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
         silent_since = min(silent_since, activity.stale_claim)
     lease = max((lease.until for lease in activity.leases), default=silent_since)
     at = max(silent_since + rules.stale, lease)
-    if activity.looked_at is not None:
-        at = max(at, activity.looked_at + LOOK_TIME)
+    if activity.looked_at is not None and activity.looked_at >= at:
+        at = activity.looked_at + LOOK_TIME
     return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {rules.stale:.0f} s")
 
 
@@ -77,12 +78,14 @@ def stands_on_screen(waiting: Waiting | None) -> bool:
 
 
 def look_due(agent: Agent, state: Running) -> Instant | None:
-    """When to look whether a dialog still stands: a person who says no, or breaks off, is told by no hook."""
+    """When to look at the screen: no hook tells of a person who breaks a turn off, or says no to a dialog."""
     activity = state.activity
-    if not agent.spec.has_hooks or not stands_on_screen(activity.waiting):
+    asks = stands_on_screen(activity.waiting)
+    if not agent.spec.has_hooks or not (asks or (activity.turn_open and activity.waiting is None)):
         return None
+    first = FIRST_LOOK if asks else agent.spec.liveness.check_interval
     looked = activity.looked_at if activity.looked_at is not None else activity.evidence_at
-    return looked + min(LAST_LOOK, max(FIRST_LOOK, LOOKS_APART * (looked - activity.evidence_at)))
+    return looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - activity.evidence_at)))
 
 
 def is_judged(agent: Agent) -> bool:

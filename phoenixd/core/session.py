@@ -156,16 +156,18 @@ def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment
 
 
 def look(agent: Agent, state: Running, now: Moment) -> Decision:
-    """Look at the screen of a run that waits for the answer to a dialog."""
+    """Look at the screen for what no hook would tell: a dialog that was refused, a turn that was broken off."""
     asked = replace(state, activity=replace(state.activity, looked_at=now.at))
     order = LookAtScreen(agent.name, state.run.incarnation)
-    return Decision(replace(agent, state=asked), (order,), "looking whether the dialog still stands")
+    waiting = state.activity.waiting
+    why = "whether it still asks" if waiting else "whether the turn was broken off"
+    return Decision(replace(agent, state=asked), (order,), f"looking at the screen {why}")
 
 
 def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Close a question whose dialog has left the screen; the hook that opened it comes before the dialog shows."""
     activity, waiting = state.activity, state.activity.waiting
-    if waiting is None or activity.looked_at is None:
+    if waiting is None:
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
         seen = replace(activity, waiting=replace(waiting, seen=True))

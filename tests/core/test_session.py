@@ -492,6 +492,25 @@ def test_a_dialog_that_stands_all_night_is_looked_at_ever_more_rarely() -> None:
     assert 10 < len(story.of(LookAtScreen)) < 150
 
 
+def test_a_turn_that_was_broken_off_is_over_within_minutes() -> None:
+    """A person's Esc is told by no hook; a death soon after must not be answered by going on with what was stopped."""
+    story = Story(claude()).works()
+    story.screen = "idle"
+    story.wait(90)
+    assert not activity(story).turn_open
+    story.exited(signal=9)
+    assert story.spawn.prompt is PromptKind.NONE
+
+
+@pytest.mark.parametrize("screen", ["working", "unknown", "permission"])
+def test_a_look_at_a_turn_that_goes_on_changes_nothing(screen: str) -> None:
+    story = Story(claude()).works()
+    story.screen = screen
+    story.wait(10 * 60)
+    assert activity(story).turn_open
+    assert waits(story) is None
+
+
 @pytest.mark.parametrize(("reason", "down"), [("prompt_input_exit", True), ("other", False)])
 def test_p53_a_person_may_leave_at_once_and_that_is_no_failed_start(reason: str, down: bool) -> None:
     story = Story(claude()).works()

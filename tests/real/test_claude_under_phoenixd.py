@@ -198,7 +198,7 @@ def test_what_is_sent_to_a_busy_agent_is_delivered_and_read(stage: ClaudeStage) 
     stage.asked("Close the till as well", after=number)
 
 
-def test_a_turn_that_a_person_broke_off_is_no_hang(stage: ClaudeStage) -> None:
+def test_a_turn_that_a_person_broke_off_is_no_hang_and_is_not_gone_on_with(stage: ClaudeStage) -> None:
     stage.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
     stage.up(keys='liveness = { stale = "8s", check_interval = "1s" }')
     stage.asked()
@@ -207,13 +207,16 @@ def test_a_turn_that_a_person_broke_off_is_no_hang(stage: ClaudeStage) -> None:
 
     stage.type("Escape")
 
-    row = stage.until_idle()
-    assert row["incarnation"] == 1
+    stage.until_idle()
+    asked = len(stage.stub.main_requests())
+    stage.kill_agent()
+    assert stage.until_idle(incarnation=2)["mode"] == "resume"
+    assert len(stage.stub.main_requests()) == asked
 
 
 def test_f_hb_a_turn_that_hangs_is_ended_and_the_next_run_is_told(stage: ClaudeStage) -> None:
     stage.scenario.add(HANG)
-    stage.up(keys='liveness = { stale = "8s", check_interval = "1s" }')
+    stage.up(keys='liveness = { stale = "8s" }')
     first = stage.asked()
 
     again = stage.asked("You were interrupted", after=first.number, timeout=90)

@@ -58,7 +58,7 @@ def simulate(seed: str, agents: int, hours: float, weather: Weather) -> Outcome:
     failure: BaseException | None = None
     try:
         anyio.run(main, backend_options={"loop_factory": VirtualLoop})
-    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - told again below, with the seed that repeats it
+    except (Exception, BaseExceptionGroup, Broken) as error:  # noqa: BLE001 - told again below, with its seed
         failure = error
     (simulation,) = simulations
     breaches = simulation.host.promises.breaches
@@ -151,10 +151,16 @@ class Simulation:
         host.promises.tell("the weather is over")
         while not self.daemon.is_alive or not self.daemon.is_ready:
             await anyio.sleep(1)
+        lifted: set[str] = set()
         for name, agent in sorted(self.daemon.supervisor.fleet.agents.items()):
-            if (agent.desired is Desired.STOPPED and not host.promises.is_stopped(name)) or _is_quarantined(agent):
+            if agent.desired is Desired.STOPPED and not host.promises.is_stopped(name):
                 self.daemon.order(StartRequested(name), name, wants_running=True)
         while ill := self._ill():
+            for name, agent in sorted(self.daemon.supervisor.fleet.agents.items()):
+                # Once each: a run that began in the storm may still die of it.
+                if _is_quarantined(agent) and name not in lifted:
+                    lifted.add(name)
+                    self.daemon.order(StartRequested(name), name, wants_running=True)
             if host.now - calm_since > HEAL_BOUND:
                 raise Broken(f"not healed after {HEAL_BOUND:g} virtual s: {'; '.join(ill)}")
             await anyio.sleep(1)
