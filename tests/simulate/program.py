@@ -28,6 +28,7 @@ class Program:
         self._ignores_term = host.happens(0.2)
         self._hangs = False
         self.screen = "working"
+        self.stays_down = agent.spec.kind is Kind.RESIDENT
 
     def exec_delay(self) -> float:
         return self._host.dice.uniform(5.0, 40.0) if self._host.happens(0.01) else self._host.dice.uniform(0.002, 0.05)
@@ -78,7 +79,7 @@ class Program:
         at, what = min(
             (dice.expovariate(1 / (4 * HOUR)), "crashed"),
             (dice.expovariate(1 / (12 * HOUR)), "hung"),
-            (dice.expovariate(1 / (24 * HOUR)), "exited 0"),
+            (dice.expovariate(1 / (8 * HOUR)), "exited 0"),
             (dice.expovariate(1 / (24 * HOUR)), "stuck in the kernel"),
         )
 
@@ -101,7 +102,7 @@ class Program:
 
     def _leave_child_behind(self) -> None:
         child = self._host.spawn(self._agent.name, self._run.run_id)
-        if self._host.happens(0.02):
+        if self._host.happens(0.05):
             child.busy_until = self._host.now + self._host.dice.uniform(10, 2 * HOUR)
 
     def _session_start(self) -> None:

@@ -17,8 +17,8 @@ STORY = 40
 """Journal entries that a breach is told with."""
 
 
-class Broken(AssertionError):
-    """A promise of the design does not hold."""
+class Broken(BaseException):
+    """A promise of the design does not hold. No handler for faults may swallow it."""
 
 
 Facts = tuple[int, str, str]
@@ -35,7 +35,9 @@ class Promises:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._stopped: dict[str, int] = {}
-        """Agents whose stop was acknowledged, with the last incarnation that may still begin."""
+        """Agents that are to stay down until an operator says otherwise, with the last incarnation that may begin."""
+        self._ordered_down: set[str] = set()
+        """Those of them whose stop was acknowledged."""
         self._story: deque[str] = deque(maxlen=STORY)
         self.checks = 0
         self.breaches: list[Broken] = []
@@ -45,15 +47,23 @@ class Promises:
         self.tell(f"operator asks to {'start' if wants_running else 'stop'} {agent}")
         if wants_running:
             self._stopped.pop(agent, None)
+            self._ordered_down.discard(agent)
 
     def operator_was_answered(self, agent: str, wants_running: bool, last_incarnation: int) -> None:
         self.tell(f"operator was answered: {'start' if wants_running else 'stop'} {agent}")
         if not wants_running:
             self._stopped[agent] = last_incarnation
+            self._ordered_down.add(agent)
 
     def is_stopped(self, agent: str) -> bool:
         """Whether an acknowledged stop stands."""
-        return agent in self._stopped
+        return agent in self._ordered_down
+
+    def ended_on_purpose(self, agent: str, incarnation: int) -> None:
+        """P53: a resident that ended with 0, long after its start and with nobody ending it, stays down."""
+        if self._host.journal.facts.get(agent) == (incarnation, "running", Desired.RUNNING):
+            self.tell(f"{agent} #{incarnation} ended on purpose")
+            self._stopped.setdefault(agent, incarnation)
 
     def start_ordered(self, agent: str, incarnation: int) -> None:
         """Promise 3: a deliberate stop stays stopped, over restarts and reboots."""
@@ -85,8 +95,8 @@ class Promises:
                 entry.state is None or bool(entry.reason), f"{entry.agent} became {entry.state} without a reason"
             )
         for agent in changed:
-            wanted = agent.desired is Desired.RUNNING
-            self._hold(not (wanted and agent.name in self._stopped), f"{agent.name}'s acknowledged stop is forgotten")
+            forgotten = agent.desired is Desired.RUNNING and agent.name in self._ordered_down
+            self._hold(not forgotten, f"{agent.name}'s acknowledged stop is forgotten")
         for name, agent in fleet.agents.items():
             durable = self._host.journal.facts.get(name)
             known = is_degraded or durable == facts_of(agent)
@@ -98,7 +108,7 @@ class Promises:
 
     def restored(self, fleet: Fleet) -> None:
         """After a daemon's death: what was acknowledged before it is still so."""
-        for name in sorted(self._stopped):
+        for name in sorted(self._ordered_down):
             agent = fleet.agents.get(name)
             self._hold(
                 agent is not None and agent.desired is Desired.STOPPED, f"{name}'s acknowledged stop is lost by a crash"

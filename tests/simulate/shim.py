@@ -23,6 +23,7 @@ class Run:
     run_id: str
     child: Process
     program: Program
+    began: float
     how: dict[str, Any] | None = None
 
 
@@ -82,7 +83,7 @@ class Shim:
             self.host.promises.executed(self.agent, run_id)
             child = self.host.spawn(self.agent, run_id)
             child.watchers.append(lambda: self._child_died(run_id))
-            self.run = Run(incarnation, run_id, child, program)
+            self.run = Run(incarnation, run_id, child, program, self.host.now)
             identity = child.identity
             self._say("started", about | {"pid": identity.pid, "start_time": identity.start_time})
             program.begin(self, self.run)
@@ -146,6 +147,8 @@ class Shim:
         self.host.seen["shim killed"] += 1
         self.vanish()
         if self.run is not None:
+            if self.host.happens(0.2):
+                self.run.child.busy_until = self.host.now + self.host.dice.uniform(5, 60)
             self.host.kill(self.run.child)
         self.host.kill(self.process)
 
@@ -186,6 +189,8 @@ class Shim:
         assert run.how is not None
         self.host.exit_records[self.agent] = record | run.how
         self.host.seen[f"run ended: {run.how['cause']}"] += 1
+        if run.how["code"] == 0 and run.program.stays_down and self.host.now - run.began > 60:
+            self.host.promises.ended_on_purpose(self.agent, run.incarnation)
         self._say("exited", record | run.how)
 
     def _current(self, incarnation: int) -> Run | None:

@@ -12,6 +12,7 @@ from phoenixd.core.events import RestartRequested, SendRequested, StartRequested
 from tests.simulate.host import Host
 
 if TYPE_CHECKING:
+    from tests.simulate.shim import Shim
     from tests.simulate.simulation import Simulation
 
 
@@ -39,6 +40,7 @@ FAULTS = {
     "daemon killed": 12,
     "daemon killed twice": 3,
     "daemon killed while the journal fails": 3,
+    "agent ends unwatched": 4,
     "host rebooted": 1,
 }
 
@@ -107,11 +109,24 @@ async def _strike(simulation: Simulation, host: Host, fault: str) -> None:
             await anyio.sleep(dice.uniform(2, 20))
             simulation.kill_daemon(dice.uniform(0, 10))
             host.journal.fails_until = 0.0
+        case "agent ends unwatched":
+            simulation.kill_daemon(dice.uniform(2, 10))
+            busy = [shim for shim in shims if shim.run is not None]
+            if busy:
+                _end_unwatched(host, dice.choice(busy))
         case "host rebooted":
             simulation.kill_daemon(dice.uniform(20, 120))
             host.reboot()
         case _:
             raise ValueError(fault)
+
+
+def _end_unwatched(host: Host, shim: Shim) -> None:
+    """An agent ends with 0 while no daemon lives; its shim may die before the next one can ask it."""
+    assert shim.run is not None
+    shim.end(shim.run, 0, None, "exit")
+    if host.dice.random() < 0.5:
+        host.later(0.1, shim.die)
 
 
 async def _order_until(simulation: Simulation, weather: Weather, end: float) -> None:
