@@ -174,6 +174,7 @@ def test_a_hundred_injured_journals_tell_only_the_truth(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(900)
 def test_five_thousand_injured_journals_tell_only_the_truth(tmp_path: Path) -> None:
     count, reported = injure(tmp_path, 5000, seed=2)

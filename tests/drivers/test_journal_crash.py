@@ -137,6 +137,7 @@ def test_no_batch_is_acknowledged_before_it_is_synced(tmp_path: Path) -> None:
 @needs_strace
 @pytest.mark.faults
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("begun", [False, True], ids=["new", "begun"])
 def test_promise_1_a_kill_at_every_system_call(tmp_path: Path, begun: bool) -> None:
@@ -169,6 +170,7 @@ ERRORS = {
 @needs_strace
 @pytest.mark.faults
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("begun", [False, True], ids=["new", "begun"])
 @pytest.mark.parametrize("lasting", ["", "+"], ids=["once", "for good"])
