@@ -20,17 +20,16 @@ from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore
 from phoenixd.runtime.supervisor import Supervisor
 from tests.simulate.fakes import (
-    Life,
     SimulatedEvidence,
     SimulatedLauncher,
     SimulatedNotifier,
     SimulatedProcesses,
     SimulatedRecords,
-    SimulatedShims,
-    SimulatedTerminal,
     SimulatedTranscripts,
 )
-from tests.simulate.host import Host
+from tests.simulate.host import Host, Life
+from tests.simulate.links import SimulatedShims
+from tests.simulate.terminal import SimulatedTerminal
 
 
 class Daemon:

@@ -31,6 +31,13 @@ class Process:
     watchers: list[Callable[[], None]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Life:
+    """Whether the daemon that these ports belong to still lives."""
+
+    is_over: bool = False
+
+
 class Host:
     """Everything happens at `loop.time()`, by seeded dice, in one thread."""
 
