@@ -216,7 +216,7 @@ def test_a_turn_that_a_person_broke_off_is_no_hang_and_is_not_gone_on_with(stage
 
 def test_f_hb_a_turn_that_hangs_is_ended_and_the_next_run_is_told(stage: ClaudeStage) -> None:
     stage.scenario.add(HANG)
-    stage.up(keys='liveness = { stale = "8s" }')
+    stage.up(keys='liveness = { stale = "8s", check_interval = "8s" }')
     first = stage.asked()
 
     again = stage.asked("You were interrupted", after=first.number, timeout=90)
