@@ -23,6 +23,7 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import end_run, enter
@@ -145,7 +146,7 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
 def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
     """Type a text into a running agent; never while it asks something, for Enter would answer (F-PROC-16, F-TMUX-9)."""
     match agent.state:
-        case Running(activity=activity) if activity.waiting is not None:
+        case Running(activity=activity) if activity.waiting is not None and stands_on_screen(activity.waiting):
             return _refuse(
                 agent,
                 f"{agent.name} asks: {activity.waiting.kind} ({activity.waiting.text}); Enter would answer that",

@@ -11,6 +11,7 @@ import anyio
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.events import Delivered, NotDelivered
+from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Instant
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.harness.prompts import Prompt
@@ -98,8 +99,9 @@ class Messenger:
 
     async def _require_free(self, agent: Agent, prompt: Prompt) -> None:
         """The hooks may be late by a moment, so the pane is looked at right before anything is typed."""
-        if isinstance(agent.state, Running) and agent.state.activity.waiting is not None:
-            raise NotTyped(f"it asks: {agent.state.activity.waiting.kind}")
+        waiting = agent.state.activity.waiting if isinstance(agent.state, Running) else None
+        if waiting is not None and stands_on_screen(waiting):
+            raise NotTyped(f"it asks: {waiting.kind}")
         give_up = self._clock.now().at + APPEARS_WITHIN
         while True:
             screen = await self._terminal.capture(agent.name)

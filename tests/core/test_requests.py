@@ -386,6 +386,14 @@ def test_f_tmux_9_nothing_is_typed_where_nobody_reads_or_where_enter_would_answe
     assert not story.of(Deliver)
 
 
+def test_an_agent_that_waits_for_a_login_or_a_payment_can_be_told_to_go_on() -> None:
+    """No dialog stands then, and the next prompt is what shows whether all is well again."""
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="billing_error")
+    assert story.tell(SendRequested("a", "m1", "go on")) is None
+    assert story.of(Deliver)
+
+
 @pytest.mark.parametrize(
     "event",
     [StartRequested("x"), StopRequested("x"), RestartRequested("x"), AgentWithdrawn("x"), SendRequested("x", "m", "t")],

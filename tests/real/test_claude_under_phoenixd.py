@@ -245,9 +245,9 @@ def test_f_sy_1_kill_9_of_the_daemon_leaves_the_turn_alone_and_loses_no_hook(sta
     assert kinds == ["session-start", "prompt-submit", "stop"]
 
 
-def test_a_refused_key_waits_for_a_person_and_restarts_nothing(stage: ClaudeStage) -> None:
+def test_a_refused_key_waits_for_a_person_restarts_nothing_and_ends_with_the_next_answer(stage: ClaudeStage) -> None:
     stage.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-    stage.scenario.add(Step(error=Rejection(401, "authentication_error", "invalid x-api-key"), times=None))
+    stage.scenario.add(Step(error=Rejection(401, "authentication_error", "invalid x-api-key"), match="docs/plan.md"))
     stage.up()
 
     row = stage.until("it waits", lambda row: row["activity"] == "waiting")
@@ -255,3 +255,6 @@ def test_a_refused_key_waits_for_a_person_and_restarts_nothing(stage: ClaudeStag
     assert row["waiting_for"].startswith("login")
     assert [item["kind"] for item in stage.inbox()] == ["login"]
     assert (row["incarnation"], row["restarts"]) == (1, 0)
+    assert stage.send("Try again.").returncode == 0
+    assert stage.until_idle()["restarts"] == 0
+    assert stage.inbox() == []

@@ -132,6 +132,15 @@ async def test_f_tmux_9_nothing_is_typed_at_a_dialog(post: Post) -> None:
     assert post.pane.typed == []
 
 
+async def test_f_tmux_9_a_question_that_a_hook_told_of_is_believed_where_no_screen_can_be_read() -> None:
+    story = Story(spec()).runs()
+    story.hook("permission-request", tool="Bash", text="rm -rf .")
+    post = Post(story.agent)
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == []
+
+
 async def test_what_a_person_is_typing_is_left_alone(post: Post) -> None:
     post.pane.line = "half a thou"
 
