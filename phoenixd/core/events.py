@@ -226,9 +226,13 @@ class RunMissing:
 
 @dataclass(frozen=True, slots=True)
 class Rebooted:
-    """After a daemon start on another boot: no process of the saved runs can be alive."""
+    """After a daemon start on another boot: no process of the saved runs can be alive.
+
+    ended: what exit records tell of runs that had ended before the host went down, and nobody had heard of it.
+    """
 
     boot_id: str
+    ended: tuple[AgentExited, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,10 +90,10 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             if fleet.hold_until is not None and fleet.hold_until <= now.at:
                 return _observe(found, "still no word of the terminal: looking again", now)
             return found
-        case Rebooted():
-            found = Step(fleet)
+        case Rebooted(ended=ended):
+            found, by_agent = Step(fleet), {end.agent: end for end in ended}
             for agent in fleet.agents.values():
-                found = _put(found, lifecycle.after_reboot(agent, now))
+                found = _put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now))
             return found
         case LimitsDeclared(limits=limits):
             changed = limits != fleet.limits

@@ -150,11 +150,17 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             assert_never(agent.state)
 
 
-def after_reboot(agent: Agent, now: Moment) -> Decision:
-    """Another boot: whatever ran is gone, and nobody is to blame (F-SY-5)."""
+def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
+    """Another boot: whatever ran is gone, and nobody is to blame (F-SY-5).
+
+    A recorded end counts only where it was one on purpose (P53): a failure may be the host's going down itself.
+    """
     run = agent.run
     if run is None:
         return Decision(agent)
+    if end is not None and (end.incarnation, end.run_id) == (run.incarnation, run.run_id):
+        if end.code == 0 and end.cause == "exit":
+            return _exited(agent, end, now)
     return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None), now)
 
 

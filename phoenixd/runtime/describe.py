@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from phoenixd.core.actions import Action
-from phoenixd.core.events import AgentDeclared, Event, LimitsDeclared
+from phoenixd.core.events import AgentDeclared, Event, LimitsDeclared, Rebooted
 
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
@@ -20,6 +20,11 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
         return "agent_declared", {"harness": event.spec.harness, "kind": event.spec.kind.value, "start": event.start}
     if isinstance(event, LimitsDeclared):
         return "limits_declared", {"max_starting": event.limits.max_starting}
+    if isinstance(event, Rebooted):
+        return "rebooted", {
+            "boot_id": event.boot_id,
+            "ended": [f"{end.agent} #{end.incarnation}" for end in event.ended],
+        }
     detail: dict[str, Any] = {}
     for one in fields(event):
         value = getattr(event, one.name)

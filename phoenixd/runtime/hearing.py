@@ -124,18 +124,24 @@ class Hearing:
             return
         self._tell(RunMissing(agent.name, run.incarnation), None)
 
-    def report_exit_record(self, agent: str, incarnation: int, run_id: str) -> bool:
-        """Tell the end of a run from its exit.json; False when that is not there, malformed, or of another run.
+    def recorded_end(self, agent: str, incarnation: int, run_id: str) -> AgentExited | None:
+        """The end of a run from its exit.json; None when that is not there, malformed, or of another run.
 
         Agents can write it: ask only once nothing of the run is known to live.
         """
         record = self._records.exit_record(agent)
         if record is None or record.get("run_id") != run_id:
-            return False
+            return None
         try:
-            ended = _exit_event(agent, {**record, "incarnation": incarnation}, _wall(record))
+            return _exit_event(agent, {**record, "incarnation": incarnation}, _wall(record))
         except (TypeError, ValueError, OverflowError) as fault:
             log.warning("exit_record_malformed", agent=agent, fault=repr(fault)[:200])
+            return None
+
+    def report_exit_record(self, agent: str, incarnation: int, run_id: str) -> bool:
+        """Tell `recorded_end`; False when there is none."""
+        ended = self.recorded_end(agent, incarnation, run_id)
+        if ended is None:
             return False
         self._tell(ended, None)
         return True

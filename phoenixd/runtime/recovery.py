@@ -42,7 +42,12 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
     # The other way round, the next daemon would declare runs of this very boot void, and double them.
     await outside.journal.remember(BOOT_KEY, boot_id)
     if known is not None and known != boot_id:
-        await supervisor.ask(Rebooted(boot_id))
+        ended = [
+            hearing.recorded_end(agent.name, agent.run.incarnation, agent.run.run_id)
+            for agent in supervisor.fleet.agents.values()
+            if agent.run is not None
+        ]
+        await supervisor.ask(Rebooted(boot_id, tuple(end for end in ended if end is not None)))
     else:
         limit = anyio.CapacityLimiter(CONCURRENT)
         async with anyio.create_task_group() as tasks:

@@ -484,6 +484,28 @@ def test_f_sy_5_after_a_reboot_the_desired_come_back_resume_first_and_the_stoppe
     assert story.fleet.agents["c"].desired is Desired.STOPPED
 
 
+@pytest.mark.parametrize(
+    ("code", "cause", "run_id", "after"),
+    [
+        (0, "exit", None, "stopped"),
+        (1, "exit", None, "starting"),
+        (0, "terminal_lost", None, "starting"),
+        (0, "exit", "another", "starting"),
+    ],
+)
+def test_p53_a_clean_end_that_only_its_record_tells_of_after_a_reboot_stays_down(
+    code: int, cause: str, run_id: str | None, after: str
+) -> None:
+    story = Story(claude()).works()
+    story.pass_over(60)
+    run = story.agent.run
+    assert run is not None
+    end = AgentExited("a", run.incarnation, run_id or run.run_id, code, None, cause)
+    story.tell(Rebooted("another boot", (end,)))
+    assert story.agent.state.name == after
+    assert story.agent.crashes == ()
+
+
 def test_f_sy_5_a_reboot_is_no_fence_and_blames_nobody() -> None:
     story = Story(claude()).works()
     for boot in range(20):
