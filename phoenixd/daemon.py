@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import grp
 import json
+import math
 import os
 import signal
 import sys
@@ -48,7 +49,7 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore
-from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
@@ -234,6 +235,7 @@ async def _build(
         [listen],
         on_turn=manager.watchdog,
         on_degraded=degraded,
+        longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
     loop = asyncio.get_running_loop()
     hearing = Hearing(

@@ -105,13 +105,22 @@ class EvidenceFiles:
 
     async def run(self) -> None:
         """Watch for ever."""
-        while True:
-            self._changed = anyio.Event()
-            if not self._followed:
-                await self._changed.wait()
-                continue
-            await self._look()
-            await self._watch(self._changed)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._release)
+            while True:
+                self._changed = anyio.Event()
+                if not self._followed:
+                    await self._changed.wait()
+                    continue
+                await self._look()
+                await self._watch(self._changed)
+
+    async def _release(self) -> None:
+        """Watchfiles' thread is shielded from cancellation and would hold up an end until its time-out."""
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self._changed.set()
 
     async def _watch(self, stop: anyio.Event) -> None:
         """Look whenever a directory changes and at every interval, until `stop` or until other directories count."""

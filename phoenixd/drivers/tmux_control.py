@@ -135,7 +135,8 @@ class ControlConnection:
     def _ended(self) -> None:
         while self._read():
             pass
-        self._lose(self._child.complaint() or "the tmux client ended")
+        if self.is_open:
+            self._lose(self._child.complaint() or "the tmux client ended")
 
     def _lose(self, reason: str, kill: bool = True) -> None:
         if self._loss is not None:

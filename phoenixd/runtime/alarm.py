@@ -14,7 +14,7 @@ from phoenixd.ports import Clock
 class Alarm:
     """Sleeps until the deadline it was last set to, then calls `ring`; a nearer deadline wakes it."""
 
-    def __init__(self, clock: Clock, ring: Callable[[], None], turn: float = 15.0) -> None:
+    def __init__(self, clock: Clock, ring: Callable[[], None], turn: float) -> None:
         self._clock = clock
         self._ring = ring
         self._turn = turn

@@ -25,6 +25,8 @@ TURN_LIMIT = 1000
 """Events that are taken into one commit at most."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
+LONGEST_PAUSE = 15.0
+"""Seconds between two turns at most: an idle loop proves so that it turns."""
 
 log = structlog.get_logger()
 
@@ -66,7 +68,9 @@ class Supervisor:
         listeners: Sequence[Listener] = (),
         on_turn: Callable[[], object] = lambda: None,
         on_degraded: Callable[[str | None], None] = lambda why: None,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
+        """longest_pause: seconds after which `on_turn` is called at the latest, however little happens."""
         self.fleet = fleet
         self._clock = clock
         self._dispatch = dispatch
@@ -78,7 +82,7 @@ class Supervisor:
         self._withheld: list[Action] = []
         self._owed: list[Callable[[], None]] = []
         self.saver = Saver(journal, clock, self._degraded_changed)
-        self.alarm = Alarm(clock, lambda: self.tell(Tick()))
+        self.alarm = Alarm(clock, lambda: self.tell(Tick()), longest_pause)
 
     @property
     def degraded(self) -> str | None:

@@ -37,13 +37,22 @@ class Place:
 
     def clear(self) -> None:
         """End what a failed test may have left: by the pids that this place's files and sockets name."""
-        listed = subprocess.run(["fuser", self.state / "phoenixd.lock"], capture_output=True, text=True, check=False)
-        for pid in listed.stdout.split():
+        for pid in _holders(self.state / "phoenixd.lock"):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
         subprocess.run(
             ["tmux", "-N", "-S", self.runtime / "tmux.sock", "kill-server"], capture_output=True, check=False
         )
+
+
+def _holders(path: Path) -> set[int]:
+    """The processes that have a file open, as far as we may see them."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == path.resolve():
+                found.add(int(link.parts[2]))
+    return found
 
 
 @pytest.fixture

@@ -184,7 +184,6 @@ def test_agents_live_while_the_service_is_stopped_and_are_adopted_when_it_starts
     assert fleet.all_run() == before
 
 
-@pytest.mark.xfail(strict=False, reason="the watch of evidence files holds up the end until its time-out, up to 30 s")
 def test_a_daemon_that_is_told_to_stop_ends_by_itself(fleet: Fleet) -> None:
     """An agent that runs has its files watched; that must not make systemd lose its patience."""
     fleet.all_run()
