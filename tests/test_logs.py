@@ -117,12 +117,12 @@ def test_values_are_bounded() -> None:
 def test_libraries_speak_in_the_same_form_and_chatter_is_dropped() -> None:
     stream = io.StringIO()
     logs.configure("info", "json", stream=stream)
-    logging.getLogger("uvicorn.error").warning("socket %s", "x\x1b[0m")
+    logging.getLogger("libtmux.common").warning("socket %s", "x\x1b[0m")
     logging.getLogger("watchfiles.main").info("1 change detected")
 
     (line,) = stream.getvalue().splitlines()
     told = json.loads(line)
-    assert (told["event"], told["library"], told["level"]) == ("library_says", "uvicorn.error", "warning")
+    assert (told["event"], told["library"], told["level"]) == ("library_says", "libtmux.common", "warning")
     assert told["reason"] == "socket x\x1b[0m"
     assert "\x1b" not in line
 

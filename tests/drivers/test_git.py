@@ -14,6 +14,7 @@ import pytest
 
 from phoenixd.drivers import git_plumbing
 from phoenixd.drivers.git import git_summary, summarise
+from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
 
@@ -39,6 +40,14 @@ def git(repository: Path, *arguments: str, check: bool = True) -> str:
         timeout=30,
     )
     return done.stdout
+
+
+def has_ended(pid: int) -> bool:
+    """Gone, or waiting for its parent to notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 @pytest.fixture
@@ -306,7 +315,7 @@ def test_a_git_that_hangs_is_killed_with_all_that_it_started(
     assert summary is not None
     assert "in time" in (summary.problem or "")
     for pid in map(int, pids.read_text().split()):
-        assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
+        eventually_sync(lambda pid=pid: has_ended(pid), what=f"{pid} ends")
 
 
 def test_output_without_end_is_cut_off(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def test_promise_1_kill_9_loses_nothing_acknowledged(tmp_path: Path) -> None:
         kill_at_random(tmp_path / str(life // 5) / "journal.sqlite3", dice)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(600)
 def test_promise_1_three_hundred_kills_lose_nothing_acknowledged(tmp_path: Path) -> None:
     dice = random.Random(2)

@@ -336,7 +336,7 @@ async def test_the_server_outlives_what_started_it(short_tmp: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as daemon:
         assert daemon.stdout is not None
         pid = int(daemon.stdout.readline())
-        os.killpg(daemon.pid, signal.SIGHUP)
+        os.killpg(daemon.pid, signal.SIGKILL)
     try:
         assert os.getsid(pid) == pid
         assert daemon.pid not in ancestors(pid)

@@ -82,7 +82,7 @@ def test_a_seed_repeats_itself_in_another_process() -> None:
     assert lines[0].replace("seed 7", "seed 8") != lines[2]
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(1200)
 def test_promises_1_to_6_hold_in_two_hundred_storms() -> None:
     outcomes = [simulate(str(seed), agents=4 + seed % 17, hours=1, weather=STORM) for seed in range(100, 300)]

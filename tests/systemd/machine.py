@@ -24,6 +24,8 @@ ACCOUNT = "phxbuilder"
 PYTHON = sys.executable
 """The interpreter in the guest: the one that runs this, with what is installed for it."""
 PLACES = tuple({ROOT, Path(sys.prefix), Path(sys.base_prefix)})
+BOUND = tuple(place for place in PLACES if place.is_relative_to("/tmp"))
+"""Those that the guest sees as they are, and cannot change: it has a /tmp of its own."""
 BOOT_SECONDS = 60
 
 
@@ -92,10 +94,12 @@ def machine() -> Iterator[Machine]:
 def install_tree(guest: Machine) -> None:
     """Make this tree and interpreter work for every account of the guest, wherever they lie here."""
     for place in PLACES:
-        guest.run("chmod", "o+x", *map(str, place.parents))
-        guest.run("chmod", "o+rx", str(place))
+        if place not in BOUND:
+            guest.run("chmod", "o+x", *map(str, place.parents))
+            guest.run("chmod", "o+rx", str(place))
     packages = Path(sysconfig.get_path("purelib"))
-    guest.write(str(packages / "tree_under_test.pth"), f"{ROOT}\n")
+    if not any(packages.is_relative_to(place) for place in BOUND):
+        guest.write(str(packages / "tree_under_test.pth"), f"{ROOT}\n")
 
 
 @contextmanager
@@ -165,8 +169,7 @@ def booted(directory: Path, groups: list[Path]) -> Iterator[int]:
             "--private-network",
             f"--machine=phx{os.getpid()}",
             "--console=pipe",
-            # The guest empties /tmp, which may be where all this lies.
-            *(f"--bind-ro={place}" for place in PLACES if place.is_relative_to("/tmp")),
+            *(f"--bind-ro={place}" for place in BOUND),
             # The services of the machine below are none of ours.
             "systemd.unit=basic.target",
         ],
