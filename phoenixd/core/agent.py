@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
 
@@ -268,6 +269,7 @@ class Agent:
     last_prompt: str | None = None
     """The newest prompt that a person or `send` submitted; None while the operator's goal stands."""
     item: InboxItem | None = None
+    breaker: Breaker = field(default_factory=Closed)
     removing: bool = False
 
     @property

@@ -82,6 +82,26 @@ class LoopRules:
 
 
 @dataclass(frozen=True, slots=True)
+class BreakerRules:
+    """When a loop that achieves nothing is stopped (seed G). Counts of iterations; 0 switches an optional rule off.
+
+    cooldown: seconds until an open breaker tries once more by itself. token_ceiling: tokens spent without progress.
+    roots: directories whose content is the work, default the agent's. time_limit: seconds that measuring may take.
+    """
+
+    enabled: bool = True
+    warn: int = 3
+    stop: int = 5
+    cooldown: float = 0.0
+    same_error: int = 0
+    permission_denials: int = 0
+    token_ceiling: int = 0
+    roots: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    time_limit: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSpec:
     """One agent as the operator declared it; frozen, compared by value on reload."""
 
@@ -106,6 +126,7 @@ class AgentSpec:
     liveness: LivenessRules = LivenessRules()
     stop: StopRules = StopRules()
     loop: LoopRules = LoopRules()
+    breaker: BreakerRules = BreakerRules()
     project: str | None = None
     source: str = ""
     """The file that declared it, for messages."""
