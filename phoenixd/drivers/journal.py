@@ -102,7 +102,7 @@ class SqliteJournal:
         """Keep a small fact; durable on return."""
         if key.startswith("#"):
             raise ValueError(f"{key} is a name of the journal's own")
-        await self._writing.ask(Fact(sealed(storable(key), storable(value))))
+        await self._writing.ask(Fact(sealed("meta", storable(key), storable(value))))
 
     async def recall(self, key: str) -> str | None:
         """A fact that was remembered."""

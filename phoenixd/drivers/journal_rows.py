@@ -74,7 +74,7 @@ def batch_rows(batch: Batch) -> BatchRows:
     """Render a batch."""
     return BatchRows(
         entries=tuple(_entry_columns(entry) for entry in batch.entries),
-        agents=tuple(sealed(agent.name, dump_agent(agent)) for agent in batch.changed),
+        agents=tuple(sealed("agents", agent.name, dump_agent(agent)) for agent in batch.changed),
         removed=batch.removed,
         incarnations=tuple(incarnations_of(batch)),
         saved=json.dumps({"at": batch.at, "wall": batch.wall, "next_item": batch.next_item}),
@@ -82,24 +82,24 @@ def batch_rows(batch: Batch) -> BatchRows:
     )
 
 
-def sealed(*columns: Any) -> Row:
-    """A row with its checksum in the last place."""
-    return (*columns, checksum(columns))
+def sealed(table: str, *columns: Any) -> Row:
+    """A row with its checksum in the last place; the table counts, for whole pages can end up in another one."""
+    return (*columns, checksum(table, columns))
 
 
-def unsealed(row: Row) -> Row | None:
-    """The row without its checksum; None when it does not say what was written."""
-    return row[:-1] if checksum(row[:-1]) == row[-1] else None
+def unsealed(table: str, row: Row) -> Row | None:
+    """The row without its checksum; None when it does not say what was written into that table."""
+    return row[:-1] if checksum(table, row[:-1]) == row[-1] else None
 
 
 def sealed_entry(seq: int, columns: Row) -> Row:
     """An entry's row under its number."""
-    return sealed(seq, *columns)
+    return sealed("entries", seq, *columns)
 
 
 def stored_entry(row: Row) -> StoredEntry | None:
     """The entry of a row; None when it is damaged."""
-    columns = unsealed(row)
+    columns = unsealed("entries", row)
     if columns is None:
         return None
     seq, at, wall, agent, incarnation, event, detail, state, reason, readings, actions = columns
@@ -129,9 +129,9 @@ def incarnations_of(batch: Batch) -> Iterable[Incarnation]:
             )  # fmt: skip
 
 
-def checksum(columns: Iterable[Any]) -> int:
-    """CRC-32 of the columns as JSON: the same text in every version of Python, which repr() is not."""
-    return crc32(json.dumps(list(columns), default=repr).encode())
+def checksum(table: str, columns: Iterable[Any]) -> int:
+    """CRC-32 of table and columns as JSON: the same text in every version of Python, which repr() is not."""
+    return crc32(json.dumps([table, *columns], default=repr).encode())
 
 
 def storable(text: str) -> str:

@@ -134,7 +134,7 @@ def _salvage(path: Path, why: str) -> None:
     with closing(connect(part)) as target:
         target.execute("BEGIN IMMEDIATE")
         damage = _copy(path, target, Damage(why, str(kept)))
-        target.execute(INSERT_META, sealed(DAMAGE_KEY, json.dumps(astuple(damage))))
+        target.execute(INSERT_META, sealed("meta", DAMAGE_KEY, json.dumps(astuple(damage))))
         target.execute("COMMIT")
         settle_log(target)
     os.rename(part, _beside(path, ".new"))
@@ -175,7 +175,7 @@ def _copy(path: Path, target: sqlite3.Connection, damage: Damage) -> Damage:
     with closing(source):
         for table in TABLES:
             for row in _readable_rows(source, table):
-                if (columns := unsealed(row)) is None:
+                if (columns := unsealed(table, row)) is None:
                     if table == "agents":
                         lost.append(str(row[0])[:64])
                     continue
@@ -192,7 +192,7 @@ def _copy(path: Path, target: sqlite3.Connection, damage: Damage) -> Damage:
     if newest and meta(target, SAVED_KEY) is None:
         # Supervised time must not begin again at 0 under deadlines that were set in it.
         saved = {"at": newest[0], "wall": newest[1], "next_item": last_entry + SEQUENCE_GAP}
-        target.execute(INSERT_META, sealed(SAVED_KEY, json.dumps(saved)))
+        target.execute(INSERT_META, sealed("meta", SAVED_KEY, json.dumps(saved)))
     return Damage(
         damage.why, damage.kept_as, tuple(sorted(set(agents))), tuple(sorted(set(lost) - set(agents))), entries
     )

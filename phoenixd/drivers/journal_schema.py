@@ -100,7 +100,7 @@ def create(path: Path) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for statement in (*TABLES.values(), *INDEXES.values()):
             connection.execute(statement)
-        connection.execute(INSERT_META, sealed(SCHEMA_KEY, str(SCHEMA_VERSION)))
+        connection.execute(INSERT_META, sealed("meta", SCHEMA_KEY, str(SCHEMA_VERSION)))
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
         settle_log(connection)
@@ -133,7 +133,7 @@ def verify(connection: sqlite3.Connection, check: Check) -> None:
         raise Damaged("its tables are not the journal's")
     if meta(connection, SCHEMA_KEY) != str(SCHEMA_VERSION):
         raise Damaged("its schema version is unreadable")
-    if any(unsealed(row) is None for row in connection.execute("SELECT key, value, crc FROM meta")):
+    if any(unsealed("meta", row) is None for row in connection.execute("SELECT key, value, crc FROM meta")):
         raise Damaged("a row of meta fails its checksum")
     load_agents(connection)
 
@@ -142,7 +142,7 @@ def load_agents(connection: sqlite3.Connection) -> tuple[Agent, ...]:
     """All agents of the snapshot; raises Damaged, or ConfigurationError for one that another version wrote."""
     agents: list[Agent] = []
     for row in connection.execute("SELECT name, snapshot, crc FROM agents ORDER BY name"):
-        columns = unsealed(row)
+        columns = unsealed("agents", row)
         if columns is None:
             raise Damaged("the snapshot of an agent fails its checksum")
         name, snapshot = columns
@@ -161,7 +161,7 @@ def meta(connection: sqlite3.Connection, key: str) -> str | None:
     row = connection.execute("SELECT key, value, crc FROM meta WHERE key = ?", (key,)).fetchone()
     if row is None:
         return None
-    if (columns := unsealed(row)) is None:
+    if (columns := unsealed("meta", row)) is None:
         raise Damaged(f"{key} fails its checksum")
     return str(columns[1])
 

@@ -106,7 +106,7 @@ class Writer:
         connection.executemany("DELETE FROM agents WHERE name = ?", [(name,) for name in request.removed])
         for row in request.incarnations:
             _write_incarnation(connection, row)
-        connection.execute(INSERT_META, sealed(SAVED_KEY, request.saved))
+        connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
         self._at = request.at
         return numbers
 
@@ -164,8 +164,8 @@ class Writer:
 def _write_incarnation(connection: sqlite3.Connection, row: Incarnation) -> None:
     key = (row.agent, row.incarnation)
     found = connection.execute("SELECT * FROM incarnations WHERE agent = ? AND incarnation = ?", key).fetchone()
-    columns = unsealed(found) if found else None
+    columns = unsealed("incarnations", found) if found else None
     known = Incarnation(*columns) if columns else None
     merged = row.merged(known)
     if merged != known:
-        connection.execute(INSERT_INCARNATION, sealed(*merged.columns))
+        connection.execute(INSERT_INCARNATION, sealed("incarnations", *merged.columns))

@@ -271,7 +271,7 @@ def test_a_journal_of_a_newer_version_is_refused_and_left_alone(path: Path) -> N
         asyncio.run(journal.commit(numbered_batch(1)))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 2")
-        connection.execute("UPDATE meta SET value = ?2, crc = ?3 WHERE key = ?1", sealed("#schema", "2"))
+        connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", "#schema", "2"))
         connection.execute("ALTER TABLE agents ADD COLUMN mood TEXT")
     before = path.read_bytes()
 
@@ -287,9 +287,7 @@ def test_an_agent_in_an_unknown_form_is_refused_and_left_alone(path: Path) -> No
     with SqliteJournal(path) as journal:
         asyncio.run(journal.commit(numbered_batch(1)))
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "UPDATE agents SET snapshot = ?2, crc = ?3 WHERE name = ?1", sealed("a", '{"state":{"name":"flying"}}')
-        )
+        connection.execute("REPLACE INTO agents VALUES (?, ?, ?)", sealed("agents", "a", '{"state":{"name":"flying"}}'))
 
     with pytest.raises(ConfigurationError, match="agent a"):
         SqliteJournal(path)
