@@ -38,6 +38,8 @@ ENTRIES_SALVAGED = 100_000
 SEQUENCE_GAP = 1000
 """Row numbers skipped after a salvage: followers of the event stream may know rows that were lost."""
 PROBES = 1000
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""Python decodes names and messages of SQLite's too, and those can come from a damaged page."""
 THOROUGH_BELOW = 64 * 1024 * 1024
 
 
@@ -102,6 +104,8 @@ def _verify_file(path: Path, check: Check | None) -> None:
         if _is_damage(error, path):
             raise Damaged(str(error)) from error
         raise
+    except UnicodeDecodeError as error:
+        raise Damaged(f"it holds what is no text: {error}") from error
 
 
 def _is_damage(error: sqlite3.Error, path: Path) -> bool:
@@ -210,7 +214,7 @@ def _readable_rows(source: sqlite3.Connection, table: str) -> Iterator[Row]:
     """Every row that SQLite can still reach: from the front, from the back, and one by one between."""
     begin, low, high = 0, 0, None
     if table == "entries":
-        with suppress(sqlite3.Error):
+        with suppress(*UNREADABLE):
             begin = low = (source.execute("SELECT max(seq) FROM entries").fetchone()[0] or 0) - ENTRIES_SALVAGED
     select = f"SELECT rowid, * FROM {table} WHERE rowid"  # noqa: S608 - our own names
     try:
@@ -221,16 +225,16 @@ def _readable_rows(source: sqlite3.Connection, table: str) -> Iterator[Row]:
             yield tuple(row)
         else:
             return
-    except sqlite3.Error:
+    except UNREADABLE:
         pass
-    with suppress(sqlite3.Error):
+    with suppress(*UNREADABLE):
         for rowid, *row in source.execute(f"{select} > ? ORDER BY rowid DESC", (low,)):
             if high is not None and rowid >= high:
                 break
             high = rowid
             yield tuple(row)
     for probe in range(low + 1, min(high or low + PROBES, low + PROBES)):
-        with suppress(sqlite3.Error):
+        with suppress(*UNREADABLE):
             for _, *row in source.execute(f"{select} = ?", (probe,)):
                 yield tuple(row)
 
