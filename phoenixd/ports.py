@@ -285,6 +285,31 @@ class Transcripts(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class WorkReading:
+    """How an agent's work looks. fingerprint: None where it cannot be told, and then `note` says why.
+
+    done: the file that says so exists. took: seconds.
+    """
+
+    fingerprint: str | None
+    note: str = ""
+    done: bool = False
+    took: float = 0.0
+
+
+class Work(Protocol):
+    """Looks at what agents work on, without running anything of it."""
+
+    async def measure(self, agent: Agent) -> WorkReading:
+        """Take the fingerprint of an agent's work; never raises for what the work looks like."""
+        ...
+
+    async def exists(self, directory: str, pattern: str) -> bool:
+        """Whether a file matches a pattern below a directory."""
+        ...
+
+
 class Notifier(Protocol):
     """Tells the operator."""
 

@@ -79,6 +79,14 @@ class LoopRules:
     pause: float = 10.0
     max_runtime: float = 45 * MINUTE
     session: str = "fresh"
+    max_iterations: int = 0
+    """Iterations after an operator's start until the loop ends as done; 0 for no limit."""
+    done_code: int | None = None
+    """An exit code by which the agent says that nothing is left to do."""
+    done_text: str | None = None
+    """What the agent says, on a line of its own, when nothing is left to do."""
+    done_file: str | None = None
+    """A file whose existence says so: a path or pattern below the agent's directory."""
 
 
 @dataclass(frozen=True, slots=True)

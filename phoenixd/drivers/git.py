@@ -74,7 +74,7 @@ def _count_changed(plumbing: Plumbing, top: Path, git_directory: Path, head: str
     for entry in indexed:
         if entry.path in staged or entry.is_not_checked_out:
             continue
-        verdict = _differs_by_stat(entry, top, written)
+        verdict = differs_by_stat(entry, os.fsencode(top), written)
         if verdict is None:
             budget -= 1
             verdict = budget < 0 or _differs_by_content(entry, top)
@@ -84,10 +84,10 @@ def _count_changed(plumbing: Plumbing, top: Path, git_directory: Path, head: str
     return len(staged)
 
 
-def _differs_by_stat(entry: Entry, top: Path, index_written: int) -> bool | None:
+def differs_by_stat(entry: Entry, top: bytes, index_written: int) -> bool | None:
     """Whether a file is known to differ from its index entry; None when only its content can tell."""
     try:
-        found = os.lstat(os.path.join(os.fsencode(top), entry.path))
+        found = os.lstat(top + b"/" + entry.path)
     except OSError:
         return True
     if stat.S_IFMT(found.st_mode) != entry.file_type:

@@ -153,7 +153,7 @@ class Plumbing:
                     if not chunk:
                         selector.unregister(file)
                     elif len(sink) + len(chunk) > limit and sink is written:
-                        raise PlumbingFailed("the repository has more files than a brief counts")
+                        raise PlumbingFailed("the repository has more files than can be counted")
                     elif len(sink) < limit:
                         sink += chunk
         try:

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 
-from tests.bench import hooks, supervisors
+from tests.bench import hooks, supervisors, work
 from tests.bench.arena import Figures, NoCompiler
 
 AIMS = """\
@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> int:
         print(f"not run: {reason}")
         return 1
     _print_hooks(costs)
+    _print_work(work.measure(3 if given.quick else 10))
     return 1 if any(result.not_run for result in results) else 0
 
 
@@ -85,6 +86,12 @@ def _print_hooks(costs: dict[str, Figures]) -> None:
     script = costs["bash with date and mv"].median
     for name, figures in costs.items():
         print(f"{name:24}{figures.text():>22}   {figures.median / script:.2f} x the bash script")
+
+
+def _print_work(costs: dict[str, Figures]) -> None:
+    print(f"\na repository of {work.FILES} files, {work.CHANGED} of them changed: median / p99 in ms")
+    for name, figures in costs.items():
+        print(f"{name:24}{figures.text():>22}")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,32 +12,10 @@ import pytest
 
 from phoenixd.drivers import git_plumbing
 from phoenixd.drivers.git import git_summary, summarise
+from tests.drivers.repositories import Armed, arm, git, make_repository
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
-
-IDENTITY = {
-    "GIT_AUTHOR_NAME": "A",
-    "GIT_AUTHOR_EMAIL": "a@example.org",
-    "GIT_COMMITTER_NAME": "A",
-    "GIT_COMMITTER_EMAIL": "a@example.org",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
-}
-
-
-def git(repository: Path, *arguments: str, check: bool = True) -> str:
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=repository,
-        env={**os.environ, **IDENTITY},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=check,
-        timeout=30,
-    )
-    return done.stdout
 
 
 def has_ended(pid: int) -> bool:
@@ -52,16 +28,7 @@ def has_ended(pid: int) -> bool:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    work = tmp_path / "work"
-    work.mkdir()
-    git(work, "init", "-q", "-b", "main")
-    for name in ("kept.txt", "edited.txt", "gone.txt"):
-        (work / name).write_text(f"{name}\n")
-    (work / "link").symlink_to("kept.txt")
-    (work / ".gitignore").write_text("*.log\n")
-    git(work, "add", ".")
-    git(work, "commit", "-q", "-m", "First of all\n\nbody")
-    return work
+    return make_repository(tmp_path)
 
 
 def test_branch_commits_and_counts(repository: Path) -> None:
@@ -192,67 +159,9 @@ def test_a_repository_of_another_user_is_a_problem_with_a_remedy(repository: Pat
     assert "run the daemon as its owner" in (summary.problem or "")
 
 
-class Armed:
-    """A repository that leaves a trace whenever something of it runs."""
-
-    def __init__(self, work: Path, tmp_path: Path) -> None:
-        self.work = work
-        self.traces = tmp_path / "traces"
-        self.traces.mkdir()
-        self.programs = tmp_path / "programs"
-        self.programs.mkdir()
-
-    def program(self, name: str) -> str:
-        path = self.programs / name
-        # A filter gives back what it is given; a transport that did so would be waited for without end.
-        rest = "cat" if name in ("clean", "smudge") else "exit 1"
-        path.write_text(f"#!/bin/sh\ntouch '{self.traces}/{name}'\n{rest}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return str(path)
-
-    def configure(self, key: str, value: str) -> None:
-        git(self.work, "config", key, value)
-
-    def fired(self) -> set[str]:
-        return {trace.name for trace in self.traces.iterdir()}
-
-
 @pytest.fixture
 def armed(repository: Path, tmp_path: Path) -> Armed:
-    armed = Armed(repository, tmp_path)
-    (repository / ".gitattributes").write_text("* filter=evil diff=evil merge=evil\n*.x working-tree-encoding=UTF-16\n")
-    (repository / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n")
-    git(repository, "add", ".gitattributes")
-    git(repository, "commit", "-q", "-m", "Arm it")
-    for hook in ("post-index-change", "reference-transaction", "pre-auto-gc", "post-checkout", "fsmonitor-watchman"):
-        shutil.copy(armed.program(f"hook-{hook}"), repository / ".git" / "hooks" / hook)
-    for key, name in {
-        "core.fsmonitor": "fsmonitor",
-        "core.pager": "pager",
-        "core.editor": "editor",
-        "core.sshCommand": "ssh",
-        "core.askPass": "askpass",
-        "core.alternateRefsCommand": "alternates",
-        "filter.evil.clean": "clean",
-        "filter.evil.smudge": "smudge",
-        "diff.evil.textconv": "textconv",
-        "diff.evil.command": "diff-command",
-        "diff.external": "diff-external",
-        "merge.evil.driver": "merge-driver",
-        "gpg.program": "gpg",
-        "credential.helper": "credential",
-        "uploadpack.packObjectsHook": "pack-objects",
-    }.items():
-        armed.configure(key, armed.program(name))
-    armed.configure("filter.evil.required", "true")
-    armed.configure("log.showSignature", "true")
-    armed.configure("pager.ls-files", armed.program("pager-ls-files"))
-    for command in ("ls-files", "rev-parse", "rev-list", "ls-tree", "symbolic-ref", "lf"):
-        armed.configure(f"alias.{command}", f"!{armed.program(f'alias-{command}')}")
-    # The index must be racy and the files dirty, or git would have no reason to look into them.
-    (repository / "edited.txt").write_text("edited.TXT\n")
-    (repository / "untracked.txt").write_text("u")
-    return armed
+    return arm(repository, tmp_path)
 
 
 def test_the_arms_bite(armed: Armed) -> None:

@@ -1,0 +1,188 @@
+"""The fingerprint of an agent's work: a short text that differs when the work does (X8b).
+
+It covers, for every repository, the commit and branch, the index, and the content of changed and untracked files;
+where there is no repository, the files themselves. Ignored files, our own files, times and permissions do not count.
+Nothing of a repository's is run: git is asked by disarmed plumbing (`git_plumbing.py`), files are read here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+import anyio.to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.drivers.git import differs_by_stat
+from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed, index_entries
+from phoenixd.drivers.work_files import Budget, Excluded, WorkUnreadable, exists, tracked_print, untracked_print, walk
+from phoenixd.ports import WorkReading
+
+THREADS = 4
+PATIENCE = 2.0
+"""Seconds beyond its limit after which a measurement that hangs in the kernel is left to itself."""
+GITLINK = 0o160000
+NOTHING_EXCLUDED = Excluded()
+
+
+class WorkPrints:
+    """Implements ports.Work. own: directories of the daemon's, which are nobody's work."""
+
+    def __init__(self, own: Iterable[os.PathLike[str] | str] = ()) -> None:
+        self._own = frozenset(os.fsencode(os.path.realpath(path)) for path in own)
+        self._threads = anyio.CapacityLimiter(THREADS)
+        self._under_way: set[str] = set()
+
+    async def measure(self, agent: Agent) -> WorkReading:
+        """Read the work as it is now; what cannot be told in time is unknown, and says why."""
+        name, rules = agent.name, agent.spec.breaker
+        if name in self._under_way:
+            return WorkReading(None, "an earlier look at it has not come back yet")
+        self._under_way.add(name)
+
+        def look() -> WorkReading:
+            try:
+                return self.read(agent)
+            finally:
+                self._under_way.discard(name)
+
+        with anyio.move_on_after(rules.time_limit + PATIENCE):
+            return await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._threads)
+        return WorkReading(None, f"the work could not be read within {rules.time_limit:g} s")
+
+    async def exists(self, directory: str, pattern: str) -> bool:
+        """Whether a file matches a pattern, which is taken from the directory."""
+        return await anyio.to_thread.run_sync(exists, directory, pattern, limiter=self._threads)
+
+    def read(self, agent: Agent) -> WorkReading:
+        """The same, blocking for about the limit at most."""
+        began, spec = time.monotonic(), agent.spec
+        own = {*self._own, *(os.fsencode(path) for path in (spec.heartbeat_file, spec.transcript) if path)}
+        excluded = Excluded(frozenset(own), tuple(map(os.fsencode, spec.breaker.exclude)))
+        done = bool(spec.loop.done_file) and exists(spec.cwd, spec.loop.done_file or "")
+        try:
+            text, notes = work_print(spec.breaker.roots or (spec.cwd,), excluded, spec.breaker.time_limit)
+        except (WorkUnreadable, PlumbingFailed) as unknown:
+            return WorkReading(None, str(unknown), done=done, took=time.monotonic() - began)
+        return WorkReading(text, "; ".join(notes), done=done, took=time.monotonic() - began)
+
+
+def work_print(
+    roots: Sequence[str], excluded: Excluded = NOTHING_EXCLUDED, time_limit: float = 20.0
+) -> tuple[str, tuple[str, ...]]:
+    """The fingerprint of directories together, and what was odd; raises WorkUnreadable and PlumbingFailed.
+
+    It begins with what kind of thing each root is, for a repository cannot be compared with what is none.
+    """
+    work = _Work(Budget(time.monotonic() + time_limit), excluded)
+    kinds = [work.root(os.fsencode(os.path.realpath(root))) for root in roots]
+    return f"{'+'.join(kinds)}:{work.hashing.hexdigest()[:40]}", tuple(work.budget.notes)
+
+
+@dataclass(slots=True)
+class _Work:
+    budget: Budget
+    excluded: Excluded
+    hashing: hashlib._Hash = field(default_factory=hashlib.sha256)
+    _seen: set[bytes] = field(default_factory=set)
+
+    def root(self, directory: bytes) -> str:
+        if not os.path.isdir(directory):
+            raise WorkUnreadable(f"{os.fsdecode(directory)} is no directory")
+        if self._repository(directory):
+            return "git"
+        self._files(directory)
+        return "files"
+
+    def _files(self, top: bytes) -> None:
+        self._put(b"files", top)
+        for path, is_repository in walk(top, self.budget, replace(self.excluded, top=top)):
+            if is_repository:
+                self._nested(path)
+            else:
+                self._put(path[len(top) :], untracked_print(path, self.budget))
+
+    def _nested(self, path: bytes) -> None:
+        """A repository within: a submodule, or one of several below a directory that is none."""
+        if self.budget.repositories <= 0:
+            self.budget.notes["too many repositories: not all of them were looked at"] = None
+            return
+        if not self._repository(path):
+            self._put(b"no repository", path)
+
+    def _repository(self, directory: bytes) -> bool:
+        plumbing = Plumbing(os.fsdecode(directory), self.budget.deadline)
+        try:
+            found = plumbing.lines("rev-parse", "--show-toplevel", "--absolute-git-dir")
+        except PlumbingFailed as failure:
+            if failure.no_repository:
+                return False
+            raise
+        top, git_directory = (os.fsencode(line) for line in found)
+        if top in self._seen:
+            return True
+        self._seen.add(top)
+        self.budget.repositories -= 1
+        excluded = replace(self.excluded, top=top)
+        head = plumbing.lines("rev-parse", "-q", "--verify", "HEAD^{commit}", accepted=(0, 1))
+        branch = plumbing.lines("symbolic-ref", "-q", "HEAD", accepted=(0, 1))
+        self._put(b"repository", *map(os.fsencode, (*head, *branch)))
+        nested = self._tracked(plumbing, excluded, git_directory) + self._untracked(plumbing, excluded)
+        for path in sorted(nested):
+            if os.path.lexists(os.path.join(path, b".git")):
+                self._nested(path)
+        return True
+
+    def _tracked(self, plumbing: Plumbing, excluded: Excluded, git_directory: bytes) -> list[bytes]:
+        """Take in the index, and the files that differ from it; returns the submodules."""
+        top = excluded.top
+        entries = index_entries(plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=os.fsdecode(top)))
+        written = _modified(git_directory + b"/index")
+        submodules, index = [], hashlib.sha256()
+        for number, entry in enumerate(entries):
+            path = top + b"/" + entry.path
+            if excluded.covers(path):
+                continue
+            index.update(b"%o %s %d %s\0" % (entry.file_type, entry.blob.encode(), entry.stage, entry.path))
+            if number % 1000 == 0:
+                self.budget.require_time()
+            if entry.mode == GITLINK:
+                submodules.append(path)
+            elif not entry.is_not_checked_out and differs_by_stat(entry, top, written) is not False:
+                found = tracked_print(path, entry.blob, self.budget)
+                self.budget.require_time()
+                if found is not None:
+                    self._put(b"changed", entry.path, found)
+        self._put(b"index", index.digest())
+        return submodules
+
+    def _untracked(self, plumbing: Plumbing, excluded: Excluded) -> list[bytes]:
+        """Take in the files that are neither tracked nor ignored; returns repositories among them."""
+        top, repositories = excluded.top, []
+        arguments = ("ls-files", "--others", "--exclude-standard", "-z")
+        for name in sorted(plumbing.fields(*arguments, cwd=os.fsdecode(top))):
+            path = top + b"/" + name.rstrip(b"/")
+            if excluded.covers(path):
+                continue
+            if name.endswith(b"/"):
+                repositories.append(path)
+                continue
+            self._put(b"new", name, untracked_print(path, self.budget))
+            self.budget.require_time()
+        return repositories
+
+    def _put(self, *parts: bytes) -> None:
+        for part in parts:
+            self.hashing.update(b"%d " % len(part))
+            self.hashing.update(part)
+
+
+def _modified(index: bytes) -> int:
+    try:
+        return os.stat(index).st_mtime_ns
+    except OSError:
+        return 0
