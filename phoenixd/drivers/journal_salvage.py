@@ -25,6 +25,7 @@ from phoenixd.drivers.journal_schema import (
     Damaged,
     connect,
     create,
+    is_readonly,
     meta,
     require_plain,
     settle_log,
@@ -111,7 +112,7 @@ def _verify_file(path: Path, check: Check | None) -> None:
 def _is_damage(error: sqlite3.Error, path: Path) -> bool:
     """Whether an error speaks of the file's content rather than of the disk, the locks or the memory."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    unwritable = code == sqlite3.SQLITE_READONLY and os.access(path, os.W_OK)
+    unwritable = is_readonly(error) and os.access(path, os.W_OK)
     # SQLITE_ERROR: statements of ours do not compile against what the file says its tables are.
     return unwritable or code in (
         sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT,

@@ -67,6 +67,23 @@ class Damaged(Exception):
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     """Open a connection with the journal's settings; raises sqlite3.Error and UnsafeFile."""
     require_plain(path)
+    if readonly:
+        return _connect(path, readonly=True)
+    try:
+        return _connect(path, readonly=False)
+    except sqlite3.Error as error:
+        if not is_readonly(error):
+            raise
+        # Where opening for writing fails in passing, for want of a descriptor say, SQLite opens for reading instead.
+        return _connect(path, readonly=False)
+
+
+def is_readonly(error: sqlite3.Error) -> bool:
+    """Whether an error says that the file can only be read."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF == sqlite3.SQLITE_READONLY
+
+
+def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rw'}",
         uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False,
@@ -86,6 +103,8 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
         # Checkpoints are the writer's to time: SQLite's own would fall into a commit that somebody awaits.
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("PRAGMA journal_size_limit = 4194304")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
         return connection
     except BaseException:
         connection.close()
