@@ -195,7 +195,8 @@ class DaemonService:
             return Rechecked(agent.name, f"{state}; {found}", "what is left of its run is fenced")
         if agent.run is None:
             return Rechecked(agent.name, f"{state}; its shim waits", "nothing to do")
-        self.hearing.reconcile(agent, hello)
+        # A look by cron must not be what keeps a hung agent alive.
+        self.hearing.reconcile(agent, hello, unwatched=False)
         alive = hello.run is not None and hello.run.run_id == agent.run.run_id
         return Rechecked(
             agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"

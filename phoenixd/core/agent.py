@@ -67,6 +67,9 @@ class Lease:
     until: Instant
     started: Instant
     is_subagent: bool = False
+    """It is a Task call, which is silent while its subagents work."""
+    sub: bool = False
+    """A subagent's own call: it counts for as long as a Task call of the main thread is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Waiting:
     """A subagent asks."""
     seen: bool = False
     """The dialog was seen on the screen, so that its absence there means something."""
+    since: Instant = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Activity:
     """An explicitly old heartbeat timestamp, believed while a turn is open."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
+    waited: float = 0.0
+    """Seconds that this run spent waiting for people; no limit on its time counts them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,12 +208,16 @@ class ScreenSeen:
 
 @dataclass(frozen=True, slots=True)
 class RunAdopted:
-    """After a daemon start: this run is alive under its shim, and supervised again."""
+    """This run is alive under its shim, and supervised again.
+
+    unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
+    """
 
     agent: str
     incarnation: int
     pid: int
     start_time: int
+    unwatched: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,8 +190,10 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             if isinstance(event, AgentStarted):
                 # Said late or twice: it is no evidence, and cannot call back a process that has vanished since.
                 return keep(replace(agent, state=replace(state, run=run)), f"{word}, pid {event.pid}")
-            # Evidence is not journaled one by one, so what came before a daemon restart may be lost: one free interval.
-            activity = replace(state.activity, evidence_at=now.at, stale_claim=None, looked_at=None)
+            activity = state.activity
+            if event.unwatched:
+                # Evidence is not journaled one by one, so what came meanwhile may be lost: one free interval.
+                activity = replace(activity, evidence_at=now.at, stale_claim=None, looked_at=None)
             return keep(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)

@@ -67,9 +67,11 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
 
 def _overtime(agent: Agent, state: Running) -> Overdue | None:
     limit = agent.spec.loop.max_runtime if agent.spec.kind is Kind.LOOP else 0.0
-    if limit <= 0:
+    if limit <= 0 or state.activity.waiting is not None:
         return None
-    return Overdue(state.run.began + limit, OVERTIME, f"ran {limit:.0f} s, the most an iteration may take")
+    return Overdue(
+        state.run.began + limit + state.activity.waited, OVERTIME, f"ran {limit:.0f} s, the most an iteration may take"
+    )
 
 
 def stands_on_screen(waiting: Waiting | None) -> bool:
@@ -96,22 +98,18 @@ def is_judged(agent: Agent) -> bool:
 
 def hear_hook(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
     """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54)."""
-    waiting = _still_waits(activity.waiting, event)
+    if activity.waiting is not None and not _still_waits(activity.waiting, event):
+        activity = answered(activity, now)
     if event.sub:
-        renewed = replace(_renew_subagents(activity, event, rules, now), waiting=waiting)
-        # The time that a person took to answer was nobody's silence.
-        return renewed if waiting is activity.waiting else replace(renewed, evidence_at=now.at)
-    heard = replace(
-        activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, waiting=waiting, looked_at=None
-    )
+        return _hear_subagent(activity, event, rules, now)
+    heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, looked_at=None)
     match event.kind:
         case "prompt-submit":
             return replace(heard, turn_open=True, leases=())
         case "tool-start":
             return replace(heard, turn_open=True, leases=_with_lease(heard.leases, event, rules, now))
         case "tool-end" | "tool-failure":
-            rest = tuple(lease for lease in heard.leases if lease.tool_use_id != (event.tool_use_id or ""))
-            return replace(heard, leases=rest)
+            return replace(heard, leases=_without(heard.leases, event))
         case "stop" | "stop-failure":
             return replace(heard, turn_open=False, leases=())
         case _ if is_idle_prompt(event) or (event.kind == "session-start" and event.source == "clear"):
@@ -126,20 +124,30 @@ def is_idle_prompt(event: HookSeen) -> bool:
     return event.kind == "notification" and event.notification == "idle_prompt" and not event.sub
 
 
-def _still_waits(waiting: Waiting | None, event: HookSeen) -> Waiting | None:
-    """What a person is still asked after this hook: a question closes by its own answer, not by a neighbour's."""
+def answered(activity: Activity, now: Moment) -> Activity:
+    """The person has answered: the time that it took was nobody's silence, and no time of a tool that asked first."""
+    waiting = activity.waiting
     if waiting is None:
-        return None
+        return activity
+    took = max(0.0, now.at - waiting.since)
+    leases = tuple(replace(lease, until=lease.until + took, started=lease.started + took) for lease in activity.leases)
+    return replace(
+        activity, waiting=None, waited=activity.waited + took, leases=leases, evidence_at=now.at, looked_at=None
+    )
+
+
+def _still_waits(waiting: Waiting, event: HookSeen) -> bool:
+    """Whether a person is still asked after this hook: a question closes by its own answer, not by a neighbour's."""
     match event.kind:
         case "tool-end" | "tool-failure" | "permission-denied":
             mine = waiting.tool is None or (waiting.sub == event.sub and event.tool in (None, waiting.tool))
-            return None if mine else waiting
+            return not mine
         case "tool-start":
-            return waiting if event.sub or waiting.sub else None
+            return event.sub or waiting.sub
         case "prompt-submit" | "stop" | "stop-failure" | "session-start":
-            return waiting if event.sub else None
+            return event.sub
         case _:
-            return None if is_idle_prompt(event) and waiting.kind in DIALOGS else waiting
+            return not (is_idle_prompt(event) and waiting.kind in DIALOGS)
 
 
 def hear_evidence(activity: Activity, event: EvidenceSeen, now: Moment) -> Activity:
@@ -156,11 +164,26 @@ def claimed_at(event: EvidenceSeen, now: Moment) -> Instant:
     return now.at - max(0.0, event.age or 0.0)
 
 
-def _renew_subagents(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
-    silence = max(rules.stale, _declared(event, rules))
+def _hear_subagent(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
+    """Renew the open Task calls, and keep what a subagent's own call declared; without a Task call it counts nothing.
+
+    Which call belongs to which subagent no hook tells, so one that works stands in for all that are open.
+    """
+    calls = [lease for lease in activity.leases if lease.is_subagent]
+    if not calls:
+        return activity
+    leases = activity.leases
+    if event.kind in ("tool-end", "tool-failure"):
+        leases = _without(leases, event)
+    if event.kind == "tool-start" and event.lease is not None:
+        most = max(call.started for call in calls) + rules.subagent_max
+        until = min(most, now.at + _declared(event, rules))
+        leases = _added(leases, Lease(event.tool_use_id or "", until, now.at, sub=True))
     renewed = tuple(
-        replace(lease, until=min(lease.started + rules.subagent_max, now.at + silence)) if lease.is_subagent else lease
-        for lease in activity.leases
+        replace(lease, until=min(lease.started + rules.subagent_max, now.at + rules.stale))
+        if lease.is_subagent
+        else lease
+        for lease in leases
     )
     return replace(activity, leases=renewed)
 
@@ -169,9 +192,24 @@ def _with_lease(leases: tuple[Lease, ...], event: HookSeen, rules: LivenessRules
     if event.lease is None and not event.is_subagent_call:
         return leases
     until = now.at + (_declared(event, rules) or rules.stale)
-    lease = Lease(event.tool_use_id or "", until, now.at, event.is_subagent_call)
-    kept = tuple(other for other in leases if other.tool_use_id != lease.tool_use_id)
+    return _added(leases, Lease(event.tool_use_id or "", until, now.at, event.is_subagent_call))
+
+
+def _added(leases: tuple[Lease, ...], lease: Lease) -> tuple[Lease, ...]:
+    kept = tuple(other for other in leases if _call(other) != _call(lease))
     return (*kept, lease)[-MAX_LEASES:]
+
+
+def _without(leases: tuple[Lease, ...], event: HookSeen) -> tuple[Lease, ...]:
+    """The leases without that of the call that ended; with the last Task call go those of its subagents."""
+    rest = tuple(lease for lease in leases if _call(lease) != (event.tool_use_id or "", event.sub))
+    if any(lease.is_subagent for lease in rest):
+        return rest
+    return tuple(lease for lease in rest if not lease.sub)
+
+
+def _call(lease: Lease) -> tuple[str, bool]:
+    return lease.tool_use_id, lease.sub
 
 
 def _declared(event: HookSeen, rules: LivenessRules) -> float:

@@ -126,7 +126,8 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
         return look(heard, replace(state, run=run, activity=activity), now)
     if isinstance(state, Starting) and run.pid is not None:
         # Its hooks may be missing for good, and it works all the same (F-HB-7).
-        return enter(heard, Running(run, activity), f"ready without a hook: {first or event.source}", now)
+        ready = f"ready without a hook: {first or event.source}"
+        return _with_hooks_alert(agent, enter(heard, Running(run, activity), ready, now))
     return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason=first)
 
 
@@ -140,15 +141,24 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
     kind = SCREEN_DIALOGS.get(event.verdict)
     if event.verdict in ("working", "idle"):
-        return enter(agent, Running(state.run, state.activity), f"ready without a hook: it looks {event.verdict}", now)
+        ready = f"ready without a hook: it looks {event.verdict}"
+        return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
     if kind is None:
         return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
     return judge_dialog(agent, state, kind, now)
 
 
+def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
+    """Tell once that an agent which should report by hooks was never heard of (F-HB-7)."""
+    if not agent.spec.has_hooks or agent.hooks_seen or agent.restarts:
+        return decision
+    text = "it is at work, but no hook of it has arrived: its turns, dialogs and hangs cannot be seen"
+    return replace(decision, actions=(*decision.actions, Alert(agent.name, "hooks missing", text)))
+
+
 def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment) -> Decision:
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
-    waiting = Waiting("dialog", kind, now.wall)
+    waiting = Waiting("dialog", kind, now.wall, since=now.at)
     item = open_item(agent, "dialog", kind, "attach", now)
     activity = replace(state.activity, waiting=waiting, looked_at=None)
     decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
@@ -172,7 +182,7 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     if event.verdict in SCREEN_DIALOGS:
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
-    answered = replace(activity, waiting=None, evidence_at=now.at, looked_at=None)
+    answered = liveness.answered(activity, now)
     if event.verdict == "idle":
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"
@@ -233,17 +243,19 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, s
 
 def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:
     """Return what the run waits for after this hook, and the same again if it is new and a person must be told."""
+    # One question after the other is one wait.
+    since = activity.waiting.since if activity.waiting is not None else now.at
     if event.kind == "permission-request":
         text = " ".join(filter(None, (event.tool, event.text)))[:MAX_TEXT]
-        asked = Waiting("permission", text, now.wall, event.tool, event.sub)
+        asked = Waiting("permission", text, now.wall, event.tool, event.sub, since=since)
         return asked, asked
     if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
         if activity.waiting is not None:
             return activity.waiting, None
-        asked = Waiting(DIALOG_NOTIFICATIONS[event.notification], event.text[:MAX_TEXT], now.wall)
+        asked = Waiting(DIALOG_NOTIFICATIONS[event.notification], event.text[:MAX_TEXT], now.wall, since=since)
         return asked, asked
     if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
-        asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall)
+        asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall, since=since)
         return asked, asked
     return activity.waiting, None
 

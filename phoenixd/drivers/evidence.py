@@ -24,7 +24,7 @@ from watchfiles import awatch
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import EvidenceSeen
-from phoenixd.documents.heartbeat import SIZE_LIMIT, read_heartbeat
+from phoenixd.documents.heartbeat import SIZE_LIMIT, Heartbeat, read_heartbeat
 from phoenixd.harness import HARNESSES
 
 STEP_MS, DEBOUNCE_MS = 500, 2000
@@ -57,7 +57,8 @@ class _Followed:
     seen: dict[Path, Signature] = field(default_factory=dict)
     transcript_seen: Signature | None = None
     looked: bool = False
-    skew_told: bool = False
+    odd_told: str = ""
+    """What was wrong with the newest heartbeat, as it was told; a good one clears it."""
 
 
 class EvidenceFiles:
@@ -188,20 +189,22 @@ class EvidenceFiles:
         written = signature[0] / 1e9
         if not followed.looked and written < followed.began_wall:
             return None  # It was left by a run before this one.
-        now = self._wall()
         content = _read(path)
         if content is None:
             return None
-        beat = read_heartbeat(content, now)
+        beat = read_heartbeat(content, self._wall())
         if beat is not None and beat.run_id is not None:
             # This run's own beats come by the shim's link, faster; another run's say nothing about this one.
             return None
-        if beat is not None and beat.skewed and not followed.skew_told:
-            followed.skew_told = True
-            log.warning("heartbeat_from_the_future", agent=followed.agent, file=str(path))
-        # What was written before we looked for the first time may have aged while no daemon was there to see it.
-        age = beat.age(now) if beat is not None and followed.looked else None
-        return EvidenceSeen(followed.agent, followed.incarnation, "heartbeat", age)
+        source = "heartbeat" if beat is not None else "heartbeat that cannot be read"
+        odd = "heartbeat_unreadable" if beat is None else "heartbeat_from_the_future" if beat.skewed else ""
+        if odd and odd != followed.odd_told:
+            log.warning(odd, agent=followed.agent, file=str(path))
+        followed.odd_told = odd
+        # Old is what was old when it was written. What aged since then may have done so while the host slept, the
+        # clock was set or nobody looked; and what was written before the first look, while no daemon was there.
+        age = _age_when_written(signature, beat) if followed.looked else None
+        return EvidenceSeen(followed.agent, followed.incarnation, source, age)
 
 
 def known_transcript(agent: Agent, environment: Mapping[str, str]) -> str | None:
@@ -222,6 +225,16 @@ def _has_grown(followed: _Followed) -> bool:
     now = (max((one[0] for one in found), default=0), sum(one[2] for one in found))
     before, followed.transcript_seen = followed.transcript_seen, now
     return before is not None and (now[0] > before[0] or now[1] > before[1])
+
+
+def _age_when_written(signature: Signature, beat: Heartbeat | None) -> float | None:
+    """How old a heartbeat was when it was written: by the time that it names, else by the one that was given to the
+    file (G51); None where neither says anything. The time of the change itself is nobody's to choose."""
+    changed = signature[3] / 1e9
+    if beat is not None and beat.claimed is not None:
+        return max(0.0, changed - beat.claimed)
+    age = changed - signature[0] / 1e9
+    return age if age > 1 else None
 
 
 def _signature(path: Path) -> Signature:

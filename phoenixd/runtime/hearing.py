@@ -106,8 +106,8 @@ class Hearing:
         event = replace(hook_event(agent, int(body["incarnation"]), kind, payload), seq=seq)
         self._tell(event, acknowledge)
 
-    def reconcile(self, agent: Agent, hello: ShimHello) -> None:
-        """Compare what a shim says with what is known, after a daemon start or a lost link."""
+    def reconcile(self, agent: Agent, hello: ShimHello, *, unwatched: bool = True) -> None:
+        """Compare what a shim says with what is known; unwatched: after a daemon start or a lost link."""
         run = agent.run
         self.watch_shim(hello)
         if hello.run is not None and (run is None or hello.run.run_id != run.run_id):
@@ -117,7 +117,8 @@ class Hearing:
             return
         if hello.run is not None and hello.run.run_id == run.run_id:
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
-            self._tell(RunAdopted(agent.name, run.incarnation, hello.run.pid, hello.run.start_time), None)
+            adopted = RunAdopted(agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched)
+            self._tell(adopted, None)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
             self._tell(_exit_event(agent.name, hello.exit, _wall(hello.exit)), None)

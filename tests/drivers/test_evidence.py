@@ -118,6 +118,36 @@ async def test_f_hb_2_f_hb_3_what_claims_no_time_counts_from_its_writing(tmp_pat
     assert watch.seen[-1].age is None
 
 
+@pytest.mark.parametrize("content", ["{", '{"timestamp": "noon"}'])
+async def test_g51_a_torn_heartbeat_that_was_dated_back_is_as_old_as_its_file(tmp_path: Path, content: str) -> None:
+    async with watching(tmp_path) as watch:
+        path = watch.home() / "heartbeat.json"
+        await watch.follow(running())
+
+        new = path.with_suffix(".new")
+        new.write_text(content)
+        os.utime(new, (time.time() - 1200, time.time() - 1200))
+        os.rename(new, path)
+        await eventually(lambda: watch.seen)
+
+    assert watch.seen[-1].age is not None
+    assert 1199 < watch.seen[-1].age < 1230
+
+
+@pytest.mark.parametrize("jump", [-365 * 86400.0, 8 * 3600.0, 365 * 86400.0])
+async def test_f_hb_4_what_ages_while_nobody_looks_is_not_old(tmp_path: Path, jump: float) -> None:
+    """The host slept, or its clock was set, between the writing of a heartbeat and the look at it."""
+    async with watching(tmp_path) as watch:
+        watch.home()
+        await watch.follow(running())
+        watch.files._wall = lambda: time.time() + jump
+
+        watch.beat(timestamp=ago(5))
+        await eventually(lambda: watch.seen)
+
+    assert watch.seen[0].age is None or watch.seen[0].age < 60
+
+
 async def test_the_runs_own_beats_and_those_of_an_earlier_run_are_not_reported(tmp_path: Path) -> None:
     async with watching(tmp_path) as watch:
         watch.home()
