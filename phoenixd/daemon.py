@@ -41,6 +41,7 @@ from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.drivers.transcripts import TranscriptFiles
+from phoenixd.drivers.work import WorkPrints
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
 from phoenixd.ports import Outside, ShimMessage
@@ -225,6 +226,7 @@ async def _build(
         records=records,
         evidence=evidence,
         notifier=CommandNotifier(settings.notify.command, timeout=settings.notify.timeout),
+        work=WorkPrints([directories.state, directories.runtime]),
     )
     messenger = Messenger(terminal, launch, TranscriptFiles(launch.transcript), clock)
     supervisor = Supervisor(

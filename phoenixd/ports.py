@@ -329,6 +329,7 @@ class Outside:
     records: Records
     evidence: Evidence
     notifier: Notifier
+    work: Work
 
 
 Sink = Callable[[Event], None]

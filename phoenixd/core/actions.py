@@ -88,4 +88,13 @@ class ObserveTerminal:
     after: Instant
 
 
-Action = Spawn | Terminate | Kill | Fence | Deliver | LookAtScreen | Release | Alert | ObserveTerminal
+@dataclass(frozen=True, slots=True)
+class MeasureWork:
+    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number."""
+
+    agent: str
+    number: int
+    at_end: bool
+
+
+Action = MeasureWork | Spawn | Terminate | Kill | Fence | Deliver | LookAtScreen | Release | Alert | ObserveTerminal

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
+from phoenixd.core.iteration import Iteration
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
 
@@ -276,6 +277,10 @@ class Agent:
     """The newest prompt that a person or `send` submitted; None while the operator's goal stands."""
     item: InboxItem | None = None
     breaker: Breaker = field(default_factory=Closed)
+    iteration: Iteration | None = None
+    """What a loop is at; None between two iterations."""
+    rounds: int = 0
+    """Iterations since somebody started the loop."""
     removing: bool = False
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from phoenixd.core.spec import AgentSpec, FleetLimits
 
@@ -247,6 +248,53 @@ class TerminalSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkMeasured:
+    """How an agent's work looks before or after an iteration. fingerprint: None where it cannot be told (`note`: why).
+
+    done: the file that says that nothing is left to do exists.
+    """
+
+    agent: str
+    number: int
+    at_end: bool
+    fingerprint: str | None
+    note: str = ""
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementLost:
+    """After a daemon start: a measurement that was ordered will not be answered."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerReset:
+    """Somebody wants a breaker closed, by a command or by deleting its file."""
+
+    agent: str
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerEdited:
+    """Somebody wrote into a breaker's file."""
+
+    agent: str
+    state: Literal["CLOSED", "HALF_OPEN", "OPEN"]
+    no_progress: int
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerCorrupt:
+    """A breaker's file cannot be read; a copy of it was kept."""
+
+    agent: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class LimitsDeclared:
     """The operator changed the fleet-wide limits."""
 
@@ -258,7 +306,18 @@ class Tick:
     """The earliest deadline has come, or may have."""
 
 
-OperatorEvent = AgentDeclared | AgentWithdrawn | StartRequested | StopRequested | RestartRequested | SendRequested
+OperatorEvent = (
+    AgentDeclared
+    | AgentWithdrawn
+    | StartRequested
+    | StopRequested
+    | RestartRequested
+    | SendRequested
+    | BreakerReset
+    | BreakerEdited
+    | BreakerCorrupt
+)
+WorkEvent = WorkMeasured | MeasurementLost
 RunEvent = (
     AgentStarted
     | StartFailed
@@ -276,7 +335,7 @@ RunEvent = (
     | NotDelivered
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
-Event = OperatorEvent | RunEvent | FleetEvent
+Event = OperatorEvent | RunEvent | WorkEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import lifecycle, requests
+from phoenixd.core import lifecycle, progress, requests
 from phoenixd.core.actions import Action, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -14,6 +14,9 @@ from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
     AgentWithdrawn,
+    BreakerCorrupt,
+    BreakerEdited,
+    BreakerReset,
     Event,
     FleetEvent,
     LimitsDeclared,
@@ -27,6 +30,7 @@ from phoenixd.core.events import (
     StopRequested,
     TerminalSeen,
     Tick,
+    WorkEvent,
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -62,6 +66,8 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_fleet_event(fleet, event, now)
     elif isinstance(event, OperatorEvent):
         decided = _on_request(fleet, event, now)
+    elif isinstance(event, WorkEvent):
+        decided = _on_work_event(fleet, event, now)
     else:
         decided = _on_run_event(fleet, event, now)
     braked = _brake(fleet, decided, event, now)
@@ -74,7 +80,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     earliest = fleet.hold_until
     for agent in fleet.agents.values():
         due = lifecycle.deadline(agent, now)
-        if due is None or (blocked and isinstance(agent.state, BackingOff) and due <= now.at):
+        if due is None or (blocked and _is_due(agent, now)):
             continue
         if earliest is None or due < earliest:
             earliest = due
@@ -131,6 +137,8 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.send(agent, event, now)
         case AgentWithdrawn():
             decision = requests.withdraw(agent, now)
+        case BreakerReset() | BreakerEdited() | BreakerCorrupt():
+            decision = requests.set_breaker(agent, event, now)
         case _:
             assert_never(event)
     return _answer(fleet, decision)
@@ -163,6 +171,11 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
     return _put(Step(fleet), lifecycle.decide(agent, event, now))
+
+
+def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
+    agent = fleet.agents.get(event.agent)
+    return _put(Step(fleet), progress.decide(agent, event, now)) if agent is not None else Step(fleet)
 
 
 def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
@@ -206,13 +219,18 @@ def _release_starts(found: Step, now: Moment) -> Step:
     due = [
         (agent.state.until, name)
         for name, agent in found.fleet.agents.items()
-        if isinstance(agent.state, BackingOff) and agent.state.until <= now.at
+        if _is_due(agent, now) and isinstance(agent.state, BackingOff)
     ]
     for _, name in sorted(due)[:slots]:
         agent = found.fleet.agents[name]
         assert isinstance(agent.state, BackingOff)
         found = _put(found, lifecycle.begin(agent, agent.state, now))
     return found
+
+
+def _is_due(agent: Agent, now: Moment) -> bool:
+    """Whether a start may be released; a loop's waits until its work has been measured."""
+    return isinstance(agent.state, BackingOff) and agent.state.until <= now.at and not progress.waits(agent)
 
 
 def _free_slots(fleet: Fleet, now: Moment) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import liveness, requests, restart, session
+from phoenixd.core import liveness, progress, requests, restart, session
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -63,7 +63,9 @@ EXIT_RECORD_GRACE = 5.0
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
-    """Turn a due start into a spawn of the next incarnation."""
+    """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
+    if progress.must_open(agent):
+        return progress.begin(agent, now)
     return session.begin(agent, state, now, SPAWN_TIMEOUT)
 
 
@@ -86,7 +88,7 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             text = f"{len(pids)} processes of a run outlive SIGKILL: {', '.join(map(str, pids[:5]))}"
             return Decision(agent, (Alert(agent.name, "lingering", text),), text)
         case HookSeen():
-            return session.hear_hook(agent, event, now)
+            return session.hear_hook(progress.hear(agent, event), event, now)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
         case ScreenSeen() if isinstance(agent.state, Running):
@@ -105,6 +107,8 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time."""
+    if progress.waits(agent) and isinstance(agent.state, BackingOff | Stopped | Quarantined):
+        return progress.due(agent)
     match agent.state:
         case Starting(ready_by=ready_by):
             return ready_by
@@ -119,7 +123,9 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
             return until
         case Parked(until_wall=until):
             return now.at + max(0.0, until - now.wall)
-        case Stopped() | Quarantined():
+        case Quarantined():
+            return progress.retry_at(agent)
+        case Stopped():
             return None
         case _:
             assert_never(agent.state)
@@ -130,6 +136,8 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     due = deadline(agent, now)
     if due is None or now.at < due:
         return Decision(agent)
+    if progress.waits(agent) and isinstance(agent.state, BackingOff | Stopped | Quarantined):
+        return progress.overdue(agent, now)
     match agent.state:
         case Starting():
             return _not_ready(agent, agent.state, now)
@@ -144,7 +152,10 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             return raise_step(agent, agent.state, now)
         case Parked():
             return requests.queue(agent, "the limit's reset time has come", now)
-        case BackingOff() | Stopped() | Quarantined():
+        case Quarantined():
+            rearmed = replace(progress.armed(agent, "its cooldown is over"), item=None)
+            return requests.queue(rearmed, "the breaker's cooldown is over", now)
+        case BackingOff() | Stopped():
             return Decision(agent)
         case _:
             assert_never(agent.state)
@@ -380,6 +391,10 @@ def _fence_action(agent: Agent, state: Stopping) -> Fence:
 
 def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     """The run is over and its tree is gone: close its books, and decide what comes next."""
+    return progress.close(agent, _ended(agent, end, now), end, now)
+
+
+def _ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     run = agent.run
     assert run is not None
     state = agent.state

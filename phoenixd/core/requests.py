@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import restart
-from phoenixd.core.actions import Deliver, Release
+from phoenixd.core import breaker as breakers
+from phoenixd.core import progress, restart
+from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import (
     Afterwards,
     Agent,
@@ -21,8 +22,17 @@ from phoenixd.core.agent import (
     Stopped,
     Stopping,
 )
+from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events import (
+    BreakerCorrupt,
+    BreakerEdited,
+    BreakerReset,
+    RestartRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
 from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
@@ -43,7 +53,7 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     wanted = replace(agent, desired=Desired.RUNNING)
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
-            forgiven = replace(wanted, crashes=(), short_runs=0, item=None)
+            forgiven = replace(progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0, item=None)
             return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
             if event.fresh:
@@ -79,7 +89,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
         case Stopped():
             return Decision(unwanted, reason=f"stop asked by {event.by}: it is stopped already")
         case BackingOff() | Parked() | Quarantined():
-            return enter(replace(unwanted, item=None), Stopped(), why, now)
+            return enter(replace(progress.let_go(unwanted), item=None), Stopped(), why, now)
         case Starting() | Running():
             if event.after_iteration:
                 return Decision(unwanted, reason=f"{why} after this run")
@@ -105,7 +115,8 @@ def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decisio
             again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent), why=why)
             return Decision(replace(wanted, state=again), reason=why)
         case Stopped() | BackingOff() | Parked() | Quarantined():
-            return queue(replace(wanted, item=None), why, now, event.fresh or _is_clean_slate(agent))
+            rearmed = replace(progress.armed(wanted, why), item=None)
+            return queue(rearmed, why, now, event.fresh or _is_clean_slate(agent))
         case _:
             assert_never(agent.state)
 
@@ -134,6 +145,8 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
         return Decision(agent)
     changed = tuple(key for key in LAUNCH_KEYS if getattr(spec, key) != getattr(agent.spec, key))
     updated = replace(agent, spec=spec)
+    if spec.kind is not agent.spec.kind:
+        updated = replace(updated, iteration=None)
     if "harness" in changed:
         # Another program: what is known of the old one's hooks and session does not hold for it.
         session = replace(agent.session, spoiled="its harness changed") if agent.session is not None else None
@@ -141,6 +154,27 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     if changed and isinstance(agent.state, Starting | Running):
         return end_run(updated, Afterwards.RESTART, f"its configuration changed: {', '.join(changed)}", now)
     return Decision(updated, reason="its configuration changed; nothing that needs a new process")
+
+
+def set_breaker(agent: Agent, event: BreakerReset | BreakerEdited | BreakerCorrupt, now: Moment) -> Decision:
+    """What somebody did to the breaker, by a command or by its file (G33, G58, X8c)."""
+    match event:
+        case BreakerReset(by=by):
+            changed, why = breakers.reset(agent.breaker), f"the breaker was reset by {by}"
+        case BreakerEdited(state=state, no_progress=no_progress):
+            changed = breakers.set_by_hand(agent.breaker, state, no_progress, now)
+            why = f"the breaker was set to {state} with {no_progress} iterations without progress, by its file"
+        case BreakerCorrupt(why=found):
+            changed = breakers.mistrusted(agent.breaker, "its file was corrupt")
+            why = f"the breaker's file was corrupt ({found}): HALF_OPEN, one iteration on trial"
+    updated = replace(agent, breaker=changed)
+    if isinstance(agent.breaker, Open) and isinstance(agent.state, Quarantined) and not isinstance(changed, Open):
+        released = replace(updated, desired=Desired.STOPPED, item=None)
+        return enter(released, Stopped(), f"{why}; it is down until: phoenixctl start {agent.name}", now)
+    if isinstance(changed, Open) and isinstance(agent.state, BackingOff):
+        return progress.quarantine_open(updated, changed, now)
+    alert = (Alert(agent.name, "breaker", why),) if isinstance(event, BreakerCorrupt) else ()
+    return Decision(updated, alert, why)
 
 
 def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:

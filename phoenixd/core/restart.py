@@ -88,6 +88,8 @@ def is_clean(ended: LastExit) -> bool:
 
 def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
     """Whether the end was clean, and a person's doing or late enough to be no failed start."""
+    if spec.kind is Kind.LOOP and ended.code is not None and ended.code == spec.loop.done_code:
+        return True
     return is_clean(ended) and (ended.left or ended.lived >= spec.early_exit)
 
 

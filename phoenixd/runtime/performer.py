@@ -17,13 +17,22 @@ from phoenixd.core.actions import (
     Fence,
     Kill,
     LookAtScreen,
+    MeasureWork,
     ObserveTerminal,
     Release,
     Spawn,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Starting
-from phoenixd.core.events import NotDelivered, ScreenSeen, StartFailed, TerminalSeen, TreeGone, TreeLingers
+from phoenixd.core.events import (
+    NotDelivered,
+    ScreenSeen,
+    StartFailed,
+    TerminalSeen,
+    TreeGone,
+    TreeLingers,
+    WorkMeasured,
+)
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.hearing import Hearing
@@ -92,10 +101,14 @@ class Performer:
             self._tell(StartFailed(action.agent, action.incarnation, 0, why))
         if isinstance(action, Deliver):
             self._tell(NotDelivered(action.agent, action.incarnation, action.message_id, why))
+        if isinstance(action, MeasureWork):
+            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
         match action:
+            case MeasureWork():
+                await self._measure(action)
             case Spawn():
                 await self._spawn(action)
             case Terminate(agent=agent, incarnation=incarnation):
@@ -116,6 +129,13 @@ class Performer:
                 await self._observe_terminal()
             case _:
                 assert_never(action)
+
+    async def _measure(self, action: MeasureWork) -> None:
+        agent = self._find(action.agent)
+        if agent is None:
+            return
+        found = await self._outside.work.measure(agent)
+        self._tell(WorkMeasured(action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done))
 
     async def _spawn(self, action: Spawn) -> None:
         agent = self._find(action.agent)
@@ -225,6 +245,8 @@ def _lane_of(action: Action) -> str:
             return f"{agent} messages"
         case LookAtScreen(agent=agent):
             return f"{agent} screen"
+        case MeasureWork(agent=agent):
+            return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | Release():
             return action.agent
         case _:

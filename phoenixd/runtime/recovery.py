@@ -9,8 +9,9 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentDeclared, Rebooted, RunMissing
+from phoenixd.core.events import AgentDeclared, MeasurementLost, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import Outside, Saved, ShimLinks
@@ -53,6 +54,9 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
         async with anyio.create_task_group() as tasks:
             for agent in tuple(supervisor.fleet.agents.values()):
                 tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
+    for agent in tuple(supervisor.fleet.agents.values()):
+        if waits(agent):
+            supervisor.tell(MeasurementLost(agent.name))
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
         await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))

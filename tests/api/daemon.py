@@ -11,7 +11,7 @@ from typing import Any
 
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core import fleet as fleets
-from phoenixd.core.actions import Action, Deliver, Kill, Spawn, Terminate
+from phoenixd.core.actions import Action, Deliver, Kill, MeasureWork, Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import (
@@ -26,6 +26,7 @@ from phoenixd.core.events import (
     StartFailed,
     StartRequested,
     Tick,
+    WorkMeasured,
     is_journaled,
 )
 from phoenixd.core.fleet import Fleet
@@ -99,6 +100,8 @@ class FakeDaemon:
     changes: tuple[Change, ...] = ()
     degraded: str | None = None
     tmux: str | None = "3.3a"
+    work: str | None = "git:1"
+    """How every agent's work looks, whenever it is measured."""
     ended: bool = False
     orders: list[Event] = field(default_factory=list)
     _changed: set[asyncio.Event] = field(default_factory=set)
@@ -197,6 +200,8 @@ class FakeDaemon:
 
     def _answers(self, action: Action) -> list[Event]:
         match action:
+            case MeasureWork(agent=agent, number=number, at_end=at_end):
+                return [WorkMeasured(agent, number, at_end, self.work)]
             case Spawn(agent=agent, incarnation=incarnation) if self.fails_with is not None:
                 return [StartFailed(agent, incarnation, self.fails_with, "there is no such command")]
             case Spawn(agent=agent, incarnation=incarnation, run_id=run_id):

@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from phoenixd.core.actions import Action, Deliver, Fence, Kill, LookAtScreen, ObserveTerminal, Release, Spawn, Terminate
+from phoenixd.core.actions import (
+    Action,
+    Deliver,
+    Fence,
+    Kill,
+    LookAtScreen,
+    MeasureWork,
+    ObserveTerminal,
+    Release,
+    Spawn,
+    Terminate,
+)
 from phoenixd.core.agent import Agent, Starting
 from phoenixd.core.events import (
     AgentExited,
@@ -26,6 +37,7 @@ from phoenixd.core.events import (
     TerminalSeen,
     TreeGone,
     TreeLingers,
+    WorkMeasured,
 )
 
 TERMINAL = "terminal"
@@ -53,6 +65,7 @@ class Luck:
     start_code: int | None = None
     terminal_alive: bool = True
     screen: str = "unknown"
+    work: str | None = "git:1"
     ignores_term: bool = False
 
 
@@ -71,7 +84,7 @@ class Outside:
 
     def submit(self, action: Action) -> None:
         match action:
-            case Spawn() | Terminate() | Kill() | Fence() | Release() | Deliver() | LookAtScreen():
+            case MeasureWork() | Spawn() | Terminate() | Kill() | Fence() | Release() | Deliver() | LookAtScreen():
                 self.lanes[action.agent].append(action)
             case ObserveTerminal():
                 self.lanes[TERMINAL].append(action)
@@ -100,6 +113,9 @@ class Outside:
                 assert not self.processes[action.agent], "an agent was let go while it lived"
             case LookAtScreen():
                 self.mail[action.agent].append(ScreenSeen(action.agent, action.incarnation, luck.screen))
+            case MeasureWork():
+                measured = WorkMeasured(action.agent, action.number, action.at_end, luck.work)
+                self.mail[action.agent].append(measured)
             case Deliver():
                 word = Delivered(action.agent, action.incarnation, action.message_id, "typed")
                 self.mail[action.agent].append(word)

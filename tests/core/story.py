@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
+from phoenixd.core.actions import Action, Alert, LookAtScreen, MeasureWork, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Run, Running, Starting, State
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
@@ -20,6 +20,7 @@ from phoenixd.core.events import (
     StopRequested,
     Tick,
     TreeGone,
+    WorkMeasured,
 )
 from phoenixd.core.fleet import Fleet, next_deadline, step
 from phoenixd.core.moment import Moment
@@ -48,6 +49,8 @@ class Story:
         self.told = 0
         self.screen: str | None = "working"
         """What a look at a silent run's screen finds; None: the look is not answered."""
+        self.work: str | None = "new"
+        """What a loop's work looks like when it is measured; see `measured`."""
         for declared in specs or (spec(),):
             self.tell(AgentDeclared(declared))
         self.decisions.clear()
@@ -92,11 +95,20 @@ class Story:
         self.fleet = result.fleet
         self.decisions.extend(result.decisions)
         for action in (action for decision in result.decisions for action in decision.actions):
+            if isinstance(action, MeasureWork):
+                self.measured(action)
             if not isinstance(action, LookAtScreen) or self.screen is None:
                 continue
             if isinstance(self.fleet.agents[action.agent].state, Running):
                 self.tell(ScreenSeen(action.agent, action.incarnation, self.screen))
         return result.refusal
+
+    def measured(self, action: MeasureWork) -> None:
+        """Answer a measurement of the work: "new" is other work each time, "late" no answer at all."""
+        if self.work == "late":
+            return
+        found = f"git:{self.told}" if self.work == "new" else self.work
+        self.tell(WorkMeasured(action.agent, action.number, action.at_end, found, "" if found else "git is slow"))
 
     def wait(self, seconds: float) -> None:
         """Let time pass, with a Tick at each deadline, as the alarm gives it."""

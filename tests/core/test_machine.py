@@ -15,6 +15,7 @@ from phoenixd.core.events import (
     Event,
     EvidenceSeen,
     HookSeen,
+    MeasurementLost,
     Rebooted,
     RestartRequested,
     RunAdopted,
@@ -48,6 +49,7 @@ lucks = st.builds(
     start_code=st.sampled_from([None, None, None, 0, 1, 126, 127]),
     terminal_alive=st.booleans(),
     screen=st.sampled_from(["unknown", "idle", "working", "trust", "resume-picker"]),
+    work=st.sampled_from([None, "git:1", "git:1", "git:2", "files:1"]),
     ignores_term=st.booleans(),
 )
 FAIR = Luck(screen="idle")
@@ -358,6 +360,8 @@ class FleetMachine(RuleBasedStateMachine):
         for event in found:
             if event is not None:
                 self.tell(event)
+        for name in agents:
+            self.tell(MeasurementLost(name))
 
     # What holds at all times.
 

@@ -26,6 +26,7 @@ from tests.simulate.fakes import (
     SimulatedProcesses,
     SimulatedRecords,
     SimulatedTranscripts,
+    SimulatedWork,
 )
 from tests.simulate.host import Host, Life
 from tests.simulate.links import SimulatedShims
@@ -60,6 +61,7 @@ class Daemon:
             records=records,
             evidence=evidence,
             notifier=SimulatedNotifier(host),
+            work=SimulatedWork(host),
         )
         messenger = Messenger(terminal, launcher, SimulatedTranscripts(), clock)
         self.supervisor = Supervisor(

@@ -19,6 +19,7 @@ from phoenixd.ports import (
     ProcessIdentity,
     ShimCommand,
     ShimHello,
+    WorkReading,
 )
 from tests.simulate.host import Host, Life
 from tests.simulate.program import Program
@@ -135,6 +136,26 @@ class SimulatedEvidence:
     def beat(self, agent: str) -> None:
         if not self._life.is_over and agent in self._followed:
             self._sink(EvidenceSeen(agent, self._followed[agent], "heartbeat file"))
+
+
+class SimulatedWork:
+    """Implements ports.Work: an iteration changes something or nothing, and sometimes nobody can tell."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._steps: dict[str, int] = {}
+
+    async def measure(self, agent: Agent) -> WorkReading:
+        await anyio.sleep(self._host.dice.uniform(0.01, 3.0))
+        if self._host.happens(0.1):
+            self._host.seen["work unknown"] += 1
+            return WorkReading(None, "git is slow")
+        changed = self._host.is_calm or self._host.dice.random() < 0.6
+        self._steps[agent.name] = self._steps.get(agent.name, 0) + changed
+        return WorkReading(f"git:{self._steps[agent.name]}")
+
+    async def exists(self, directory: str, pattern: str) -> bool:
+        return self._host.happens(0.5)
 
 
 class SimulatedNotifier:

@@ -1,0 +1,56 @@
+"""The nouns of one iteration of a loop: one frozen dataclass for each of its phases.
+
+    opening -> underway -> closing -> judged, and none
+
+`opening` and `closing` wait for the work to be measured, and nothing of the loop starts meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.core.breaker import Signals
+from phoenixd.core.moment import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The work is being measured before the first run. number: of the incarnation to come. asked: how often."""
+
+    number: int
+    due: Instant
+    asked: int = 1
+    name: Literal["opening"] = "opening"
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """About to run, running, or to be run once more after an end that was nobody's fault. before: None if unknown.
+
+    done: why the agent has nothing left to do, as far as it has said so.
+    """
+
+    number: int
+    before: str | None
+    note: str = ""
+    signals: Signals = Signals()  # noqa: RUF009 - frozen
+    done: str = ""
+    name: Literal["underway"] = "underway"
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The work is being measured after the last run; then the iteration is judged."""
+
+    number: int
+    before: str | None
+    signals: Signals
+    done: str
+    due: Instant
+    note: str = ""
+    asked: int = 1
+    name: Literal["closing"] = "closing"
+
+
+Iteration = Opening | Underway | Closing

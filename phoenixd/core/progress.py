@@ -1,0 +1,256 @@
+"""A loop's iterations: opened and closed by a measurement of the work, judged once, and stopped when they are in vain.
+
+The work is measured before the run is ordered and after its tree is gone, so nothing that others do in the pause
+between two iterations counts, and neither does what was dirty before (X8b, G47). An end that was nobody's fault (the
+terminal died, the host went down) does not end an iteration: the next run goes on with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import breaker as breakers
+from phoenixd.core import restart
+from phoenixd.core.actions import Action, Alert, MeasureWork
+from phoenixd.core.agent import (
+    Afterwards,
+    Agent,
+    BackingOff,
+    Desired,
+    LastExit,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+)
+from phoenixd.core.breaker import HalfOpen, Open, Signals
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import HookSeen, MeasurementLost, WorkEvent, WorkMeasured
+from phoenixd.core.iteration import Closing, Opening, Underway
+from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.spec import Kind
+from phoenixd.core.transitions import enter, keep, open_item
+
+SLACK = 10.0
+"""Seconds beyond the limit of a measurement after which it is asked for again."""
+MOST_ASKED = 2
+LIMITS = frozenset({"rate_limit", "overloaded", "overloaded_error", "server_error", "billing_error"})
+"""Errors of a turn that say nothing about the agent: they never count against the breaker (G60)."""
+MAX_ERROR = 200
+
+
+def is_loop(agent: Agent) -> bool:
+    """Whether this agent's runs are iterations."""
+    return agent.spec.kind is Kind.LOOP
+
+
+def waits(agent: Agent) -> bool:
+    """Whether a measurement is awaited, before which nothing of this agent may start."""
+    return is_loop(agent) and isinstance(agent.iteration, Opening | Closing)
+
+
+def due(agent: Agent) -> Instant | None:
+    """When an awaited measurement is asked for again, or given up."""
+    return agent.iteration.due if isinstance(agent.iteration, Opening | Closing) else None
+
+
+def must_open(agent: Agent) -> bool:
+    """Whether the next run begins an iteration, so that the work has to be measured first."""
+    return is_loop(agent) and agent.iteration is None
+
+
+def begin(agent: Agent, now: Moment) -> Decision:
+    """A start is due: have the work measured first."""
+    number = agent.incarnation + 1
+    opening = replace(agent, iteration=Opening(number, _answer_by(agent, now)))
+    return Decision(opening, (MeasureWork(agent.name, number, False),), f"iteration {number}: measuring the work first")
+
+
+def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
+    """Take a measurement; one that nobody waits for changes nothing."""
+    match agent.iteration, event:
+        case Opening(number=number), WorkMeasured(at_end=False) if number == event.number:
+            note = f"; what it changes cannot be told: {event.note}" if event.fingerprint is None else ""
+            underway = Underway(number, event.fingerprint, event.note)
+            return keep(replace(agent, iteration=underway), f"iteration {number}: the work is measured{note}")
+        case Closing(number=number) as closing, WorkMeasured(at_end=True) if number == event.number:
+            return _judge(agent, closing, event, now)
+        case (Opening() | Closing()) as waiting, MeasurementLost():
+            again = replace(agent, iteration=replace(waiting, due=_answer_by(agent, now)))
+            return Decision(again, (_measure(agent, waiting),), "the work is measured again: the answer was lost")
+        case _:
+            return Decision(agent)
+
+
+def overdue(agent: Agent, now: Moment) -> Decision:
+    """A measurement was not answered: ask once more, then go on without it."""
+    waiting = agent.iteration
+    assert isinstance(waiting, Opening | Closing)
+    if waiting.asked < MOST_ASKED:
+        again = replace(waiting, asked=waiting.asked + 1, due=_answer_by(agent, now))
+        return Decision(
+            replace(agent, iteration=again), (_measure(agent, waiting),), "the work was not measured in time: once more"
+        )
+    at_end = isinstance(waiting, Closing)
+    return decide(agent, WorkMeasured(agent.name, waiting.number, at_end, None, "it was not measured in time"), now)
+
+
+def hear(agent: Agent, event: HookSeen) -> Agent:
+    """Note what a hook says of the iteration: errors, limits, denials, and that nothing is left to do."""
+    underway, run = agent.iteration, agent.run
+    if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
+        return agent
+    signals = underway.signals
+    match event.kind:
+        case "permission-denied":
+            signals = replace(signals, denials=signals.denials + 1)
+        case "stop-failure" if event.error in LIMITS:
+            signals = replace(signals, excuse=f"the service refused ({event.error})")
+        case "stop-failure":
+            words = " ".join(f"{event.error or 'error'}: {event.text}".split())
+            signals = replace(signals, error=words[:MAX_ERROR])
+        case "stop":
+            # It went on after a limit or an error: neither is how the iteration ended.
+            signals = replace(signals, excuse="", error="")
+            underway = replace(underway, done=_said_done(agent, event.text) or underway.done)
+        case _:
+            return agent
+    return replace(agent, iteration=replace(underway, signals=signals))
+
+
+def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Decision:
+    """A run is over, and `decision` says what follows: have its iteration measured, go on with it, or drop it."""
+    agent, underway = decision.agent, before.iteration
+    if agent is None or decision.removed or not isinstance(underway, Underway):
+        return decision
+    if not is_loop(agent) or _was_cut_short(before) or isinstance(agent.state, Quarantined):
+        return replace(decision, agent=replace(agent, iteration=None))
+    if not end.ran or end.cause in restart.BLAMELESS:
+        return decision
+    closing = Closing(
+        underway.number,
+        underway.before,
+        _signals_at_end(before, underway, end),
+        underway.done or _done_by_code(agent, end),
+        _answer_by(agent, now),
+        underway.note,
+    )
+    measured = replace(agent, iteration=closing, rounds=agent.rounds + 1)
+    return replace(decision, agent=measured, actions=(*decision.actions, _measure(agent, closing)))
+
+
+def retry_at(agent: Agent) -> Instant | None:
+    """When a quarantine by the breaker ends by itself; None for never."""
+    return breakers.retry_at(agent.breaker, agent.spec.breaker) if isinstance(agent.state, Quarantined) else None
+
+
+def armed(agent: Agent, by: str) -> Agent:
+    """The agent as a start takes it up: an open breaker lets one iteration pass."""
+    return replace(agent, breaker=breakers.opened_on_trial(agent.breaker, f"on trial: {by}"), rounds=0)
+
+
+def let_go(agent: Agent) -> Agent:
+    """Drop an iteration that has not begun, or was to go on; one that is over is still judged."""
+    return agent if isinstance(agent.iteration, Closing) else replace(agent, iteration=None)
+
+
+def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> Decision:
+    rules, judged = agent.spec.breaker, replace(agent, iteration=None)
+    done = closing.done or _done_by_work(agent, event)
+    if not rules.enabled:
+        return _done(judged, done, now) if done else keep(judged, f"iteration {closing.number} is over")
+    before, after, excuse = closing.before, event.fingerprint, closing.signals.excuse
+    if before is not None and after is not None and _kind(after) != _kind(before):
+        excuse = excuse or f"the work was {_kind(before)} before, and is {_kind(after)} now"
+        after = None
+    if (before is None or after is None) and not excuse:
+        excuse = f"nobody can tell what it changed ({event.note or closing.note})"
+    signals = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved)
+    judgement = breakers.judge(agent.breaker, before, after, signals, rules, now)
+    judged = replace(judged, breaker=judgement.breaker)
+    readings = (*judgement.readings, ("before", before), ("after", after))
+    if done:
+        return replace(_done(judged, done, now), readings=readings)
+    actions = _alerts(agent, judgement, now)
+    if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff):
+        quarantine = quarantine_open(judged, judgement.breaker, now)
+        return replace(
+            quarantine,
+            actions=(*actions, *quarantine.actions),
+            reason=f"{judgement.reason}: {judgement.breaker.reason}",
+            readings=readings,
+        )
+    return replace(keep(judged, judgement.reason), actions=actions, readings=readings)
+
+
+def quarantine_open(agent: Agent, opened: Open, now: Moment) -> Decision:
+    """An open breaker stops its loop until somebody starts it, or its cooldown is over."""
+    cause = f"the breaker is open: {opened.reason}"
+    decision = enter(agent, Quarantined(cause), f"quarantined: {cause}", now)
+    assert decision.agent is not None
+    told = open_item(decision.agent, "quarantined", cause, "command", now)
+    return Decision(told, (Alert(agent.name, "quarantined", cause),), decision.reason)
+
+
+def _done(agent: Agent, why: str, now: Moment) -> Decision:
+    """F-CB-10: a loop with nothing left to do has ended well."""
+    if isinstance(agent.state, BackingOff):
+        return enter(replace(agent, desired=Desired.STOPPED), Stopped(), f"done: {why}", now)
+    return keep(agent, f"done: {why}")
+
+
+def _alerts(agent: Agent, judgement: breakers.Judgement, now: Moment) -> tuple[Action, ...]:
+    found = judgement.breaker
+    if judgement.changed and isinstance(found, HalfOpen):
+        words = f"{found.reason}: the loop stops at {agent.spec.breaker.stop}"
+        return (Alert(agent.name, "breaker", words),)
+    if judgement.held and found.tally.unknown == 1:
+        return (Alert(agent.name, "breaker", judgement.reason),)
+    return ()
+
+
+def _signals_at_end(agent: Agent, underway: Underway, end: LastExit) -> Signals:
+    signals, state = underway.signals, agent.state
+    assert isinstance(state, Starting | Running | Stopping)
+    if state.activity.waiting is not None and not signals.excuse:
+        signals = replace(signals, excuse=f"it waited for a person ({state.activity.waiting.kind})")
+    failed = not restart.ended_well(agent.spec, end)
+    return replace(signals, error=end.text) if failed and not signals.error else signals
+
+
+def _was_cut_short(agent: Agent) -> bool:
+    """Whether somebody ended the run: an iteration that was broken off is nobody's to judge."""
+    return isinstance(agent.state, Stopping) and agent.state.then is not Afterwards.JUDGE
+
+
+def _done_by_code(agent: Agent, end: LastExit) -> str:
+    code = agent.spec.loop.done_code
+    return f"it ended with exit {code}, which says so" if code is not None and end.code == code else ""
+
+
+def _done_by_work(agent: Agent, event: WorkMeasured) -> str:
+    loop = agent.spec.loop
+    if event.done:
+        return f"{loop.done_file} exists, which says so"
+    if 0 < loop.max_iterations <= agent.rounds:
+        return f"{agent.rounds} iterations, as many as it may have"
+    return ""
+
+
+def _said_done(agent: Agent, text: str) -> str:
+    words = agent.spec.loop.done_text
+    said = words is not None and any(line.strip() == words.strip() for line in text.splitlines())
+    return "it said that nothing is left to do" if said else ""
+
+
+def _kind(fingerprint: str) -> str:
+    return fingerprint.partition(":")[0]
+
+
+def _measure(agent: Agent, waiting: Opening | Closing) -> MeasureWork:
+    return MeasureWork(agent.name, waiting.number, isinstance(waiting, Closing))
+
+
+def _answer_by(agent: Agent, now: Moment) -> Instant:
+    return now.at + agent.spec.breaker.time_limit + SLACK
