@@ -10,7 +10,7 @@ from phoenixd.config.layers import Layer
 
 
 def spell_out(layer: Layer) -> Layer:
-    """Turn `resume = false` and `resume_prompt = "..."` of every agent into keys of the table `resume`."""
+    """Turn `resume = false`, `breaker = false` and `resume_prompt = "..."` of every agent into keys of their tables."""
     tables = dict(layer.tables)
     if isinstance(tables.get("defaults"), Mapping):
         tables["defaults"] = _spell_out_agent(tables["defaults"])
@@ -31,8 +31,9 @@ def _spell_out_agent(agent: Any) -> Any:
     if not isinstance(agent, Mapping):
         return agent
     spelled = dict(agent)
-    if isinstance(spelled.get("resume"), bool):
-        spelled["resume"] = {"enabled": spelled["resume"]}
+    for table in ("resume", "breaker"):
+        if isinstance(spelled.get(table), bool):
+            spelled[table] = {"enabled": spelled[table]}
     if "resume_prompt" in spelled and isinstance(spelled.get("resume", {}), Mapping):
         spelled["resume"] = {"prompt": spelled.pop("resume_prompt"), **spelled.get("resume", {})}
     return spelled

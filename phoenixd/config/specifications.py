@@ -11,6 +11,7 @@ from phoenixd.config.problems import Problem, problem_at
 from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable
 from phoenixd.core.spec import (
     AgentSpec,
+    BreakerRules,
     Kind,
     LivenessRules,
     LoopRules,
@@ -48,6 +49,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
         liveness=LivenessRules(**liveness.model_dump()),
         stop=StopRules(**table.stop.model_dump()),
         loop=LoopRules(**table.loop.model_dump()),
+        breaker=BreakerRules(**table.breaker.model_dump()),
         project=table.project,
         source=source,
     )

@@ -10,14 +10,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from phoenixd.config.duration import Duration
-from phoenixd.core.spec import FleetLimits, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
+from phoenixd.core.spec import BreakerRules, FleetLimits, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 RESERVED_VARIABLES = ("PHOENIX_", "TMUX")
 
-_RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _FLEET = (
-    RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), FleetLimits(),
+_RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _BREAKER, _FLEET = (
+    RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), BreakerRules(), FleetLimits(),
 )  # fmt: skip
 
 
@@ -108,8 +108,16 @@ class LivenessTable(Table):
 
 
 class BreakerTable(Table):
-    warn: Annotated[int, Field(ge=1, le=1000)] = 3
-    stop: Annotated[int, Field(ge=1, le=1000)] = 5
+    enabled: bool = _BREAKER.enabled
+    warn: Annotated[int, Field(ge=1, le=1000)] = _BREAKER.warn
+    stop: Annotated[int, Field(ge=1, le=1000)] = _BREAKER.stop
+    cooldown: Duration = _BREAKER.cooldown
+    same_error: Annotated[int, Field(ge=0, le=1000)] = _BREAKER.same_error
+    permission_denials: Annotated[int, Field(ge=0, le=1000)] = _BREAKER.permission_denials
+    token_ceiling: Annotated[int, Field(ge=0, le=1_000_000_000_000)] = _BREAKER.token_ceiling
+    roots: Annotated[tuple[AbsolutePath, ...], BeforeValidator(_list_to_tuple)] = ()
+    exclude: Words = ()
+    time_limit: Annotated[Duration, Field(gt=0, le=600)] = _BREAKER.time_limit
 
     @model_validator(mode="after")
     def _ordered(self) -> BreakerTable:
@@ -127,6 +135,10 @@ class LoopTable(Table):
     pause: Duration = _LOOP.pause
     max_runtime: Duration = _LOOP.max_runtime
     session: Literal["fresh", "resume"] = "fresh"
+    max_iterations: Annotated[int, Field(ge=0, le=1_000_000)] = _LOOP.max_iterations
+    done_code: Annotated[int, Field(ge=0, le=255)] | None = None
+    done_text: Text | None = None
+    done_file: Text | None = None
 
 
 class AgentTable(Table):
