@@ -13,6 +13,10 @@ from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.conversation_end import DEFAULT_BUDGET
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import Used
 from phoenixd.harness.prompts import Prompt
 
 
@@ -282,6 +286,18 @@ class Transcripts(Protocol):
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         """Prompts that the transcript, after that many bytes, says were put off until the CLI has time for them."""
+        ...
+
+    async def facts(self, agent: Agent) -> SessionFacts | None:
+        """The newest facts of the agent's session; None where no transcript can be read."""
+        ...
+
+    async def usage(self, agent: Agent) -> Used | None:
+        """What the newest request held; None where that is unknown, also between a compaction and the next request."""
+        ...
+
+    async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
+        """The end of what was said, within a budget of characters; None where no transcript can be read."""
         ...
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.harness import claude, command
+from phoenixd.documents.transcript import TranscriptForm
+from phoenixd.harness import claude, claude_transcript, command
 from phoenixd.harness.prompts import Prompt as Prompt
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -96,6 +97,11 @@ class Harness(Protocol):
         """The prompt that this transcript record says was put off until the CLI has time for it."""
         ...
 
+    @property
+    def transcript_form(self) -> TranscriptForm | None:
+        """How transcripts are read; None where what they hold is not known."""
+        ...
+
 
 class ClaudeCode:
     """Claude Code."""
@@ -155,6 +161,10 @@ class ClaudeCode:
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return claude.queued_prompt(record)
 
+    @property
+    def transcript_form(self) -> TranscriptForm:
+        return claude_transcript
+
 
 class AnyCommand:
     """Any program, by the open contract."""
@@ -208,6 +218,8 @@ class AnyCommand:
 
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return None
+
+    transcript_form = None
 
 
 HARNESSES: Mapping[str, Harness] = {"claude": ClaudeCode(), "command": AnyCommand()}

@@ -100,13 +100,22 @@ class SimulatedLauncher:
 
 
 class SimulatedTranscripts:
-    """Implements ports.Transcripts: nothing is ever put off."""
+    """Implements ports.Transcripts: nothing is ever put off, and nothing is written down."""
 
     async def end(self, agent: Agent) -> int:
         return 0
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         return ()
+
+    async def facts(self, agent: Agent) -> None:
+        return None
+
+    async def usage(self, agent: Agent) -> None:
+        return None
+
+    async def conversation(self, agent: Agent, budget: int = 0) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

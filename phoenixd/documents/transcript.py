@@ -1,0 +1,153 @@
+"""What the lines of a transcript tell of a session's main thread, whichever CLI wrote them. Times are wall seconds.
+
+Everything here was written by an agent: texts are neither redacted nor to be trusted, and unknown is None, never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from phoenixd.documents.conversation import Speaker
+
+RecordKind = Literal["prompt", "assistant", "tool", "system"]
+Ending = Literal["done", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What one request held and brought forth, in tokens; the newest one tells how full the context is.
+
+    input: what was neither read from a cache nor written to one, whatever the CLI calls it. window: the model's, where
+    the CLI says so itself.
+    """
+
+    request: str | None
+    input: int
+    cache_read: int
+    cache_creation: int
+    output: int
+    model: str | None
+    at: float | None
+    window: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """How much of the context is taken."""
+        return self.input + self.cache_read + self.cache_creation + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A person, or `send`, submitted a prompt; queued: it was read in the middle of a turn."""
+
+    text: str
+    at: float | None
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBegan:
+    """A turn began without a person's prompt: the CLI told itself something."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """A turn is over."""
+
+    how: Ending
+    at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBegan:
+    """A tool was called; no ToolEnded yet: it is in flight."""
+
+    call: str
+    name: str
+    at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A tool call came back."""
+
+    call: str
+    failed: bool
+    at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiFailed:
+    """The API refused, and the CLI gave up. kind: the CLI's word for it; resets: when a limit ends, if it was said."""
+
+    kind: str
+    text: str
+    at: float | None
+    status: int | None = None
+    resets: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The context was replaced by a summary. before, after: its tokens."""
+
+    at: float | None
+    trigger: str | None = None
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionNamed:
+    """The transcript says whose it is."""
+
+    session_id: str
+
+
+Fact = Used | Prompted | TurnBegan | TurnEnded | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line that belongs to the main thread, and what it tells. kind None: it tells of nobody's doing."""
+
+    kind: RecordKind | None
+    at: float | None
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something said, as one line has it. call: of a tool's use and its result, which alone does not know its name."""
+
+    speaker: Speaker
+    text: str
+    at: str | None = None
+    tool: str = ""
+    call: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a line says to a reader. key: a later line with the same one says it anew, and this one is void."""
+
+    pieces: tuple[Piece, ...]
+    key: str | None = None
+
+
+class TranscriptForm(Protocol):
+    """How one CLI writes its transcripts. Neither method raises, whatever the line."""
+
+    def record(self, line: bytes) -> Record | None:
+        """What a line tells; None where it is no record, or none of the main thread's."""
+        ...
+
+    def said(self, line: bytes) -> Said | None:
+        """What a line says; None where it says nothing."""
+        ...
+
+    def beginning(self, head: bytes) -> Record | None:
+        """What can be told of a line that is too long to be parsed, by how it begins."""
+        ...

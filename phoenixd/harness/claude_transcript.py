@@ -1,0 +1,231 @@
+"""Claude Code's transcripts, as 2.1.197 writes them. Pure functions over single lines.
+
+The traps that this module owns:
+- an API error is an `assistant` record with the model `<synthetic>` and a usage of zeros: no request;
+- so is the text that an interrupted answer had come to: said, but no request;
+- one request is written as a line for each block of its answer, all with the same usage;
+- what a person types, what commands print, what hooks add and what the CLI tells itself are all `user` records.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
+from phoenixd.documents.transcript import (
+    ApiFailed,
+    Compacted,
+    Fact,
+    Piece,
+    Prompted,
+    Record,
+    Said,
+    SessionNamed,
+    ToolBegan,
+    ToolEnded,
+    TurnBegan,
+    TurnEnded,
+    Used,
+)
+
+SYNTHETIC = "<synthetic>"
+INTERRUPTED = "[Request interrupted by user"
+
+_UNINTERESTING = re.compile(
+    rb'\{"type":"(?!user"|assistant"|system"|attachment")'
+    rb'|\{"parentUuid":[^,]{1,40},"isSidechain":(?:true|false,"attachment":\{"type":"(?!queued_command"))'
+)
+"""Most lines of a busy session are of no interest; how they begin says so at a fraction of a parser's cost."""
+_MACHINE_MADE = re.compile(
+    r"\s*<(command-name|command-message|command-args|local-command-[a-z]+|bash-(input|stdout|stderr)|task-notification"
+    r"|system-reminder|user-memory-input|tick)\b"
+)
+_RESETS = re.compile(r"\|(\d{10})\b")
+_LONG_RESULT = re.compile(rb'"tool_use_id":"([A-Za-z0-9_-]{1,128})"')
+
+
+def record(line: bytes) -> Record | None:
+    """What a line tells; None where it is no record of the main thread."""
+    if _is_uninteresting(line):
+        return None
+    found = parse_line(line)
+    if found is None or found.get("isSidechain") is True:
+        return None
+    at = moment(found, "timestamp")
+    match found.get("type"):
+        case "assistant":
+            facts = _answer(found, at)
+            return Record("assistant", at, _named(found, facts))
+        case "user":
+            return _from_user(found, at)
+        case "system":
+            return _from_system(found, at)
+        case "attachment":
+            facts = _queued(found, at)
+            return Record("prompt", at, _named(found, facts)) if facts else None
+        case _:
+            return None
+
+
+def said(line: bytes) -> Said | None:
+    """What a line says to a reader."""
+    if _is_uninteresting(line):
+        return None
+    found = parse_line(line)
+    if found is None or found.get("isSidechain") is True or found.get("isMeta") is True:
+        return None
+    at, kind = text(found, "timestamp"), found.get("type")
+    pieces: list[Piece] = []
+    if kind == "assistant":
+        pieces = _spoken(found, at)
+    elif kind == "user":
+        pieces = _told(found, at)
+    elif kind == "attachment" and (queued := _queued_text(found)) is not None:
+        pieces = [Piece("user", queued, at)]
+    return Said(tuple(pieces)) if pieces else None
+
+
+def beginning(head: bytes) -> Record | None:
+    """A tool's result may be too long to be read; that it came back is told by how the line begins."""
+    if b'"isSidechain":true' in head or b'"type":"tool_result"' not in head:
+        return None
+    calls = _LONG_RESULT.findall(head)
+    return Record("tool", None, tuple(ToolEnded(call.decode(), False, None) for call in calls[:8]))
+
+
+def _is_uninteresting(line: bytes) -> bool:
+    return _UNINTERESTING.match(line) is not None
+
+
+def _named(found: Table, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    session_id = text(found, "sessionId")
+    return (*facts, SessionNamed(session_id)) if session_id else facts
+
+
+def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
+    message = table(found, "message")
+    if found.get("isApiErrorMessage") is True:
+        words = " ".join(text(part, "text") or "" for part in tables(message, "content"))
+        kind = text(found, "error") or text(found, "apiError") or "unknown"
+        reset = _RESETS.search(words[:4096])
+        failed = ApiFailed(kind, words, at, count(found, "apiErrorStatus"), float(reset[1]) if reset else None)
+        return failed, TurnEnded("failed", at)
+    facts: list[Fact] = []
+    if message.get("model") != SYNTHETIC and (used := _used(found, message, at)):
+        facts.append(used)
+    for part in tables(message, "content"):
+        call, name = text(part, "id"), text(part, "name")
+        if part.get("type") == "tool_use" and call and name:
+            facts.append(ToolBegan(call, name, at))
+    if text(message, "stop_reason") not in (None, "tool_use", "pause_turn") and message.get("model") != SYNTHETIC:
+        facts.append(TurnEnded("done", at))
+    return tuple(facts)
+
+
+def _used(found: Table, message: Table, at: float | None) -> Used | None:
+    usage = table(message, "usage")
+    fresh = count(usage, "input_tokens")
+    read, written = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
+    # A request that held nothing is none: no model answers to an empty context.
+    if not (fresh or read or written):
+        return None
+    request = text(found, "requestId") or text(message, "id")
+    output = count(usage, "output_tokens") or 0
+    return Used(request, fresh or 0, read or 0, written or 0, output, text(message, "model"), at)
+
+
+def _from_user(found: Table, at: float | None) -> Record | None:
+    if found.get("isMeta") is True or found.get("isCompactSummary") is True:
+        return None
+    content = table(found, "message").get("content")
+    parts = tables(table(found, "message"), "content")
+    ended = tuple(
+        ToolEnded(call, part.get("is_error") is True, at)
+        for part in parts
+        if part.get("type") == "tool_result" and (call := text(part, "tool_use_id"))
+    )
+    if ended:
+        over: tuple[Fact, ...] = (TurnEnded("done", at),) if found.get("toolEndsTurn") is True else ()
+        return Record("tool", at, _named(found, (*ended, *over)))
+    words = _words(content)
+    if words is None:
+        return None
+    if words.startswith(INTERRUPTED):
+        return Record("system", at, _named(found, (TurnEnded("interrupted", at),)))
+    if _is_a_persons(found, words):
+        return Record("prompt", at, _named(found, (Prompted(words, at),)))
+    # What a command prints begins no turn; what the CLI tells itself does.
+    told = _MACHINE_MADE.match(words) is None or words.lstrip().startswith("<task-notification")
+    return Record("system", at, _named(found, (TurnBegan(),) if told else ()))
+
+
+def _is_a_persons(found: Table, words: str) -> bool:
+    if not words.strip() or _MACHINE_MADE.match(words):
+        return False
+    origin = text(table(found, "origin"), "kind")
+    return origin is None or origin == "human"
+
+
+def _from_system(found: Table, at: float | None) -> Record:
+    facts: tuple[Fact, ...] = ()
+    match found.get("subtype"):
+        case "compact_boundary":
+            data = table(found, "compactMetadata")
+            before, after = count(data, "preTokens"), count(data, "postTokens")
+            facts = (Compacted(at, text(data, "trigger"), before, after),)
+        case "turn_duration":
+            facts = (TurnEnded("done", at),)
+        case _:
+            pass
+    return Record("system", at, _named(found, facts))
+
+
+def _queued(found: Table, at: float | None) -> tuple[Fact, ...]:
+    words = _queued_text(found)
+    return (Prompted(words, at, queued=True),) if words is not None else ()
+
+
+def _queued_text(found: Table) -> str | None:
+    attached = table(found, "attachment")
+    if attached.get("type") != "queued_command" or attached.get("commandMode") not in (None, "prompt"):
+        return None
+    words = _words(attached.get("prompt"))
+    return words if words is not None and _is_a_persons(attached, words) else None
+
+
+def _words(content: Any) -> str | None:
+    """The text of a message, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return text({"": content}, "")
+    parts = tables({"": content}, "")
+    found = [words for part in parts if part.get("type") == "text" and (words := text(part, "text")) is not None]
+    return "\n".join(found) if found else None
+
+
+def _spoken(found: Table, at: str | None) -> list[Piece]:
+    failed = found.get("isApiErrorMessage") is True
+    pieces = []
+    for part in tables(table(found, "message"), "content"):
+        words = text(part, "text")
+        if part.get("type") == "text" and words:
+            pieces.append(Piece("assistant", words, at, failed=failed))
+        elif part.get("type") == "tool_use":
+            name, call = text(part, "name") or "tool", text(part, "id") or ""
+            pieces.append(Piece("assistant", compact(part.get("input")), at, name, call))
+    return pieces
+
+
+def _told(found: Table, at: str | None) -> list[Piece]:
+    message = table(found, "message")
+    pieces = []
+    for part in tables(message, "content"):
+        if part.get("type") == "tool_result":
+            words, call = _words(part.get("content")) or "", text(part, "tool_use_id") or ""
+            pieces.append(Piece("tool", words, at, "", call, part.get("is_error") is True))
+    prompt = _words(message.get("content"))
+    if pieces or prompt is None:
+        return pieces
+    if found.get("isCompactSummary") is True:
+        return [Piece("assistant", prompt, at)]
+    return [Piece("user", prompt, at)] if prompt.startswith(INTERRUPTED) or _is_a_persons(found, prompt) else []
