@@ -80,7 +80,7 @@ class RestartTable(Table):
 class ResumeTable(Table):
     enabled: bool = _RESUME.enabled
     prompt: Text | None = None
-    window: Duration = _RESUME.window
+    window: Annotated[Duration, Field(gt=0)] = _RESUME.window
     max_age: Duration = _RESUME.max_age
     refused_within: Duration = _RESUME.refused_within
 
