@@ -27,7 +27,7 @@ from phoenixd.api.server import bind, serve
 from phoenixd.api.service import Facts
 from phoenixd.config import Configuration, load_configuration, read_configuration
 from phoenixd.core.agent import Agent
-from phoenixd.directories import Directories, check_socket_paths, find_directories
+from phoenixd.directories import Directories, check_socket_paths, find_configuration, find_directories
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
@@ -261,7 +261,10 @@ async def _build(
 
     async def problems() -> tuple[str, ...]:
         found = await anyio.to_thread.run_sync(
-            read_configuration, directories.configuration, directories.state, os.environ
+            read_configuration,
+            directories.configuration or find_configuration(os.environ),
+            directories.state,
+            os.environ,
         )
         return tuple(map(str, found.problems))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
@@ -17,7 +18,7 @@ from phoenixd.core.events import AgentDeclared, AgentWithdrawn, Event, LimitsDec
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
-from phoenixd.directories import Directories, check_socket_paths
+from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.ports import Clock, Journal, ProcessIdentity, ShimLinks, Terminal
 from phoenixd.runtime.hearing import Hearing
@@ -202,12 +203,16 @@ class DaemonService:
             agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
         )
 
+    def _place(self) -> Path | None:
+        """The configuration, also one that was made since the daemon began."""
+        return self.directories.configuration or find_configuration(self.environ)
+
     async def _read(self) -> config.Configuration:
-        place, state = self.directories.configuration, self.directories.state
+        place, state = self._place(), self.directories.state
         return await anyio.to_thread.run_sync(config.read_configuration, place, state, self.environ)
 
     async def _load(self) -> config.Configuration:
-        place, state = self.directories.configuration, self.directories.state
+        place, state = self._place(), self.directories.state
         return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
 
     def _compare(self, configuration: config.Configuration) -> config.Plan:
