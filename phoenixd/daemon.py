@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import bind, serve
 from phoenixd.api.service import Facts
 from phoenixd.config import Configuration, load_configuration, read_configuration
+from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
+from phoenixd.core.events import TroubleGone, TroubleSeen
 from phoenixd.directories import Directories, check_socket_paths, find_configuration, find_directories
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups import CgroupTree, tier
@@ -34,7 +36,9 @@ from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain
 from phoenixd.drivers.journal import SqliteJournal
-from phoenixd.drivers.notify import CommandNotifier
+from phoenixd.drivers.notify import Notifier, Route
+from phoenixd.drivers.notify_command import CommandRoute
+from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_proc import run_of
 from phoenixd.drivers.shims import SeqpacketShims
@@ -104,10 +108,18 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
     with SqliteJournal(directories.state / "journal.sqlite3") as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks)
-            for part in (daemon.supervisor, daemon.performer, daemon.publisher, daemon.evidence, daemon.launch):
+            for part in (
+                daemon.supervisor,
+                daemon.performer,
+                daemon.publisher,
+                daemon.evidence,
+                daemon.launch,
+                daemon.notifier,
+            ):
                 tasks.start_soon(part.run)
             tasks.start_soon(_obey_signals, daemon)
             await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
+            _tell_of_the_journal(daemon.supervisor, journal)
             await tasks.start(_serve, daemon)
             agents = len(daemon.supervisor.fleet.agents)
             daemon.manager.ready(f"{agents} agents")
@@ -122,6 +134,16 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
     log.info("stopped")
 
 
+def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None:
+    """What stood of it before this start is over, unless it was found again."""
+    if supervisor.degraded is None:
+        supervisor.tell(TroubleGone(None, "degraded", "the journal takes every decision"))
+    if journal.damage is not None:
+        supervisor.tell(TroubleSeen(None, "journal", str(journal.damage)))
+    else:
+        supervisor.tell(TroubleGone(None, "journal", "the journal is sound"))
+
+
 @dataclass(slots=True)
 class _Daemon:
     """The parts that outlive the building."""
@@ -132,6 +154,7 @@ class _Daemon:
     terminal: TmuxTerminal
     evidence: EvidenceFiles
     launch: Launch
+    notifier: Notifier
     supervisor: Supervisor
     performer: Performer
     publisher: Publisher
@@ -197,6 +220,7 @@ async def _build(
         clock=clock,
     )
     records = _ExitRecords(directories.state)
+    notifier = Notifier(_routes(settings.alerts, processes), time.time)
 
     def find(name: str) -> Agent | None:
         return supervisor.fleet.agents.get(name)
@@ -225,7 +249,7 @@ async def _build(
         launcher=launch,
         records=records,
         evidence=evidence,
-        notifier=CommandNotifier(settings.notify.command, timeout=settings.notify.timeout),
+        notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime]),
     )
     messenger = Messenger(terminal, launch, TranscriptFiles(launch.transcript), clock)
@@ -257,6 +281,7 @@ async def _build(
             tmux=terminal.version,
             tier=tier(cgroups),
             degraded=supervisor.degraded,
+            alerts=supervisor.fleet.alerts,
         )
 
     async def problems() -> tuple[str, ...]:
@@ -300,6 +325,7 @@ async def _build(
         terminal=terminal,
         evidence=evidence,
         launch=launch,
+        notifier=notifier,
         supervisor=supervisor,
         performer=performer,
         publisher=publisher,
@@ -310,6 +336,22 @@ async def _build(
         api_group=settings.daemon.api_group,
         ending=ending,
     )
+
+
+def _routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
+    """The ways to the operator that are configured."""
+    routes: list[Route] = []
+    if alerts.command:
+        # No agent can have that name, so nothing of an agent's is ever met.
+        def end_tree(run_id: str) -> Awaitable[object]:
+            return processes.fence("#alert", 0, run_id, None)
+
+        routes.append(CommandRoute(alerts.command, end_tree, timeout=alerts.timeout, at_once=alerts.at_once))
+    if alerts.webhook is not None:
+        url = alerts.webhook if isinstance(alerts.webhook, str) else Path(alerts.webhook.file)
+        header = Path(alerts.webhook_authorization.file) if alerts.webhook_authorization is not None else None
+        routes.append(WebhookRoute(Endpoint(url, header), timeout=alerts.timeout, tries=alerts.tries))
+    return routes
 
 
 async def _look(terminal: TmuxTerminal) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from phoenixd.core.actions import Spawn
-from phoenixd.core.agent import Agent
+from phoenixd.core.actions import Alert, Reassure, Spawn
+from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.conversation import Conversation
@@ -75,6 +75,8 @@ class Batch:
     changed: tuple[Agent, ...] = ()
     removed: tuple[str, ...] = ()
     next_item: int = 1
+    alerts: tuple[StandingAlert, ...] = ()
+    """The fleet's own; an agent's stand in its snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Saved:
     boot_id: str = ""
     agents: tuple[Agent, ...] = ()
     next_item: int = 1
+    alerts: tuple[StandingAlert, ...] = ()
 
 
 class Journal(Protocol):
@@ -327,9 +330,11 @@ class Work(Protocol):
 
 
 class Notifier(Protocol):
-    """Tells the operator."""
+    """Tells the operator, by whatever way is configured."""
 
-    async def alert(self, agent: str, kind: str, text: str) -> None: ...
+    def tell(self, word: Alert | Reassure) -> None:
+        """Pass on that an alert was raised, or is over; never waits, never raises."""
+        ...
 
 
 @dataclass(slots=True)

@@ -22,6 +22,8 @@ def event_words(entry: Entry) -> str:
     kind = entry.detail.get("kind")
     if event_key(entry.event) == "hookseen" and isinstance(kind, str):
         return f"hook {kind}"
+    if event_key(entry.event) in ("alertraised", "alertover"):
+        return f"{entry.event.replace('_', ' ')}: {kind}"
     spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in entry.event)
     return spaced.replace("_", " ").replace("-", " ").strip()
 

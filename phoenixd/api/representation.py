@@ -9,7 +9,8 @@ from phoenixd.api.history import Stretch
 from phoenixd.api.layout import clean
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
-from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.agent import Agent, InboxItem, StandingAlert
+from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.projection import Row
 from phoenixd.ports import StoredEntry
 
@@ -51,6 +52,18 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "due_in": None if row.due is None else round(row.due, 3),
         "hooks": row.hooks,
         "item": row.item.id if row.item else None,
+        "alerts": [alert(standing) for standing in row.alerts],
+    }
+
+
+def alert(standing: StandingAlert) -> Json:
+    """An alert that was raised and is not over."""
+    return {
+        "id": standing.id,
+        "kind": standing.kind,
+        "text": standing.text,
+        "raised_at": rfc3339(standing.raised_wall),
+        "needs_you": needs_person_kind(standing.kind),
     }
 
 
@@ -64,6 +77,7 @@ def daemon(facts: Facts) -> Json:
         "tier": facts.tier,
         "degraded": facts.degraded is not None,
         "degraded_reason": facts.degraded,
+        "alerts": [alert(standing) for standing in facts.alerts],
     }
 
 

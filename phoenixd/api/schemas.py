@@ -91,7 +91,11 @@ SCHEMAS: dict[str, Schema] = {
             "due_in": _or_null(NUMBER),
             "hooks": _words("ok", "missing", "none"),
             "item": _or_null(INTEGER),
+            "alerts": _list(_ref("Alert")),
         }
+    ),
+    "Alert": _object(
+        {"id": INTEGER, "kind": STRING, "text": STRING, "raised_at": _or_null(TIME), "needs_you": BOOLEAN}
     ),
     "Daemon": _object(
         {
@@ -102,6 +106,7 @@ SCHEMAS: dict[str, Schema] = {
             "tier": STRING,
             "degraded": BOOLEAN,
             "degraded_reason": _or_null(STRING),
+            "alerts": _list(_ref("Alert")),
         }
     ),
     "Status": _object({"agents": _list(_ref("Agent")), "daemon": _ref("Daemon")}),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from phoenixd.core.agent import StandingAlert
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
@@ -27,6 +28,8 @@ class Facts:
     tmux: str | None
     tier: str
     degraded: str | None = None
+    alerts: tuple[StandingAlert, ...] = ()
+    """Those that concern no single agent."""
 
 
 @dataclass(frozen=True, slots=True)

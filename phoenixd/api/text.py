@@ -67,7 +67,9 @@ def side_by_side(first: str, second: str, here: Page) -> str:
 
 
 def reason(row: Row) -> str:
-    """Why the agent is in its state, without saying the state again."""
+    """Why the agent is in its state, without saying the state again; what needs a person goes before that."""
+    if row.pressing is not None:
+        return f"{row.pressing.kind}: {row.pressing.text}"
     return row.reason.removeprefix(f"{row.state}: ")
 
 
@@ -107,6 +109,9 @@ def _daemon(facts: Facts, here: Page) -> list[str]:
     lines: list[str] = []
     if facts.degraded is not None:
         lines += wrap(f"DEGRADED, nothing new is started: {facts.degraded}", here.width)
+    told = [one for one in facts.alerts if one.kind not in ("degraded", "terminal")]
+    for one in told:
+        lines += wrap(f"{one.kind}: {one.text}", here.width)
     if facts.tmux is None:
         lines += wrap("The terminal server does not answer.", here.width)
     return [*lines, "See: phoenixctl doctor"] if lines else []

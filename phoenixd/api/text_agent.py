@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
 from phoenixd.api.service import Change, Finding, Rechecked
-from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands, reason
+from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
 from phoenixd.api.times import ago
 from phoenixd.core.agent import InboxItem
 from phoenixd.core.projection import SIGNS, Row
@@ -25,7 +25,7 @@ def agent(row: Row, here: Page) -> str:
         run.append("resumed" if row.mode == "resume" else "fresh")
     told = {
         "waiting": row.waiting_for or "",
-        "reason": reason(row),
+        "reason": row.reason.removeprefix(f"{row.state}: "),
         "since": f"{ago(here.now - row.since)} ({here.clock(row.since)})",
         "due": f"in {ago(row.due)}" if row.due is not None else "",
         "run": ", ".join(run),
@@ -36,6 +36,7 @@ def agent(row: Row, here: Page) -> str:
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
         "restarts": str(row.restarts),
+        "alerts": "; ".join(f"{one.kind} for {ago(here.now - one.raised_wall)}: {one.text}" for one in row.untold),
     }
     lines = [f"{here.sign(SIGNS[row.group])} {summary(row)}"]
     for label, text in told.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -39,6 +40,7 @@ class Configuration:
     def shown(self) -> dict[str, Any]:
         """Every key with its value in force, as plain data; the values of env are masked."""
         plain = self.settings.model_dump(mode="json")
+        plain["alerts"]["webhook"] = _masked_address(self.settings.alerts.webhook)
         plain["defaults"]["env"] = _masked(self.settings.defaults)
         for name, table in self.settings.agent.items():
             plain["agent"][name]["env"] = _masked(table)
@@ -114,6 +116,13 @@ def _validate(stack: Stack) -> tuple[ConfigurationTable, list[Problem]]:
 def _source(stack: Stack, name: str) -> str:
     origin = stack.origin(("agent", name))
     return origin.file if origin else ""
+
+
+def _masked_address(webhook: str | CredentialTable | None) -> Any:
+    """Chat services take whoever knows the path for the one it was given to."""
+    if isinstance(webhook, CredentialTable):
+        return {"file": webhook.file}
+    return f"{urlsplit(webhook).scheme}://{urlsplit(webhook).hostname}/***" if webhook is not None else None
 
 
 def _masked(table: AgentTable) -> dict[str, Any]:

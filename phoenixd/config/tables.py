@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from phoenixd.config.duration import Duration
 from phoenixd.core.spec import BreakerRules, FleetLimits, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
+from phoenixd.documents.brief_health import MAX_AGE as BRIEF_MAX_AGE
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -183,9 +185,21 @@ class DaemonTable(Table):
     api_group: Text = ""
 
 
-class NotifyTable(Table):
+def _web_address(value: str) -> str:
+    parts = urlsplit(_text(value))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise refuse("must be an http or https address, or { file = ... } that holds one")
+    return value
+
+
+class AlertsTable(Table):
     command: Words = ()
+    at_once: Annotated[int, Field(ge=1, le=32)] = 4
+    webhook: Annotated[str, AfterValidator(_web_address)] | CredentialTable | None = Field(default=None, repr=False)
+    webhook_authorization: CredentialTable | None = None
+    tries: Annotated[int, Field(ge=1, le=20)] = 6
     timeout: Annotated[Duration, Field(gt=0)] = 10.0
+    brief_max_age: Annotated[Duration, Field(ge=60)] = BRIEF_MAX_AGE
 
 
 class FleetTable(Table):
@@ -215,7 +229,7 @@ class ConfigurationTable(Table):
     """All files together, after they were laid over each other."""
 
     daemon: DaemonTable = DaemonTable()
-    notify: NotifyTable = NotifyTable()
+    alerts: AlertsTable = AlertsTable()
     fleet: FleetTable = FleetTable()
     brief: BriefTable = BriefTable()
     loops: LoopsTable = LoopsTable()

@@ -74,11 +74,29 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Tell the operator something that needs a person or marks the end of supervision for an agent."""
+    """Tell the operator of trouble; the fleet gives it its number, and leaves out what stands already.
 
-    agent: str
+    agent: None for the fleet. watched: a watch outside the core says when it is over.
+    """
+
+    agent: str | None
     kind: str
     text: str
+    id: int = 0
+    raised_wall: float = 0.0
+    watched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reassure:
+    """Tell the operator that what an alert told is over, and what proved it."""
+
+    agent: str | None
+    kind: str
+    text: str
+    id: int
+    raised_wall: float
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +115,16 @@ class MeasureWork:
     at_end: bool
 
 
-Action = MeasureWork | Spawn | Terminate | Kill | Fence | Deliver | LookAtScreen | Release | Alert | ObserveTerminal
+Action = (
+    MeasureWork
+    | Spawn
+    | Terminate
+    | Kill
+    | Fence
+    | Deliver
+    | LookAtScreen
+    | Release
+    | Alert
+    | Reassure
+    | ObserveTerminal
+)

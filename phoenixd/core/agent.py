@@ -257,6 +257,18 @@ class InboxItem:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingAlert:
+    """An alert that was raised and is not over. watched: a watch outside the core says when it is."""
+
+    id: int
+    kind: str
+    text: str
+    raised_wall: float
+    incarnation: int = 0
+    watched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """All that the supervisor knows of one agent. `since` and `reason` belong to the present state."""
 
@@ -282,6 +294,7 @@ class Agent:
     rounds: int = 0
     """Iterations since somebody started the loop."""
     removing: bool = False
+    alerts: tuple[StandingAlert, ...] = ()
 
     @property
     def name(self) -> str:

@@ -302,6 +302,24 @@ class LimitsDeclared:
 
 
 @dataclass(frozen=True, slots=True)
+class TroubleSeen:
+    """A watch found something that a person should know of: an agent's documents, the disk (agent: None)."""
+
+    agent: str | None
+    kind: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TroubleGone:
+    """The same watch found it mended; why: what proved that."""
+
+    agent: str | None
+    kind: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The earliest deadline has come, or may have."""
 
@@ -335,7 +353,8 @@ RunEvent = (
     | NotDelivered
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
-Event = OperatorEvent | RunEvent | WorkEvent | FleetEvent
+WatchEvent = TroubleSeen | TroubleGone
+Event = OperatorEvent | RunEvent | WorkEvent | WatchEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:
@@ -343,7 +362,8 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick():
+        case EvidenceSeen() | Tick() | TroubleSeen() | TroubleGone():
+            # What a watch finds is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:
             return True

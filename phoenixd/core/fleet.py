@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import lifecycle, progress, requests
-from phoenixd.core.actions import Action, ObserveTerminal
-from phoenixd.core.agent import Agent, BackingOff, Desired, Starting, Stopped
+from phoenixd.core import alerts, lifecycle, progress, requests
+from phoenixd.core.actions import Alert, ObserveTerminal
+from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AgentDeclared,
@@ -30,6 +30,8 @@ from phoenixd.core.events import (
     StopRequested,
     TerminalSeen,
     Tick,
+    TroubleSeen,
+    WatchEvent,
     WorkEvent,
 )
 from phoenixd.core.moment import Instant, Moment
@@ -49,6 +51,8 @@ class Fleet:
     next_item: int = 1
     falls: tuple[tuple[str, Instant], ...] = ()
     hold_until: Instant | None = None
+    alerts: tuple[StandingAlert, ...] = ()
+    """Those that concern no single agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_request(fleet, event, now)
     elif isinstance(event, WorkEvent):
         decided = _on_work_event(fleet, event, now)
+    elif isinstance(event, WatchEvent):
+        decided = _on_watch(fleet, event, now)
     else:
         decided = _on_run_event(fleet, event, now)
     braked = _brake(fleet, decided, event, now)
@@ -92,14 +98,14 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
         case Tick():
             found = Step(fleet)
             for agent in fleet.agents.values():
-                found = _put(found, lifecycle.on_deadline(agent, now))
+                found = _put(found, lifecycle.on_deadline(agent, now), now)
             if fleet.hold_until is not None and fleet.hold_until <= now.at:
                 return _observe(found, "still no word of the terminal: looking again", now)
             return found
         case Rebooted(ended=ended):
             found, by_agent = Step(fleet), {end.agent: end for end in ended}
             for agent in fleet.agents.values():
-                found = _put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now))
+                found = _put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now), now)
             return found
         case LimitsDeclared(limits=limits):
             changed = limits != fleet.limits
@@ -108,10 +114,12 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
         case TerminalSeen(alive=True):
             if fleet.hold_until is None:
                 return Step(fleet)
-            return Step(
-                replace(fleet, hold_until=None, falls=()),
-                (Decision(None, reason="the terminal answers: starts go on"),),
-            )
+            released = replace(fleet, hold_until=None, falls=())
+            reason = "the terminal answers: starts go on"
+            standing = next((one for one in fleet.alerts if one.kind == "terminal"), None)
+            if standing is not None:
+                return _clear(Step(released), standing, reason)
+            return Step(released, (Decision(None, reason=reason),))
         case TerminalSeen():
             # The tick at `hold_until` looks again: one look at a time, however many answers come.
             held = replace(fleet, hold_until=now.at + fleet.limits.observe_retry)
@@ -141,23 +149,23 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.set_breaker(agent, event, now)
         case _:
             assert_never(event)
-    return _answer(fleet, decision)
+    return _answer(fleet, decision, now)
 
 
-def _answer(fleet: Fleet, decision: Decision) -> Step:
+def _answer(fleet: Fleet, decision: Decision, now: Moment) -> Step:
     if decision.refusal is not None:
         return Step(fleet, (replace(decision, reason=f"refused: {decision.refusal.message}"),), decision.refusal)
-    return _put(Step(fleet), decision)
+    return _put(Step(fleet), decision, now)
 
 
 def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     known = fleet.agents.get(event.spec.name)
     if known is not None:
-        return _answer(fleet, requests.redeclare(known, event.spec, now))
+        return _answer(fleet, requests.redeclare(known, event.spec, now), now)
     agent = declared(event.spec, now)
     if event.start:
-        return _put(Step(fleet), requests.start(agent, StartRequested(agent.name, by="autostart"), now))
-    return _put(Step(fleet), Decision(agent, reason="declared"))
+        return _put(Step(fleet), requests.start(agent, StartRequested(agent.name, by="autostart"), now), now)
+    return _put(Step(fleet), Decision(agent, reason="declared"), now)
 
 
 def declared(spec: AgentSpec, now: Moment) -> Agent:
@@ -170,12 +178,48 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
     if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
-    return _put(Step(fleet), lifecycle.decide(agent, event, now))
+    return _put(Step(fleet), lifecycle.decide(agent, event, now), now)
+
+
+def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:
+    """Raise or clear what a watch outside the core found; the same again changes nothing."""
+    agent = fleet.agents.get(event.agent) if event.agent is not None else None
+    if event.agent is not None and agent is None:
+        return Step(fleet)
+    standing = alerts.find(agent.alerts if agent else fleet.alerts, event.kind)
+    if isinstance(event, TroubleSeen):
+        alert = Alert(event.agent, event.kind, event.text, watched=True)
+        reason = f"{event.kind}: {event.text}" if standing is None else ""
+        decision = Decision(agent, (alert,), reason)
+        return _put(Step(fleet), decision, now) if agent is not None else _raise(Step(fleet), decision, now)
+    if standing is None:
+        return Step(fleet)
+    why = event.why or f"{event.kind} is over"
+    if agent is not None:
+        rest = tuple(one for one in agent.alerts if one is not standing)
+        return _put(Step(fleet), Decision(replace(agent, alerts=rest), reason=why), now)
+    return _clear(Step(fleet), standing, why)
+
+
+def _raise(found: Step, decision: Decision, now: Moment) -> Step:
+    """Take a decision about the fleet whose alerts are to stand until they are over."""
+    fleet = found.fleet
+    standing, actions, number = alerts.fold(None, fleet.alerts, decision.actions, fleet.next_item, now)
+    raised = replace(fleet, alerts=standing, next_item=number)
+    decision = replace(decision, actions=actions)
+    kept = (*found.decisions, decision) if decision.is_worth_keeping else found.decisions
+    return replace(found, fleet=raised, decisions=kept)
+
+
+def _clear(found: Step, over: StandingAlert, why: str) -> Step:
+    rest = tuple(one for one in found.fleet.alerts if one is not over)
+    told = Decision(None, (alerts.reassure(None, over, why),), why)
+    return replace(found, fleet=replace(found.fleet, alerts=rest), decisions=(*found.decisions, told))
 
 
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent)
-    return _put(Step(fleet), progress.decide(agent, event, now)) if agent is not None else Step(fleet)
+    return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
 
 
 def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
@@ -204,9 +248,9 @@ def _brake(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 
 
 def _observe(found: Step, reason: str, now: Moment) -> Step:
-    action: Action = ObserveTerminal(now.at)
     held = replace(found.fleet, hold_until=now.at + found.fleet.limits.observe_retry)
-    return replace(found, fleet=held, decisions=(*found.decisions, Decision(None, (action,), reason)))
+    actions = (ObserveTerminal(now.at), Alert(None, "terminal", reason))
+    return _raise(replace(found, fleet=held), Decision(None, actions, reason), now)
 
 
 def _release_starts(found: Step, now: Moment) -> Step:
@@ -224,7 +268,7 @@ def _release_starts(found: Step, now: Moment) -> Step:
     for _, name in sorted(due)[:slots]:
         agent = found.fleet.agents[name]
         assert isinstance(agent.state, BackingOff)
-        found = _put(found, lifecycle.begin(agent, agent.state, now))
+        found = _put(found, lifecycle.begin(agent, agent.state, now), now)
     return found
 
 
@@ -245,20 +289,27 @@ def _is_launching(agent: Agent, now: Moment) -> bool:
     return since is None or now.at < since + agent.spec.resume.window
 
 
-def _put(found: Step, decision: Decision) -> Step:
-    """Take a decision into the fleet; an item that is new gets its number here."""
+def _put(found: Step, decision: Decision, now: Moment) -> Step:
+    """Take a decision into the fleet; an item or an alert that is new gets its number here."""
     agent = decision.agent
     assert agent is not None
     fleet = found.fleet
+    known = fleet.agents.get(agent.name)
     if decision.removed:
         rest = {name: other for name, other in fleet.agents.items() if name != agent.name}
+        over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
+        decision = replace(decision, actions=(*decision.actions, *over))
         return replace(found, fleet=replace(fleet, agents=rest), decisions=(*found.decisions, decision))
-    if agent is fleet.agents.get(agent.name):
-        return found if not decision.is_worth_keeping else replace(found, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if agent.item is not None and agent.item.id == 0:
         agent = replace(agent, item=replace(agent.item, id=number))
         decision, number = replace(decision, agent=agent), number + 1
+    before = known.alerts if known is not None else ()
+    if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
+        agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)
+        decision = replace(decision, agent=agent, actions=actions)
+    if agent is known:
+        return found if not decision.is_worth_keeping else replace(found, decisions=(*found.decisions, decision))
     fleet = replace(fleet, agents={**fleet.agents, agent.name: agent}, next_item=number)
     return replace(found, fleet=fleet, decisions=(*found.decisions, decision))
 

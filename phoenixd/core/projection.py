@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from phoenixd.core import restart
+from phoenixd.core import alerts, restart
 from phoenixd.core.agent import (
     Agent,
     BackingOff,
@@ -13,6 +14,7 @@ from phoenixd.core.agent import (
     Parked,
     Quarantined,
     Running,
+    StandingAlert,
     Starting,
     Stopped,
     Stopping,
@@ -20,6 +22,7 @@ from phoenixd.core.agent import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
+from phoenixd.core.transitions import text_hash
 
 Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
 SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
@@ -51,6 +54,18 @@ class Row:
     due: float | None
     hooks: Literal["ok", "missing", "none"]
     item: InboxItem | None
+    alerts: tuple[StandingAlert, ...] = ()
+
+    @property
+    def untold(self) -> tuple[StandingAlert, ...]:
+        """The alerts that neither state nor item tell already."""
+        kinds = (self.item.kind if self.item is not None else None, self.state)
+        return tuple(one for one in self.alerts if one.kind not in kinds)
+
+    @property
+    def pressing(self) -> StandingAlert | None:
+        """The newest alert that tells more than the state does why this agent needs a person."""
+        return next(reversed(alerts.pressing(self.untold)), None)
 
 
 def project(fleet: Fleet, now: Moment) -> tuple[Row, ...]:
@@ -90,6 +105,7 @@ def row(agent: Agent, now: Moment) -> Row:
         due=_due(agent, now),
         hooks=_hooks(agent, now),
         item=agent.item,
+        alerts=agent.alerts,
     )
 
 
@@ -106,7 +122,7 @@ def activity_word(agent: Agent) -> str | None:
 
 def group(agent: Agent) -> Group:
     """Which of the five groups an agent belongs to."""
-    if agent.item is not None:
+    if agent.item is not None or alerts.pressing(agent.alerts):
         return "needs_you"
     match agent.state:
         case Quarantined():
@@ -147,10 +163,18 @@ def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
 
 
 def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
-    """All open items, oldest first."""
-    return tuple(
-        sorted((a.item for a in fleet.agents.values() if a.item), key=lambda item: (item.opened_wall, item.id))
-    )
+    """All open items, and the alerts that no item stands for, oldest first."""
+    items = [agent.item for agent in fleet.agents.values() if agent.item]
+    items += [item for agent in fleet.agents.values() for item in _alert_items(agent)]
+    return tuple(sorted(items, key=lambda item: (item.opened_wall, item.id)))
+
+
+def _alert_items(agent: Agent) -> Iterator[InboxItem]:
+    for one in alerts.pressing(agent.alerts):
+        if agent.item is None or agent.item.kind != one.kind:
+            yield InboxItem(
+                one.id, agent.name, one.incarnation, one.kind, one.text, text_hash(one.text), one.raised_wall, "command"
+            )
 
 
 def _heals(agent: Agent) -> bool:

@@ -87,7 +87,12 @@ def open_item(
     agent: Agent, kind: str, text: str, answer_by: Literal["reply", "attach", "command"], now: Moment
 ) -> Agent:
     """Open an inbox item; the fleet numbers it. An open item of the same kind and text stays the same item."""
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = text_hash(text)
     if agent.item is not None and agent.item.kind == kind and agent.item.text_hash == digest:
         return agent
     return replace(agent, item=InboxItem(0, agent.name, agent.incarnation, kind, text, digest, now.wall, answer_by))
+
+
+def text_hash(text: str) -> str:
+    """By which an answer names the question that it answers."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

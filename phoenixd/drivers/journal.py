@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from phoenixd.core.agent import StandingAlert
+from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal_rows import BatchRows, batch_rows, sealed, storable, stored_entry
 from phoenixd.drivers.journal_salvage import Damage
@@ -72,8 +74,9 @@ class SqliteJournal:
                     boot_id=meta(connection, BOOT_KEY) or "",
                     agents=load_agents(connection),
                     next_item=saved.get("next_item", 1),
+                    alerts=tuple(decode(StandingAlert, one) for one in saved.get("alerts", [])),
                 )
-        except (sqlite3.Error, OSError, Damaged) as error:
+        except (sqlite3.Error, OSError, Damaged, Undecodable) as error:
             raise JournalFailed(f"the journal's snapshot cannot be read: {error}") from error
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:

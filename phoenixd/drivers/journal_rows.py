@@ -13,7 +13,7 @@ from typing import Any
 from zlib import crc32
 
 from phoenixd.core.agent import Agent
-from phoenixd.documents.codec import dump_agent
+from phoenixd.documents.codec import dump_agent, encode
 from phoenixd.ports import Batch, Entry, StoredEntry
 
 DETAIL_LIMIT = 64 * 1024
@@ -77,7 +77,9 @@ def batch_rows(batch: Batch) -> BatchRows:
         agents=tuple(sealed("agents", agent.name, dump_agent(agent)) for agent in batch.changed),
         removed=batch.removed,
         incarnations=tuple(incarnations_of(batch)),
-        saved=json.dumps({"at": batch.at, "wall": batch.wall, "next_item": batch.next_item}),
+        saved=json.dumps(
+            {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
+        ),
         at=batch.at,
     )
 

@@ -1,94 +1,88 @@
-"""Alerts to the operator: always a log line, and the configured command where there is one."""
+"""Alerts on their way to the operator: a log line each, and the routes that are configured.
+
+`tell` only puts a message into each route's outbox, so a route that hangs delays nothing but itself.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import os
-import signal
-import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+import anyio
 import structlog
 
-TIMEOUT = 10.0
-CONCURRENCY = 4
-REPEAT_AFTER = 3600.0
-REMEMBERED = 1000
-SERVICE_VARIABLES = frozenset({"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"})
-"""What systemd told the daemon alone: a command that kept it could speak in the daemon's name."""
+from phoenixd.core.actions import Alert, Reassure
+from phoenixd.core.alerts import needs_person_kind, next_command
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import redact
+from phoenixd.documents.times import timestamp
+
+VERSION = 1
+TEXT_LIMIT = 1000
 
 log = structlog.get_logger("phoenixd.notify")
 
 
-class CommandNotifier:
-    """Runs `command` (argv, no shell) once for each alert, with the alert as one JSON object on its standard input.
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One word to the operator, as every route sends it: a line of JSON."""
 
-    The object is {"agent", "kind", "text", "at"}. The same alert is not sent again within an hour, at most four
-    commands run at once, and one that takes longer than ten seconds is killed with its process group.
-    """
+    id: int
+    state: str
+    kind: str
+    body: bytes
 
-    def __init__(
-        self,
-        command: Sequence[str] = (),
-        *,
-        timeout: float = TIMEOUT,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._command = tuple(command)
-        self._timeout = timeout
-        self._monotonic = monotonic
-        self._told: dict[tuple[str, str, str], float] = {}
-        self._slots = asyncio.Semaphore(CONCURRENCY)
 
-    async def alert(self, agent: str, kind: str, text: str) -> None:
-        """Tell the operator; a command that fails is logged and never raised."""
-        if self._is_repetition(agent, kind, text):
-            return
-        log.warning("alert", agent=agent, kind=kind, text=text)
-        if not self._command:
-            return
-        message = {"agent": agent, "kind": kind, "text": text, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-        async with self._slots:
-            await self._run(json.dumps(message).encode() + b"\n", agent, kind)
+class Route(Protocol):
+    """One way to the operator."""
 
-    def _is_repetition(self, agent: str, kind: str, text: str) -> bool:
-        now = self._monotonic()
-        self._told = {key: at for key, at in self._told.items() if now - at < REPEAT_AFTER}
-        key = (agent, kind, text)
-        if key in self._told:
-            return True
-        if len(self._told) >= REMEMBERED:
-            self._told.pop(next(iter(self._told)))
-        self._told[key] = now
-        return False
+    def offer(self, message: Message) -> None:
+        """Take a message to be sent; never waits."""
+        ...
 
-    async def _run(self, message: bytes, agent: str, kind: str) -> None:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
-                env={name: value for name, value in os.environ.items() if name not in SERVICE_VARIABLES},
-            )
-        except OSError as error:
-            log.error("alert command did not start", agent=agent, kind=kind, command=self._command[0], error=str(error))
-            return
-        try:
-            async with asyncio.timeout(self._timeout):
-                await process.communicate(message)
-        except TimeoutError:
-            log.error("alert command took too long", agent=agent, kind=kind, command=self._command[0])
-        finally:
-            # The group is signalled while its leader is unreaped or its number unused, so it cannot be a stranger's:
-            # a leader that ended took no part of this branch.
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        if process.returncode:
-            log.error("alert command failed", agent=agent, kind=kind, status=process.returncode)
+    async def run(self) -> None:
+        """Send for ever; what fails is logged, never raised."""
+        ...
+
+
+class Notifier:
+    """Implements ports.Notifier. wall: the time at which an alert is found to be over."""
+
+    def __init__(self, routes: Sequence[Route], wall: Callable[[], float]) -> None:
+        self._routes = tuple(routes)
+        self._wall = wall
+
+    def tell(self, word: Alert | Reassure) -> None:
+        told = describe(word, self._wall())
+        event = "alert" if isinstance(word, Alert) else "alert_over"
+        say = log.warning if isinstance(word, Alert) else log.info
+        say(event, **{key: told[key] for key in ("id", "agent", "kind", "text", "why") if told[key]})
+        message = Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n")
+        for route in self._routes:
+            route.offer(message)
+
+    async def run(self) -> None:
+        """Serve the routes for ever."""
+        async with anyio.create_task_group() as tasks:
+            for route in self._routes:
+                tasks.start_soon(route.run)
+
+
+def describe(word: Alert | Reassure, now: float) -> dict[str, Any]:
+    """The JSON object that routes send. Texts can be an agent's words: one line, without secrets and control bytes."""
+    is_over = isinstance(word, Reassure)
+    return {
+        "version": VERSION,
+        "id": word.id,
+        "state": "over" if is_over else "raised",
+        "agent": word.agent,
+        "kind": word.kind,
+        "text": one_line(redact(word.text), TEXT_LIMIT),
+        "needs_you": needs_person_kind(word.kind),
+        "raised_at": timestamp(word.raised_wall),
+        "over_at": timestamp(now) if is_over else None,
+        "why": one_line(redact(word.why), TEXT_LIMIT) if isinstance(word, Reassure) else "",
+        "next": next_command(word.kind, word.agent),
+    }

@@ -19,6 +19,7 @@ from phoenixd.core.actions import (
     LookAtScreen,
     MeasureWork,
     ObserveTerminal,
+    Reassure,
     Release,
     Spawn,
     Terminate,
@@ -123,8 +124,8 @@ class Performer:
                 await self._look(action)
             case Release():
                 await self._release(action)
-            case Alert(agent=agent, kind=kind, text=text):
-                await self._outside.notifier.alert(agent, kind, text)
+            case Alert() | Reassure():
+                self._outside.notifier.tell(action)
             case ObserveTerminal():
                 await self._observe_terminal()
             case _:
@@ -237,7 +238,7 @@ class Performer:
 def _lane_of(action: Action) -> str:
     """Alerts and looks at the terminal have lanes of their own, so that nothing slow stands before a kill."""
     match action:
-        case Alert():
+        case Alert() | Reassure():
             return "alert"
         case ObserveTerminal():
             return "terminal"

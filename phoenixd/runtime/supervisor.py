@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
 import structlog
 
-from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Terminate
+from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Reassure, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import EVIDENCE_KINDS, Event, EvidenceSeen, HookSeen, Tick, is_journaled
+from phoenixd.core.events import (
+    EVIDENCE_KINDS,
+    Event,
+    EvidenceSeen,
+    HookSeen,
+    Tick,
+    TroubleGone,
+    TroubleSeen,
+    is_journaled,
+)
 from phoenixd.core.fleet import Fleet, next_deadline, step
 from phoenixd.core.moment import Moment
 from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
@@ -141,6 +150,7 @@ class Supervisor:
                 changed=tuple(turn.changed.values()),
                 removed=tuple(turn.removed),
                 next_item=self.fleet.next_item,
+                alerts=self.fleet.alerts,
             )
             saved = await self.saver.save(batch)
         self._act(turn, saved is not None)
@@ -190,6 +200,7 @@ class Supervisor:
                     actions=describe_actions(decision.actions),
                 )
             )
+            turn.entries.extend(_alert_entries(decision, now))
             log.info(
                 "decided",
                 agent=agent.name if agent else None,
@@ -209,7 +220,7 @@ class Supervisor:
     def _act(self, turn: _Turn, durable: bool) -> None:
         """Dispatch what was saved; of what was not, only that which ends processes or tells people."""
         for action in turn.actions:
-            if durable or isinstance(action, Terminate | Kill | Fence | Alert | ObserveTerminal):
+            if durable or isinstance(action, Terminate | Kill | Fence | Alert | Reassure | ObserveTerminal):
                 self._dispatch(action)
             else:
                 self._withheld.append(action)
@@ -237,7 +248,9 @@ class Supervisor:
         self._on_degraded(why)
         if why is not None:
             log.error("degraded", reason=why)
+            self.tell(TroubleSeen(None, "degraded", why))
             return
+        self.tell(TroubleGone(None, "degraded", "the journal takes every decision again"))
         log.warning("journal_recovered", withheld=len(self._withheld))
         owed, self._owed = self._owed, []
         for saved in owed:
@@ -245,6 +258,17 @@ class Supervisor:
         withheld, self._withheld = self._withheld, []
         for action in withheld:
             self._dispatch(action)
+
+
+def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:
+    """A row for each alert that was raised or is over, after the row of the decision that says why."""
+    for action in decision.actions:
+        if not isinstance(action, Alert | Reassure):
+            continue
+        detail = {"kind": action.kind, "text": action.text, "alert": action.id}
+        event = "alert_raised" if isinstance(action, Alert) else "alert_over"
+        incarnation = decision.agent.incarnation if decision.agent else 0
+        yield Entry(now.at, now.wall, action.agent, incarnation, event, detail)
 
 
 def _is_evidence(event: Event) -> bool:

@@ -223,7 +223,7 @@ def asks(sub: bool = False) -> Story:
 
 def test_f_proc_16_a_permission_request_alerts_and_opens_an_item() -> None:
     story = asks()
-    assert story.of(Alert) == [Alert("a", "permission", "Bash npm publish")]
+    assert story.of(Alert) == [Alert("a", "permission", "Bash npm publish", 1, story.wall)]
     item = story.agent.item
     assert item is not None
     assert (item.id, item.kind, item.text, item.answer_by) == (1, "permission", "Bash npm publish", "attach")

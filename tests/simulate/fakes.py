@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from phoenixd.core.actions import Spawn
+from phoenixd.core.actions import Alert, Reassure, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, EvidenceSeen
 from phoenixd.errors import LaunchFailed
@@ -173,5 +173,5 @@ class SimulatedNotifier:
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    async def alert(self, agent: str, kind: str, text: str) -> None:
-        self._host.seen[f"alert: {kind}"] += 1
+    def tell(self, word: Alert | Reassure) -> None:
+        self._host.seen[f"alert: {word.kind}" if isinstance(word, Alert) else f"over: {word.kind}"] += 1

@@ -42,7 +42,7 @@ class MemoryJournal:
     def load(self) -> Saved:
         agents = tuple(load_agent(text) for _, text in sorted(self._snapshots.items()))
         saved = self._saved
-        return Saved(saved.at, saved.wall, self._remembered.get("boot_id", ""), agents, saved.next_item)
+        return Saved(saved.at, saved.wall, self._remembered.get("boot_id", ""), agents, saved.next_item, saved.alerts)
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
@@ -106,7 +106,7 @@ class MemoryJournal:
         for name in batch.removed:
             self._snapshots.pop(name, None)
             self.facts.pop(name, None)
-        self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item)
+        self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts)
         return tuple(range(first, len(self.entries) + 1))
 
     def _keep(self, agent: Agent) -> None:

@@ -1,0 +1,137 @@
+"""Alerts: raised once, not repeated while they stand, over by the event that proves it.
+
+Rules raise one by the action `Alert`, watches outside the core by `TroubleSeen`. Both pass through `settle`, which
+keeps what stands in the agent's saved state: a daemon that starts again neither repeats nor forgets it. Nobody clears
+an alert by hand or by a timer; what an agent is, or a watch's `TroubleGone`, clears it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from phoenixd.core.actions import Action, Alert, Reassure
+from phoenixd.core.agent import Agent, Desired, Parked, Quarantined, Running, StandingAlert, Stopped
+from phoenixd.core.breaker import Closed, Open
+from phoenixd.core.moment import Moment
+
+QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing"})
+"""Kinds of which each text is an alert of its own: another question is news."""
+
+NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal"})
+"""Kinds that heal without a person: told, and shown where an agent is shown in full."""
+
+MAX_TEXT = 2048
+
+
+def needs_person_kind(kind: str) -> bool:
+    """Whether an alert of this kind makes its agent one that needs a person."""
+    return kind not in NEEDS_NOBODY
+
+
+def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
+    """Those that need a person, the oldest first."""
+    return tuple(sorted((one for one in standing if needs_person_kind(one.kind)), key=lambda one: one.raised_wall))
+
+
+def next_command(kind: str, agent: str | None) -> str:
+    """What a person does about an alert, as a command."""
+    if agent is None:
+        return "phoenixctl doctor"
+    return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"
+
+
+def settle(
+    before: tuple[StandingAlert, ...], agent: Agent, actions: Iterable[Action], number: int, why: str, now: Moment
+) -> tuple[Agent, tuple[Action, ...], int]:
+    """Fold a decision's alerts into those that stand, and clear what the agent's new state proves to be over.
+
+    before: what stood before the decision, which may have cleared some itself. Returns the agent, the actions with
+    repeats left out and with what is over told, and the next free number.
+    """
+    standing, kept, number = fold(agent, agent.alerts, actions, number, now)
+    standing = tuple(one for one in standing if not is_over(one, agent))
+    over = [one for one in before if all(one.id != other.id for other in standing)]
+    if standing != agent.alerts:
+        agent = replace(agent, alerts=standing)
+    return agent, (*kept, *(reassure(agent.name, one, why) for one in over)), number
+
+
+def fold(
+    agent: Agent | None,
+    standing: tuple[StandingAlert, ...],
+    actions: Iterable[Action],
+    number: int,
+    now: Moment,
+) -> tuple[tuple[StandingAlert, ...], tuple[Action, ...], int]:
+    """The alerts that stand after these actions, the actions without those that would repeat one, the next number.
+
+    An alert of what stands in the inbox bears that item's number.
+    """
+    name, incarnation, item = (agent.name, agent.incarnation, agent.item) if agent else (None, 0, None)
+    kept: list[Action] = []
+    for action in actions:
+        if not isinstance(action, Alert):
+            kept.append(action)
+            continue
+        text = action.text[:MAX_TEXT]
+        known = next((one for one in standing if _is_same(one, action.kind, text)), None)
+        if known is not None:
+            newer = replace(known, text=text)
+            standing = tuple(newer if one is known else one for one in standing)
+            continue
+        is_item = item is not None and item.kind == action.kind and item.text[:MAX_TEXT] == text
+        bears = item.id if item is not None and is_item else number
+        standing = (*standing, StandingAlert(bears, action.kind, text, now.wall, incarnation, action.watched))
+        kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall))
+        number += not is_item
+    return standing, tuple(kept), number
+
+
+def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:
+    """The alert of a watch that stands."""
+    return next((one for one in standing if one.watched and one.kind == kind), None)
+
+
+def reassure(name: str | None, over: StandingAlert, why: str) -> Reassure:
+    """The word that an alert is over, and what proved it."""
+    return Reassure(name, over.kind, over.text, over.id, over.raised_wall, why)
+
+
+def is_over(standing: StandingAlert, agent: Agent) -> bool:
+    """Whether what the agent is now proves that an alert is over; a watch's own alert is never judged here."""
+    if standing.watched:
+        return False
+    run = agent.run
+    match standing.kind:
+        case "quarantined":
+            return not isinstance(agent.state, Quarantined)
+        case "parked":
+            return not isinstance(agent.state, Parked)
+        case "lingering":
+            # A run's books are closed only when its tree is known gone.
+            return run is None or run.incarnation != standing.incarnation
+        case "breaker":
+            return isinstance(agent.breaker, Open) or (
+                isinstance(agent.breaker, Closed) and not agent.breaker.tally.unknown
+            )
+        case "hooks missing":
+            return agent.hooks_seen or run is None
+        case kind if kind in QUESTIONS:
+            return agent.item is None or not _is_same(standing, agent.item.kind, agent.item.text[:MAX_TEXT])
+        case _:
+            return _is_back(standing, agent)
+
+
+def _is_back(standing: StandingAlert, agent: Agent) -> bool:
+    """A later run works, or nobody wants one any more."""
+    if isinstance(agent.state, Quarantined) or (isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED):
+        return True
+    run = agent.run
+    if run is None or run.incarnation <= standing.incarnation:
+        return False
+    return run.evidence or (isinstance(agent.state, Running) and not agent.spec.has_hooks)
+
+
+def _is_same(standing: StandingAlert, kind: str, text: str) -> bool:
+    return standing.kind == kind and (kind not in QUESTIONS or standing.text == text)

@@ -1,0 +1,70 @@
+"""docs/how-to/get-told.md as it is written: an alert reaches log, events, status, inbox and the operator's program."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from phoenixd.demo.stage import Stage
+
+PAGE = (Path(__file__).parents[2] / "docs/how-to/get-told.md").read_text(encoding="utf-8")
+
+
+def commands(after: str) -> list[list[str]]:
+    """The phoenixctl lines of the first block of code behind some words of the page."""
+    block = re.search(r"```\n(.*?)```", PAGE.partition(after)[2], re.DOTALL)
+    assert block is not None
+    return [shlex.split(line, comments=True)[1:] for line in block[1].splitlines()]
+
+
+def set_up(stage: Stage) -> Path:
+    """The page's program and configuration, in this stage's own places."""
+    program = re.search(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    table = re.search(r"```toml\n(\[alerts\]\ncommand.*?)```", PAGE, re.DOTALL)
+    assert program is not None
+    assert table is not None
+    tell = stage.root / "tell-me"
+    tell.write_text(program[1])
+    tell.chmod(0o700)
+    place = stage.root / "config" / "phoenixd"
+    place.mkdir(parents=True)
+    (place / "phoenixd.toml").write_text(table[1].replace("/usr/local/bin/tell-me", str(tell)))
+    stage.environ = {**stage.environ, "HOME": str(stage.root)}
+    return stage.root / "alerts.jsonl"
+
+
+def told(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_p84_an_alert_reaches_every_place_that_the_page_names_and_is_over_when_the_agent_goes(stage: Stage) -> None:
+    alerts = set_up(stage)
+    stage.up()
+    add, start, status, inbox, remove = commands("Try it with")
+    stage.ask(*add, "--cwd", "/") if "--cwd" in add else stage.ask(add[0], add[1], "--cwd", "/", *add[2:])
+    stage.ask(*start)
+    stage.until("it is told", lambda: len(told(alerts)) == 1)
+    assert stage.ask(*status).startswith("1 needs you.")
+    assert "quarantined" in stage.ask(*inbox)
+    stage.kill()
+    stage.up()
+    assert [one["kind"] for one in stage.row("broken")["alerts"]] == ["quarantined"]
+    stage.ask(*remove)
+    stage.until("the end is told", lambda: len(told(alerts)) == 2)
+    raised, over = told(alerts)
+    assert (raised["agent"], raised["kind"], raised["state"], over["state"]) == (
+        "broken",
+        "quarantined",
+        "raised",
+        "over",
+    )
+    assert raised["id"] == over["id"]
+    assert "/nonexistent/program" in raised["text"]
+    for words in commands("four places"):
+        assert stage.ctl(*words).returncode == 0
+    events = stage.ask("events")
+    assert events.count("alert raised: quarantined") == events.count("alert over: quarantined") == 1
+    assert '"event": "alert"' in stage.log.read_text()
