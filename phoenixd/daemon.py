@@ -29,12 +29,12 @@ from phoenixd.config import Configuration, load_configuration, read_configuratio
 from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import TroubleGone, TroubleSeen
-from phoenixd.directories import Directories, check_socket_paths, find_configuration, find_directories
+from phoenixd.directories import STATE_POINTER, Directories, check_socket_paths, find_configuration, find_directories
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.evidence import EvidenceFiles
-from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain
+from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
 from phoenixd.drivers.notify_command import CommandRoute
@@ -59,6 +59,8 @@ from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
 MAX_RECORD = 256 * 1024
+LOCK_PATIENCE = 1.0
+"""Seconds: phoenixctl holds the lock for a moment when it resolves a loop while no daemon runs."""
 
 log = structlog.get_logger()
 
@@ -87,7 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for directory in (directories.state, directories.runtime):
             ensure_private_dir(directory)
-        with LockFile(directories.state / "phoenixd.lock"):
+        with LockFile(directories.state / "phoenixd.lock", LOCK_PATIENCE):
+            _point_to_state(directories)
             anyio.run(_live, directories, configuration)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
@@ -96,6 +99,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PhoenixdError as error:
         return _fail(error.message, error.remedy, 1)
     return 0
+
+
+def _point_to_state(directories: Directories) -> None:
+    try:
+        replace(directories.runtime / STATE_POINTER, os.fsencode(directories.state) + b"\n", durable=False)
+    except OSError as error:
+        log.warning("state_pointer_not_written", reason=str(error))
 
 
 def _fail(message: str, remedy: str, code: int) -> int:
@@ -120,6 +130,8 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
             tasks.start_soon(_obey_signals, daemon)
             await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
             _tell_of_the_journal(daemon.supervisor, journal)
+            # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
+            daemon.publisher.hear((), tuple(daemon.supervisor.fleet.agents.values()))
             await tasks.start(_serve, daemon)
             agents = len(daemon.supervisor.fleet.agents)
             daemon.manager.ready(f"{agents} agents")

@@ -14,6 +14,9 @@ from phoenixd.errors import ConfigurationError
 SOCKET_PATH_LIMIT = 107
 """Bytes of a socket's path that the kernel takes (sun_path), without the closing zero."""
 
+STATE_POINTER = "state-dir"
+"""A file in the runtime directory that names the state directory, for phoenixctl while no daemon can be asked."""
+
 LINGER = Path("/var/lib/systemd/linger")
 
 

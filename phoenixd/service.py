@@ -19,6 +19,8 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
+from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.ports import Clock, Journal, ProcessIdentity, ShimLinks, Terminal
 from phoenixd.runtime.hearing import Hearing
@@ -29,6 +31,13 @@ class Knowledge(Protocol):
     """What the service reads of agents' files, and how runs are named to outsiders."""
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    @property
+    def stale_days(self) -> int: ...
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]: ...
+
+    async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved: ...
 
     def token(self, run_id: str) -> str: ...
 
@@ -73,6 +82,21 @@ class DaemonService:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.knowledge.loops(agent)
+
+    @property
+    def stale_days(self) -> int:
+        return self.knowledge.stale_days
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        return await self.knowledge.open_loops(agent)
+
+    async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
+        try:
+            return await self.knowledge.resolve(self.fleet().agents[agent], loop_id, reason)
+        except OSError as error:
+            raise PhoenixdError(
+                f"the loop was not closed: its log cannot be written: {error.strerror or error}", "phoenixctl doctor"
+            ) from error
 
     async def order(self, event: Event) -> Refusal | None:
         return await self.supervisor.ask(event)

@@ -11,7 +11,7 @@ from typing import Literal
 
 Place = Literal["path", "query", "body", "local"]
 Type = Literal["string", "integer", "boolean", "duration", "strings", "pairs"]
-Rights = Literal["agent", "read", "operate", "admin"]
+Rights = Literal["agent", "own", "read", "operate", "admin"]
 Method = Literal["GET", "POST", "DELETE"]
 Value = str | int | bool | None
 
@@ -46,7 +46,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked. `rights` is the least that a caller needs; `agent` means: about itself.
+    """One thing that can be asked. `rights` is the least that a caller needs.
+
+    agent: an agent about itself, or whoever may read. own: an agent about itself, or whoever may operate.
 
     idempotent: asking again changes nothing more, also without an Idempotency-Key.
     stream: also served as server-sent events. response: name of a schema in `schemas.py`, None for none.
@@ -245,6 +247,25 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",
         response="Doctor", exits=((3, "something needs repair"),),
+    ),
+    Operation(
+        "resolve_loop", ("resolve",), "Close an open loop, and say why",
+        (
+            Parameter("id", "body", "string", "the loop", required=True),
+            Parameter("reason", "body", "string", "why it is closed", required=True),
+            Parameter(
+                "agent", "body", "string", "whose loop; default: this pane's agent, else the only one that has it",
+                flag="--agent", pattern=NAME_PATTERN,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/resolve", rights="own", response="Resolved",
+        exits=((6, "several agents have such a loop, or its state.json must not be written"),),
+    ),
+    Operation(
+        "list_loops", ("loops",), "Open loops, the stale ones first",
+        (Parameter("agent", "query", "string", "only of this agent", pattern=NAME_PATTERN), *TEXT_FORM),
+        path="/v1/loops", rights="agent", response="Loops",
     ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),

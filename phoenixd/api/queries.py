@@ -26,7 +26,14 @@ async def list_agents(ask: Ask) -> Reply:
     everyone = bool(ask.arguments["all"])
     return Reply(
         lambda: representation.status(rows, service.facts(), service.loops),
-        lambda here: text.status(rows, service.facts(), digest, here, everyone=everyone),
+        lambda here: text.status(
+            rows,
+            service.facts(),
+            digest,
+            here,
+            everyone=everyone,
+            loops={row.name: service.loops(row.name) for row in rows},
+        ),
     )
 
 
@@ -34,7 +41,7 @@ async def show_agent(ask: Ask) -> Reply:
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
     code = exits.OK if row.state == "running" else exits.CONDITION
-    return Reply(body, lambda here: text_agent.agent(row, here), code)
+    return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name)), code)
 
 
 async def inbox(ask: Ask) -> Reply:

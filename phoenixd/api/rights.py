@@ -22,7 +22,9 @@ class Role(IntEnum):
     ADMIN = 4
 
 
-NEEDED = {"agent": Role.AGENT, "read": Role.READ, "operate": Role.OPERATE, "admin": Role.ADMIN}
+NEEDED = {"agent": Role.READ, "own": Role.OPERATE, "read": Role.READ, "operate": Role.OPERATE, "admin": Role.ADMIN}
+"""What a caller needs who is no agent."""
+OF_AGENTS = ("agent", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,13 @@ class Doorkeeper:
 
 
 def check(caller: Caller, operation: Operation, name: str | None) -> None:
-    """Raise a denial unless the caller may do this; `name` is the agent that it is about."""
+    """Raise a denial unless the caller may do this; `name` is the agent that it is about, if the path names one."""
     needed = NEEDED[operation.rights]
     verb = " ".join(operation.words) or operation.name
     if caller.role is Role.NOBODY:
         raise Problem("denied", f"not allowed: {caller.why}", "ask as the daemon's user, or as root")
     if caller.role is Role.AGENT:
-        if needed is Role.AGENT and name in (None, caller.agent):
+        if operation.rights in OF_AGENTS and name in (None, caller.agent):
             return
         raise Problem(
             "denied",

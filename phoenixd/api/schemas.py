@@ -14,6 +14,7 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 BOOLEAN: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": "number"}
 TIME: Schema = {"type": "string", "format": "date-time"}
+DAY: Schema = {"type": "string", "format": "date"}
 AGENT_NAME: Schema = {"type": "string", "pattern": NAME_PATTERN}
 
 
@@ -183,6 +184,19 @@ SCHEMAS: dict[str, Schema] = {
     "Sent": _object(
         {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
     ),
+    "Resolved": _object(
+        {
+            "agent": AGENT_NAME,
+            "id": STRING,
+            "outcome": _words("resolved", "already"),
+            "in_state": BOOLEAN,
+            "message": STRING,
+        }
+    ),
+    "Loop": _object(
+        {"agent": AGENT_NAME, "id": STRING, "text": STRING, "added": DAY, "age_days": COUNT, "stale": BOOLEAN}
+    ),
+    "Loops": _object({"loops": _list(_ref("Loop")), "stale_days": COUNT}),
     "Waited": _object({"met": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),
     "Added": _object({"name": AGENT_NAME, "warnings": _list(STRING), "message": STRING}),
     "Message": _object({"message": STRING, "done": BOOLEAN}),

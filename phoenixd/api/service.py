@@ -11,6 +11,8 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
+from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Journal
 
 
@@ -84,6 +86,19 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    @property
+    def stale_days(self) -> int:
+        """The age in days beyond which an open loop is stale."""
+        ...
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        """The agent's open loops as they stand in its files now."""
+        ...
+
+    async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
+        """Close an open loop; unless the answer is `resolved`, nothing was written."""
+        ...
 
     async def order(self, event: Event) -> Refusal | None:
         """Put an event on the queue; return after the commit that holds it, with the refusal if it was refused."""

@@ -6,11 +6,11 @@ the page, except a command that would no longer work if it were cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.history import Digest
 from phoenixd.api.layout import Page, clip, columns, pad, page, with_command, wrap
-from phoenixd.api.service import Facts
+from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.core.projection import SIGNS, Group, Row
 
@@ -30,13 +30,23 @@ NAME_COLUMNS = 12
 STATE_COLUMNS = 12
 AGE_COLUMNS = 6
 LEAST_ROOM = 16
+NAMES_SHOWN = 3
 
 
-def status(rows: Sequence[Row], facts: Facts, digest: Digest | None, here: Page, *, everyone: bool = False) -> str:
+def status(
+    rows: Sequence[Row],
+    facts: Facts,
+    digest: Digest | None,
+    here: Page,
+    *,
+    everyone: bool = False,
+    loops: Mapping[str, LoopCounts] | None = None,
+) -> str:
     """What needs you, is everything alive, what happened since you looked; then only what is not fine."""
     if not rows:
         return page([*_daemon(facts, here), "No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- claude"])
-    head = [*wrap(first_line(rows), here.width), *_since_line(digest, here), *_daemon(facts, here), ""]
+    head = [*wrap(first_line(rows), here.width), *_since_line(digest, here)]
+    head += [*_stale_line(loops or {}, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here)
     if everyone:
         shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
@@ -103,6 +113,17 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
         parts.append(f"{digest.ended} stopped since")
     deaths = "1 death" if digest.deaths == 1 else f"{digest.deaths} deaths"
     return [clip(f"{when} {deaths}: {', '.join(parts)}.", here.width)]
+
+
+def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:
+    """Loops that have been open for too long are told without being asked for (P29)."""
+    stale = {name: counts.stale for name, counts in sorted(loops.items()) if counts.stale}
+    if not stale:
+        return []
+    total = sum(stale.values())
+    whose = ", ".join(stale) if len(stale) <= NAMES_SHOWN else f"{len(stale)} agents"
+    said = f"{'1 open loop is' if total == 1 else f'{total} open loops are'} stale ({whose})."
+    return with_command(said, "See: phoenixctl loops", here.width)
 
 
 def _daemon(facts: Facts, here: Page) -> list[str]:

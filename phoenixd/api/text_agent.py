@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
-from phoenixd.api.service import Change, Finding, Rechecked
+from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
 from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
 from phoenixd.api.times import ago
 from phoenixd.core.agent import InboxItem
@@ -16,7 +16,7 @@ HOOKS = {"ok": "its hooks arrive", "missing": "its hooks are missing", "none": "
 LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 
 
-def agent(row: Row, here: Page) -> str:
+def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
     """One agent in full."""
     run = [f"incarnation {row.incarnation}"]
     if row.pid is not None:
@@ -37,11 +37,17 @@ def agent(row: Row, here: Page) -> str:
         "kind": f"{row.kind}, {row.harness}",
         "restarts": str(row.restarts),
         "alerts": "; ".join(f"{one.kind} for {ago(here.now - one.raised_wall)}: {one.text}" for one in row.untold),
+        "open loops": _loops(loops, row.name) if loops is not None and loops.open else "",
     }
     lines = [f"{here.sign(SIGNS[row.group])} {summary(row)}"]
     for label, text in told.items():
         lines += _labelled(label, text, here)
     return page([*lines, "", next_commands([row], here)])
+
+
+def _loops(loops: LoopCounts, name: str) -> str:
+    stale = f", {loops.stale} stale" if loops.stale else ""
+    return f"{loops.open}{stale} (phoenixctl loops {name})"
 
 
 def summary(row: Row) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
 from pydantic_core import from_json
 
@@ -15,6 +16,8 @@ from phoenixd.documents.state import StateDocument, resolve_loop
 from phoenixd.documents.times import read_date, timestamp
 
 REASON_LIMIT = 1000
+Resolved = Literal["resolved", "already", "unknown", "frozen"]
+"""What became of a wish to close a loop; frozen: state.json is of a newer version, and must not be written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, Literal
 
@@ -74,6 +75,11 @@ def flag_stale(document: StateDocument, today: date, days: int = STALE_DAYS) -> 
     return document if loops == document.open_loops else document.model_copy(update={"open_loops": loops})
 
 
+def age_in_days(loop: OpenLoop, today: date) -> int:
+    """For how many days a loop has been open; 0 for one that begins later."""
+    return max(0, (today - date.fromisoformat(loop.added)).days)
+
+
 def drop_old_resolved(document: StateDocument, today: date, days: int = RESOLVED_DAYS) -> StateDocument:
     """Forget what was resolved longer ago than `days`: resolved.jsonl keeps it for good (P13)."""
     kept = tuple(
@@ -91,5 +97,17 @@ def resolve_loop(document: StateDocument, loop_id: str, reason: str, today: date
         update={
             "open_loops": tuple(loop for loop in document.open_loops if loop.id != loop_id),
             "resolved": (*(item for item in document.resolved if item.id != loop_id), closed),
+        }
+    )
+
+
+def without_secrets(document: StateDocument, clean: Callable[[str], str]) -> StateDocument:
+    """Secrets are taken out of whatever we write, whoever put them there (P79, F-ST-12)."""
+    return document.model_copy(
+        update={
+            "current_task": clean(document.current_task) if document.current_task else None,
+            "open_loops": tuple(loop.model_copy(update={"text": clean(loop.text)}) for loop in document.open_loops),
+            "resolved": tuple(item.model_copy(update={"reason": clean(item.reason)}) for item in document.resolved),
+            "numbers": {name: clean(value) for name, value in document.numbers.items()},
         }
     )

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Self
 
@@ -119,14 +120,14 @@ def ensure_private_dir(path: Location) -> None:
 class LockFile:
     """A lock that the kernel drops with its holder, so that it can never be stale. The file itself stays."""
 
-    def __init__(self, path: Location) -> None:
-        """Take the lock; raises AlreadyRunning, which names the holder."""
+    def __init__(self, path: Location, patience: float = 0.0) -> None:
+        """Take the lock; raises AlreadyRunning, which names the holder, after `patience` seconds."""
         self.path = Path(path)
         self._descriptor = os.open(
             self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600
         )
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take(time.monotonic() + patience)
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError as error:
@@ -139,6 +140,17 @@ class LockFile:
         except OSError:
             self.release()
             raise
+
+    def _take(self, deadline: float) -> None:
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise
+            # flock has no time limit of its own.
+            time.sleep(0.01)
 
     def _holder(self) -> str:
         text = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()

@@ -55,15 +55,22 @@ class Desk:
         """`text` without secrets, also those of this agent's own variables."""
         return redact(text, self.secrets)
 
+    def consult(self, now: float) -> StateDocument:
+        """Read what stands in the files now, nothing written; raises TornState."""
+        self.shelf.open()
+        broken = self.shelf.look(utc_date(now))
+        if broken is not None:
+            raise TornState(broken)
+        self.shelf.catch_up(utc_date(now))
+        assert self.shelf.state is not None
+        return self.shelf.state
+
     def settle(
         self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = (), *, durable: bool = True
     ) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
-        self.shelf.open()
         today = utc_date(now)
-        broken = self.shelf.look(today)
-        if broken is not None:
-            raise TornState(broken)
+        self.consult(now)
         self.shelf.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
@@ -94,10 +101,10 @@ class Desk:
         return notes
 
     def has_news(self, now: float) -> bool:
-        """Whether state.json would change without any event: a new day, or a sign of life of a living run."""
+        """Whether state.json would change without any event: another hand's edit, a new day, a living run's sign."""
         if self.agent is None or self.shelf.state is None:
             return False
-        if utc_date(now).isoformat() != self.day:
+        if utc_date(now).isoformat() != self.day or self.shelf.was_touched():
             return True
         return self.agent.run is not None and self._last_active(self.agent, now) != self.shelf.state.last_active
 

@@ -22,7 +22,8 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
 from phoenixd.documents.heartbeat import heartbeat_record
-from phoenixd.documents.state import StateDocument
+from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.drivers import files as plain_files
 from phoenixd.drivers.evidence import known_transcript
 from phoenixd.drivers.git import git_summary
@@ -33,7 +34,7 @@ from phoenixd.jobs.briefs import first_words, interruption_before
 from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
-from phoenixd.launch.publication import GitLook, Publication, Resolved
+from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
 from phoenixd.launch.variables import Variables
@@ -138,9 +139,17 @@ class Launch:
     def loops(self, agent: str) -> LoopCounts:
         return self._publication.loops(agent)
 
-    async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
+    async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved:
         """Close an open loop, in the log and in state.json."""
         return await self._publication.resolve(agent, loop_id, reason)
+
+    @property
+    def stale_days(self) -> int:
+        """The age beyond which an open loop is stale."""
+        return self._publication.stale_days
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        return await self._publication.open_loops(agent)
 
     def heartbeat(self, agent: str) -> Mapping[str, object] | None:
         """heartbeat.json as it stands; blocking."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import anyio
 import structlog
@@ -14,8 +14,8 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
 from phoenixd.documents.ops import Occurrence
-from phoenixd.documents.resolved import resolution
-from phoenixd.documents.state import flag_stale, resolve_loop
+from phoenixd.documents.resolved import Resolved, resolution
+from phoenixd.documents.state import OpenLoop, flag_stale
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.errors import PhoenixdError
@@ -25,7 +25,6 @@ from phoenixd.ports import Clock, Entry
 
 T = TypeVar("T")
 GitLook = Callable[[str, float], Awaitable[GitSummary | None]]
-Resolved = Literal["resolved", "already", "unknown"]
 
 THREADS = 8
 TORN_PATIENCE, TORN_PAUSE = 1.0, 0.1
@@ -52,6 +51,7 @@ class Publication:
         self._git = git
         self._desks: dict[str, Desk] = {}
         self._threads = anyio.CapacityLimiter(THREADS)
+        self.stale_days = settings.loops.stale_days
         self.secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: ()
 
     def desk(self, name: str) -> Desk:
@@ -102,28 +102,41 @@ class Publication:
         if desk.git is None and self._settings.brief.git and desk.git_due == 0.0:
             await self._ask_git(desk, agent, FIRST_GIT_LIMIT)
 
-    async def resolve(self, name: str, loop_id: str, reason: str) -> Resolved:
-        """Close an open loop of an agent (P26): `already` when it was closed before, and then nothing is written."""
-        desk = self.desk(name)
+    async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved:
+        """Close an open loop of an agent (P26): `already` when it was closed before, and then nothing is written.
+
+        Raises UnsafeFile and OSError where the log cannot be written, and then nothing was closed.
+        """
+        desk = self.desk(agent.name)
 
         def write() -> Resolved:
             now = self._clock.now().wall
-            today = utc_date(now)
-            desk.shelf.open()
-            if broken := desk.shelf.look(today):
-                raise TornState(broken)
-            assert desk.shelf.state is not None
-            resolved = resolve_loop(desk.shelf.state, loop_id, desk.clean(reason), today)
-            if resolved is None:
-                return "already" if desk.shelf.was_resolved(loop_id) else "unknown"
-            desk.shelf.resolve(resolved, resolution(loop_id, desk.clean(reason), now, name), today)
-            return "resolved"
+            if not desk.secrets:
+                desk.secrets = self.secrets_of(agent)
+            desk.consult(now)
+            return desk.shelf.resolve(resolution(loop_id, desk.clean(reason), now, agent.name), utc_date(now))
 
         async with desk.lock:
             done = await self.write_safely(desk, write)
-        if done == "resolved" and desk.agent is not None:
-            await self.publish(desk.agent, ())
+        if done in ("resolved", "already"):
+            try:
+                await self.publish(agent, ())
+            except (PhoenixdError, OSError) as failure:
+                # It is on record in the log for good, and state.json follows as soon as it can be written.
+                log.warning("publish_failed", agent=agent.name, reason=str(failure))
         return done
+
+    async def open_loops(self, name: str) -> tuple[OpenLoop, ...]:
+        """The open loops of an agent as they are now, an operator's edit of a moment ago included."""
+        desk = self.desk(name)
+
+        def read() -> tuple[OpenLoop, ...]:
+            now = self._clock.now().wall
+            state = desk.consult(now)
+            return flag_stale(state, utc_date(now), self.stale_days).open_loops
+
+        async with desk.lock:
+            return await self.write_safely(desk, read)
 
     def loops(self, name: str) -> LoopCounts:
         """How many loops are open, and how many of them stale, from what was read last."""
@@ -134,7 +147,7 @@ class Publication:
         if desk.shelf.state is None:
             return LoopCounts()
         today = utc_date(self._clock.now().wall)
-        loops = flag_stale(desk.shelf.state, today, self._settings.loops.stale_days).open_loops
+        loops = flag_stale(desk.shelf.state, today, self.stale_days).open_loops
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
 
     async def run(self) -> None:

@@ -18,22 +18,31 @@ from phoenixd.documents.brief import recover_state
 from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
 from phoenixd.documents.heartbeat import read_heartbeat
 from phoenixd.documents.ops import Happening, Occurrence, happenings, read_happenings, render_occurrence
-from phoenixd.documents.resolved import Resolution, apply_resolutions, render_resolution
+from phoenixd.documents.resolved import Resolution, Resolved, apply_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
-from phoenixd.documents.state import StateDocument, Status, drop_old_resolved, flag_stale, render_state
+from phoenixd.documents.state import (
+    StateDocument,
+    Status,
+    drop_old_resolved,
+    flag_stale,
+    render_state,
+    resolve_loop,
+    without_secrets,
+)
 from phoenixd.documents.state_merge import later, merge_states
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.state_reading import StateReading, read_state
 from phoenixd.errors import UnsafeFile
+from phoenixd.launch.damaged import keep_copy
 from phoenixd.launch.files import Files
 from phoenixd.launch.log_files import rotate, signature, size_of, tail
+from phoenixd.launch.resolved_log import LIMIT as RESOLVED_LIMIT
+from phoenixd.launch.resolved_log import ResolvedLog
 
 OPS_LIMIT, OPS_KEPT = 10 << 20, 4
 OPS_TAIL = 64 * 1024
-RESOLVED_LIMIT = 64 << 20
 BRIEF_LIMIT = 4 << 20
-DAMAGED_KEPT = 5
 
 Clean = Callable[[str], str]
 
@@ -93,6 +102,10 @@ class Shelf:
         self._adopt(reading, found)
         return None
 
+    def was_touched(self) -> bool:
+        """Whether another hand wrote or removed state.json since it was last written or read here."""
+        return signature(self.directory / "state.json") != self._seen
+
     def repair(self, why: str) -> None:
         """Give up on a broken state.json: keep a copy, and rebuild it from memory or from the brief (P78)."""
         content = self._read("state.json", STATE_LIMIT) or b""
@@ -112,6 +125,7 @@ class Shelf:
         durable: bool = True,
     ) -> StateDocument:
         """Bring state.json up to date with what the daemon knows; `look` came before, so an operator's edit is in."""
+        self.catch_up(today)
         base, kept = self.state, self._kept
         assert base is not None
         assert kept is not None
@@ -123,22 +137,41 @@ class Shelf:
                 "current_task": task if task is not None and task != kept.task else base.current_task,
             }
         )
-        lines, size = self._new_resolutions(kept.resolved_bytes)
-        settled = apply_resolutions(settled, lines, today)
-        self._kept = Bookkeeping(task if task is not None else kept.task, size)
-        settled = _cleaned(self._dated(settled, today), clean)
+        self._kept = Bookkeeping(task if task is not None else kept.task, kept.resolved_bytes)
+        settled = without_secrets(self._dated(settled, today), clean)
         self._write_state(settled, durable)
         return settled
 
-    def resolve(self, resolved: StateDocument, made: Resolution, today: date) -> None:
-        """Put a resolution on record: first the log, which nothing takes back, then the state."""
-        self.files.append(self.directory / "resolved.jsonl", render_resolution(made))
-        kept = self._kept or Bookkeeping()
-        self._kept = Bookkeeping(kept.task, size_of(self.directory / "resolved.jsonl"))
-        self._write_state(self._dated(resolved, today))
+    def catch_up(self, today: date) -> None:
+        """Close the loops that were resolved while no daemon ran (F-ST-10); `look` came before.
 
-    def was_resolved(self, loop_id: str) -> bool:
-        return self.state is not None and any(item.id == loop_id for item in self.state.resolved)
+        How far the log was taken over stands in session.json, which is written after state.json is durable: a crash in
+        between has lines applied again, which changes nothing.
+        """
+        base, kept = self.state, self._kept
+        assert base is not None
+        assert kept is not None
+        lines, end = self._resolved.after(kept.resolved_bytes)
+        self.state = apply_resolutions(base, lines, today)
+        if not self._read_only:
+            self._kept = Bookkeeping(kept.task, end)
+
+    def resolve(self, made: Resolution, today: date) -> Resolved:
+        """Close an open loop: first in the log, which nothing takes back, then in memory. `settle` is to follow."""
+        self.catch_up(today)
+        state, kept = self.state, self._kept
+        assert state is not None
+        assert kept is not None
+        closed = resolve_loop(state, made.id, made.reason, today)
+        if closed is None:
+            was = any(item.id == made.id for item in state.resolved) or self._resolved.names(made.id)
+            return "already" if was else "unknown"
+        if self._read_only:
+            return "frozen"
+        self._resolved.append(made)
+        self.state = closed
+        self._kept = Bookkeeping(kept.task, size_of(self._resolved.path))
+        return "resolved"
 
     def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
         """Append to ops.jsonl, which is rotated, and keep what a brief tells again."""
@@ -219,22 +252,13 @@ class Shelf:
         self._on_disk, self._seen = document, signature(self.directory / "state.json")
 
     def _set_aside(self, content: bytes, note: str) -> None:
-        """Keep a copy of a state.json that cannot be kept as it is; the oldest copies give way."""
         self.notes.append(note)
-        copies = sorted(self.directory.glob("state.json.damaged-*"), key=lambda path: signature(path) or (0,))
-        taken = {int(path.suffix.rpartition("-")[2]) for path in copies if path.suffix.rpartition("-")[2].isdigit()}
-        self.files.replace(self.directory / f"state.json.damaged-{max(taken, default=0) + 1}", content)
-        for path in copies[: max(0, len(copies) + 1 - DAMAGED_KEPT)]:
-            path.unlink(missing_ok=True)
+        keep_copy(self.directory, content, self.files)
 
-    def _new_resolutions(self, consumed: int) -> tuple[bytes, int]:
-        """The whole lines of resolved.jsonl behind the first `consumed` bytes, and where they end."""
-        size = size_of(self.directory / "resolved.jsonl")
-        if size <= consumed:
-            return b"", size
-        lines = (self._read("resolved.jsonl", RESOLVED_LIMIT) or b"")[consumed:]
-        whole = lines[: lines.rfind(b"\n") + 1]
-        return whole, consumed + len(whole)
+    @property
+    def _resolved(self) -> ResolvedLog:
+        path = self.directory / "resolved.jsonl"
+        return ResolvedLog(path, self.files, lambda: self._read(path.name, RESOLVED_LIMIT))
 
     def _read(self, name: str, limit: int) -> bytes | None:
         """A document's content; None when there is none, or something that is not to be read in its place."""
@@ -245,15 +269,3 @@ class Shelf:
         except UnsafeFile as error:
             self.notes.append(error.message)
             return None
-
-
-def _cleaned(document: StateDocument, clean: Clean) -> StateDocument:
-    """Secrets are taken out of whatever we write, whoever put them there (P79, F-ST-12)."""
-    return document.model_copy(
-        update={
-            "current_task": clean(document.current_task) if document.current_task else None,
-            "open_loops": tuple(loop.model_copy(update={"text": clean(loop.text)}) for loop in document.open_loops),
-            "resolved": tuple(item.model_copy(update={"reason": clean(item.reason)}) for item in document.resolved),
-            "numbers": {name: clean(value) for name, value in document.numbers.items()},
-        }
-    )

@@ -32,6 +32,8 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Batch, Entry, Saved, StoredEntry
 
 FIXTURE_EPOCH = 1_795_200_000.0
@@ -104,6 +106,9 @@ class FakeDaemon:
     """How every agent's work looks, whenever it is measured."""
     ended: bool = False
     orders: list[Event] = field(default_factory=list)
+    open: dict[str, dict[str, OpenLoop]] = field(default_factory=dict)
+    resolved: list[tuple[str, str, str]] = field(default_factory=list)
+    """Agent, loop and reason of each loop that was closed."""
     _changed: set[asyncio.Event] = field(default_factory=set)
     _nonce: int = 0
 
@@ -126,7 +131,25 @@ class FakeDaemon:
         return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded)
 
     def loops(self, agent: str) -> LoopCounts:
-        return LoopCounts(2, 1) if agent == "loops" else LoopCounts()
+        loops = self.open.get(agent, {}).values()
+        return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+
+    stale_days: int = 14
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        return tuple(self.open.get(agent, {}).values())
+
+    async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
+        if loop_id in self.open.get(agent, {}):
+            del self.open[agent][loop_id]
+            self.resolved.append((agent, loop_id, reason))
+            return "resolved"
+        return "already" if any(made[:2] == (agent, loop_id) for made in self.resolved) else "unknown"
+
+    def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
+        """Open a loop."""
+        old = added < "2026-11-07"
+        self.open.setdefault(agent, {})[loop_id] = OpenLoop(id=loop_id, text=text or loop_id, added=added, stale=old)
 
     async def order(self, event: Event) -> Refusal | None:
         self.orders.append(event)

@@ -41,6 +41,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("doctor", "GET", "/v1/doctor", None),
     ("plan", "GET", "/v1/plan", None),
     ("apply", "POST", "/v1/apply", None),
+    ("resolve_loop", "POST", "/v1/resolve", {"id": "auth-flow", "reason": "tested", "agent": "docs"}),
+    ("list_loops", "GET", "/v1/loops", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
     ("heartbeat_simulate", "POST", "/v1/agents/docs/heartbeat", {"age": "20m"}),
     ("watchdog", "POST", "/v1/watchdog", None),
@@ -68,7 +70,7 @@ def test_every_operation_is_served_described_and_tried_here() -> None:
 def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
-        heartbeat-simulate watchdog install-service demo version completion"""
+        heartbeat-simulate watchdog install-service demo version completion resolve loops"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -84,6 +86,7 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.happen(TerminalSeen(alive=False))
     daemon.changes = (Change("docs", "change", "argv", restart=True),)
     daemon.findings = (Finding("warning", "w", "d", "r"),)
+    daemon.begin("docs", "auth-flow")
     daemon.heartbeats["docs"] = {"agent": "docs", "timestamp": "2026-11-21T10:00:00Z"}
 
     answer = await live.ask(method, path, body)
@@ -99,6 +102,8 @@ async def test_status_has_every_key_of_the_contract(live: Live, daemon: FakeDaem
     """Design section 6, to the letter."""
     daemon.declare("loops")
     daemon.wait("loops")
+    daemon.begin("loops", "old", added="2026-01-01")
+    daemon.begin("loops", "young")
 
     told = (await live.ask("GET", "/v1/agents")).json
 
@@ -316,5 +321,5 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
 
 def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
-              "heartbeat_simulate", "watchdog"}  # fmt: skip
+              "heartbeat_simulate", "watchdog", "resolve_loop"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting

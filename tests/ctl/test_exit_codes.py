@@ -32,6 +32,7 @@ def assert_refuses(ran: Ran, code: int) -> None:
         ("wait", "docs", "--for", "running"), ("stop", "docs"), ("remove", "docs"), ("down",), ("down", "--agents"),
         ("version",), ("add", "new", "--", "true"), ("hooks", "print"), ("hooks", "test"), ("config", "check"),
         ("config", "show"), ("config", "schema"), ("completion", "bash"), ("completion", "zsh"), ("completion", "fish"),
+        ("loops",), ("loops", "docs"), ("resolve", "auth-flow", "tested"),
         ("up",), ("--help",), ("send", "--help"), ("--version",),
     ],
     ids=" ".join,
@@ -39,6 +40,7 @@ def assert_refuses(ran: Ran, code: int) -> None:
 async def test_0_ok(ctl: Ctl, live: Live, daemon: FakeDaemon, words: tuple[str, ...]) -> None:
     daemon.declare("docs")
     daemon.panes["docs"] = "$ work\n"
+    daemon.begin("docs", "auth-flow")
     if words and words[0] == "down":
         # A real daemon goes when it has answered; here its socket has to.
         daemon.shut_down = lambda dismiss=False: live.socket.unlink(missing_ok=True)  # type: ignore[method-assign]
@@ -81,7 +83,7 @@ async def test_1_a_start_that_ends_in_quarantine_failed(ctl: Ctl, daemon: FakeDa
         ("add", "No!", "--", "true"), ("hooks", "install"), ("send", "docs", ""), ("run",),
         ("run", "No!", "--", "true"),
         ("heartbeat", "simulate", "docs", "--age", "old"), ("start", "docs", "--timeout", "8d"),
-        ("config", "check", "--config", "/nowhere"),
+        ("config", "check", "--config", "/nowhere"), ("resolve", "auth-flow"), ("resolve", "auth-flow", ""),
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -128,6 +130,7 @@ async def test_3_doctor_found_a_problem(ctl: Ctl, daemon: FakeDaemon) -> None:
         ("remove", "nobody"), ("send", "nobody", "x"), ("logs", "nobody"), ("logs", "nobody", "-f"),
         ("events", "nobody"), ("events", "-f", "nobody"), ("explain", "nobody"), ("heartbeat", "show", "nobody"),
         ("heartbeat", "simulate", "nobody"), ("wait", "nobody", "--for", "idle"), ("attach", "no body"),
+        ("loops", "nobody"), ("resolve", "nothing", "x"), ("resolve", "nothing", "x", "--agent", "nobody"),
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -142,6 +145,7 @@ async def test_5_an_agent_may_not_stop_another(ctl: Ctl, daemon: FakeDaemon) -> 
 
     assert_refuses(await ctl("stop", "shop", PHOENIX_TOKEN="abc123"), 5)
     assert_refuses(await ctl("status", PHOENIX_TOKEN="abc123"), 5)
+    assert_refuses(await ctl("resolve", "x", "y", "--agent", "shop", PHOENIX_TOKEN="abc123"), 5)
     assert (await ctl("status", "docs", PHOENIX_TOKEN="abc123")).code == 0, "its own row it may read"
 
 
@@ -166,6 +170,7 @@ async def test_6_conflict(ctl: Ctl, daemon: FakeDaemon) -> None:
         ("send", "x", "y"), ("events",), ("events", "-f"), ("explain", "x"), ("plan",), ("apply",), ("inbox",),
         ("since",),
         ("wait", "x", "--for", "idle"), ("heartbeat", "show", "x"), ("watchdog", "--once"), ("attach", "x"),
+        ("loops",), ("resolve", "x", "y"),
     ],
     ids=" ".join,
 )  # fmt: skip
