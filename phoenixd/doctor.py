@@ -94,7 +94,7 @@ class Doctor:
             detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
             findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
         if all(finding.level == "ok" for finding in findings):
-            findings.append(Finding("ok", f"{name} is {agent.state.name}", agent.reason))
+            findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
         return findings
 
 

@@ -207,7 +207,7 @@ class DaemonService:
         return {identity.pid: name for name, identity in self.living_shims().items()}
 
     async def _recheck(self, agent: Agent) -> Rechecked:
-        state = agent.state.name
+        state = agent.state_name
         try:
             hello = await self.shims.connect(agent.name)
         except PhoenixdError as failure:

@@ -103,7 +103,7 @@ async def wait_agent(ask: Ask) -> Reply:
         agent = fleet.agents.get(name)
         if agent is None:
             return wanted == "stopped"
-        return wanted in (agent.state.name, projection.activity_word(agent))
+        return wanted in (agent.state_name, projection.activity_word(agent))
 
     met = await ask.service.wait_for(is_met, timeout)
     row = ask.row_if_any()

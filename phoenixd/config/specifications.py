@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from phoenixd.config.layers import Stack
@@ -13,6 +14,7 @@ from phoenixd.core.spec import (
     AgentSpec,
     BreakerRules,
     Kind,
+    LimitRules,
     LivenessRules,
     LoopRules,
     RestartPolicy,
@@ -22,6 +24,12 @@ from phoenixd.core.spec import (
 )  # fmt: skip
 from phoenixd.documents.credential import credential_reference
 from phoenixd.harness import HARNESSES
+
+LOGIN_VARIABLES = frozenset(
+    "HOME CLAUDE_CONFIG_DIR ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL CLAUDE_CODE_OAUTH_TOKEN "
+    "CODEX_HOME OPENAI_API_KEY OPENAI_BASE_URL GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_CLOUD_PROJECT".split()
+)
+"""What of an agent's environment decides by which login its CLI works."""
 
 
 def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
@@ -35,7 +43,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
         harness=table.harness,
         prompt=table.prompt,
         autostart=table.autostart,
-        account=table.account,
+        account=table.account or _login(table),
         env=tuple(sorted((key, _value(value)) for key, value in table.env.items())),
         env_from=table.env_from,
         fresh_args=table.fresh_args,
@@ -50,6 +58,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
         stop=StopRules(**table.stop.model_dump()),
         loop=LoopRules(**table.loop.model_dump()),
         breaker=BreakerRules(**table.breaker.model_dump()),
+        limits=LimitRules(**table.limits.model_dump()),
         project=table.project,
         source=source,
     )
@@ -98,6 +107,19 @@ def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stac
                 ("agent", name, "heartbeat_file"),
                 f'{table.heartbeat_file} is already the heartbeat of "{owner}"',
             )
+
+
+def _login(table: AgentTable) -> str | None:
+    """Who shares an agent's limits where no account is named: those who use the same CLI with the same login.
+
+    None for a command, of which nothing is known. Keys are told apart without being shown.
+    """
+    if table.harness == "command":
+        return None
+    place = {name: _value(table.env[name]) for name in sorted(LOGIN_VARIABLES & table.env.keys())}
+    if not place:
+        return table.harness
+    return f"{table.harness} {sha256(repr(place).encode()).hexdigest()[:8]}"
 
 
 def _value(value: str | CredentialTable) -> str:

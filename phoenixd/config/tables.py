@@ -11,16 +11,26 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from phoenixd.config.duration import Duration
-from phoenixd.core.spec import BreakerRules, FleetLimits, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
+from phoenixd.core.spec import (
+    BreakerRules,
+    FleetLimits,
+    LimitRules,
+    LivenessRules,
+    LoopRules,
+    RestartRules,
+    ResumeRules,
+    StopRules,
+)
 from phoenixd.documents.brief_health import MAX_AGE as BRIEF_MAX_AGE
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 RESERVED_VARIABLES = ("PHOENIX_", "TMUX")
 
-_RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _BREAKER, _FLEET = (
-    RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), BreakerRules(), FleetLimits(),
+_RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
+    RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
+_BREAKER, _FLEET = BreakerRules(), FleetLimits()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -143,6 +153,22 @@ class LoopTable(Table):
     done_file: Text | None = None
 
 
+class LimitsTable(Table):
+    wait: Annotated[Duration, Field(ge=1)] = _LIMITS.wait
+    overload_wait: Annotated[Duration, Field(ge=1)] = _LIMITS.overload_wait
+    wait_max: Duration = _LIMITS.wait_max
+    margin: Duration = _LIMITS.margin
+    longest: Duration = _LIMITS.longest
+    reprompt: bool | None = None
+    exit_codes: Annotated[tuple[Annotated[int, Field(ge=1, le=255)], ...], BeforeValidator(_list_to_tuple)] = ()
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LimitsTable:
+        if self.wait_max < self.overload_wait:
+            raise refuse("wait_max must not be less than overload_wait")
+        return self
+
+
 class AgentTable(Table):
     """The keys of one agent, and of `[defaults]`."""
 
@@ -168,6 +194,7 @@ class AgentTable(Table):
     breaker: BreakerTable = BreakerTable()
     stop: StopTable = StopTable()
     loop: LoopTable = LoopTable()
+    limits: LimitsTable = LimitsTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:
@@ -208,6 +235,7 @@ class FleetTable(Table):
     outage_share: Annotated[float, Field(gt=0, le=1)] = _FLEET.outage_share
     outage_window: Annotated[Duration, Field(gt=0)] = _FLEET.outage_window
     observe_retry: Annotated[Duration, Field(gt=0)] = _FLEET.observe_retry
+    resume_every: Annotated[Duration, Field(ge=0)] = _FLEET.resume_every
 
 
 class BriefTable(Table):

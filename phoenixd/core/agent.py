@@ -89,6 +89,33 @@ class Waiting:
     since: Instant = 0.0
 
 
+class ParkingKind(StrEnum):
+    """What the agent waits out."""
+
+    LIMIT = "limit"
+    """Its account's limit: whoever shares the account waits with it."""
+    OVERLOAD = "overload"
+    """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parking:
+    """Nothing is asked of a living run before a wall time. `since`: when that began."""
+
+    kind: ParkingKind
+    until_wall: float
+    since: Instant
+    why: str
+    owes: bool = False
+    """A turn was ended by it, and is to be gone on with."""
+    asked: Instant | None = None
+    """When it was told to go on, or its screen looked at for that; the outcome is awaited."""
+    message_id: str | None = None
+    """The text that tells it to go on."""
+    misses: int = 0
+    """How often it could not be told to go on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Activity:
     """What is known of a run's doings, from hooks, heartbeats and transcript; saved with each decision."""
@@ -103,7 +130,8 @@ class Activity:
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
     waited: float = 0.0
-    """Seconds that this run spent waiting for people; no limit on its time counts them."""
+    """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
+    parking: Parking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +211,12 @@ class BackingOff:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Waiting for an account's limit to reset, until a wall time that a structured signal named."""
+    """Down, and not to be started before a wall time; a run that lives through a limit has a `Parking` instead."""
 
     until_wall: float
-    run: Run | None = None
+    kind: ParkingKind = ParkingKind.LIMIT
+    fresh: bool = False
+    """The start that is put off was to be a fresh one."""
     name: Literal["parked"] = "parked"
 
 
@@ -231,6 +261,8 @@ class LastExit:
     """Whether the command was ever executed in this run."""
     left: bool = False
     """Whether a person ended the session from inside."""
+    limited: bool = False
+    """Whether a limit, or a service that was out of order, had ended its work: nothing of it counts against it."""
 
     @property
     def text(self) -> str:
@@ -295,10 +327,22 @@ class Agent:
     """Iterations since somebody started the loop."""
     removing: bool = False
     alerts: tuple[StandingAlert, ...] = ()
+    setbacks: int = 0
+    """Limits and overloads that it met in a row, with no work between them."""
 
     @property
     def name(self) -> str:
         return self.spec.name
+
+    @property
+    def state_name(self) -> str:
+        """The state as people and scripts are told it: a run that lives through a limit is parked."""
+        return "parked" if self.parking is not None else self.state.name
+
+    @property
+    def parking(self) -> Parking | None:
+        """What a living run waits out, if anything."""
+        return self.state.activity.parking if isinstance(self.state, Running) else None
 
     @property
     def run(self) -> Run | None:

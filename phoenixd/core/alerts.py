@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from phoenixd.core.actions import Action, Alert, Reassure
-from phoenixd.core.agent import Agent, Desired, Parked, Quarantined, Running, StandingAlert, Stopped
+from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.moment import Moment
 
-QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing"})
+QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing", "cannot go on"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
 NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal"})
@@ -107,7 +107,9 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
         case "quarantined":
             return not isinstance(agent.state, Quarantined)
         case "parked":
-            return not isinstance(agent.state, Parked)
+            return agent.state_name != "parked"
+        case "outage":
+            return agent.setbacks == 0
         case "lingering":
             # A run's books are closed only when its tree is known gone.
             return run is None or run.incarnation != standing.incarnation

@@ -169,6 +169,7 @@ class HookSeen:
     permission-request, permission-denied, subagent-start, subagent-stop, pre-compact, compacted, session-end.
     source: why a session started or ended, as Claude Code names it; "machine" for a prompt that nobody submitted.
     lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
+    reset_wall: when the limit that ended a turn is over, where the harness named a time.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     """
 
@@ -185,6 +186,7 @@ class HookSeen:
     sub: bool = False
     notification: str | None = None
     error: str | None = None
+    reset_wall: float | None = None
     seq: int = 0
 
 

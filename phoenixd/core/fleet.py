@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import alerts, lifecycle, progress, requests
+from phoenixd.core import accounts, alerts, lifecycle, progress, requests
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -43,7 +43,7 @@ class Fleet:
     """All agents and the fleet-wide facts. Treated as a value: a step returns a new one.
 
     falls: when agents lost shim or terminal lately. hold_until: starts wait for the terminal to be seen again,
-    because most of the fleet fell at once.
+    because most of the fleet fell at once. gates: when the next parked agent of an account may go on.
     """
 
     agents: Mapping[str, Agent] = field(default_factory=dict)
@@ -53,6 +53,7 @@ class Fleet:
     hold_until: Instant | None = None
     alerts: tuple[StandingAlert, ...] = ()
     """Those that concern no single agent."""
+    gates: Mapping[str, Instant] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,9 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_watch(fleet, event, now)
     else:
         decided = _on_run_event(fleet, event, now)
-    braked = _brake(fleet, decided, event, now)
-    return _release_starts(braked, now)
+    parked = _put_all(decided, accounts.follow(fleet.agents, decided.fleet.agents, event, now), now)
+    braked = _brake(fleet, parked, event, now)
+    return _release_starts(_release_parked(braked, now), now)
 
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
@@ -90,7 +92,8 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
             continue
         if earliest is None or due < earliest:
             earliest = due
-    return earliest
+    unparked = accounts.next_due(fleet.agents, fleet.gates, now)
+    return min((at for at in (earliest, unparked) if at is not None), default=None)
 
 
 def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
@@ -253,6 +256,14 @@ def _observe(found: Step, reason: str, now: Moment) -> Step:
     return _raise(replace(found, fleet=held), Decision(None, actions, reason), now)
 
 
+def _release_parked(found: Step, now: Moment) -> Step:
+    """Let those go on whose limit is over, of each account one after the other."""
+    for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
+        gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
+        found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
+    return found
+
+
 def _release_starts(found: Step, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
     if found.fleet.hold_until is not None:
@@ -287,6 +298,12 @@ def _is_launching(agent: Agent, now: Moment) -> bool:
         return False
     since = agent.state.run.exec_at
     return since is None or now.at < since + agent.spec.resume.window
+
+
+def _put_all(found: Step, decisions: Iterable[Decision], now: Moment) -> Step:
+    for decision in decisions:
+        found = _put(found, decision, now)
+    return found
 
 
 def _put(found: Step, decision: Decision, now: Moment) -> Step:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import liveness, progress, requests, restart, session
+from phoenixd.core import liveness, parking, progress, requests, restart, session
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -28,6 +28,7 @@ from phoenixd.core.agent import (
     LastExit,
     Mode,
     Parked,
+    Parking,
     Quarantined,
     Running,
     Starting,
@@ -91,6 +92,8 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.hear_hook(progress.hear(agent, event), event, now)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
+        case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
+            return parking.judge_screen(agent, agent.state, verdict, verdict in session.SCREEN_DIALOGS, now)
         case ScreenSeen() if isinstance(agent.state, Running):
             return _seen_silent(agent, agent.state, event, now)
         case ScreenSeen():
@@ -98,16 +101,18 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
         case Delivered(evidence=evidence, queued=queued):
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
             heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
-            return keep(heard, f"text delivered ({evidence})")
+            went_on = parking.hear_outcome(agent, event.message_id, None, now)
+            return went_on or keep(heard, f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
-            return keep(agent, f"text not delivered: {reason}")
+            missed = parking.hear_outcome(agent, event.message_id, reason, now)
+            return missed or keep(agent, f"text not delivered: {reason}")
         case _:
             assert_never(event)
 
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
-    """The next instant at which this agent needs a Tick, in supervised time."""
-    if progress.waits(agent) and isinstance(agent.state, BackingOff | Stopped | Quarantined):
+    """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
+    if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.due(agent)
     match agent.state:
         case Starting(ready_by=ready_by):
@@ -121,11 +126,9 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
             return at
         case BackingOff(until=until):
             return until
-        case Parked(until_wall=until):
-            return now.at + max(0.0, until - now.wall)
         case Quarantined():
             return progress.retry_at(agent)
-        case Stopped():
+        case Stopped() | Parked():
             return None
         case _:
             assert_never(agent.state)
@@ -136,7 +139,7 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     due = deadline(agent, now)
     if due is None or now.at < due:
         return Decision(agent)
-    if progress.waits(agent) and isinstance(agent.state, BackingOff | Stopped | Quarantined):
+    if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
         case Starting():
@@ -150,15 +153,24 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
             return raise_step(agent, agent.state, now)
-        case Parked():
-            return requests.queue(agent, "the limit's reset time has come", now)
         case Quarantined():
             rearmed = replace(progress.armed(agent, "its cooldown is over"), item=None)
             return requests.queue(rearmed, "the breaker's cooldown is over", now)
-        case BackingOff() | Stopped():
+        case BackingOff() | Stopped() | Parked():
             return Decision(agent)
         case _:
             assert_never(agent.state)
+
+
+def unpark(agent: Agent, now: Moment) -> Decision:
+    """Start a parked agent, or let its run go on: its time has come."""
+    match agent.state:
+        case Parked(fresh=fresh):
+            return requests.queue(agent, "its limit is over", now, fresh)
+        case Running() as state:
+            return parking.go_on(agent, state, now, "its limit is over")
+        case _:
+            return Decision(agent)
 
 
 def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
@@ -391,20 +403,26 @@ def _fence_action(agent: Agent, state: Stopping) -> Fence:
 
 def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     """The run is over and its tree is gone: close its books, and decide what comes next."""
-    return progress.close(agent, _ended(agent, end, now), end, now)
-
-
-def _ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
-    run = agent.run
-    assert run is not None
     state = agent.state
     assert isinstance(state, Starting | Running | Stopping)
+    parked, setbacks = parking.after_exit(agent, state.activity, end, now)
+    end = replace(end, limited=parked is not None)
+    decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
+    return progress.close(agent, decision, end, now)
+
+
+def _ended(
+    agent: Agent, state: Starting | Running | Stopping, end: LastExit, parked: Parking | None, now: Moment
+) -> Decision:
+    run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    refused = session.refusal(state.activity)
+    turn_open = state.activity.turn_open or refused is not None or (parked is not None and parked.owes)
     closed = replace(
         agent,
         last_exit=end,
-        session=restart.judge_session(agent, run, end, state.activity.turn_open, deliberate),
-        short_runs=agent.short_runs if deliberate else restart.short_runs(agent, end),
+        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
+        short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
         item=None,
     )
     if isinstance(state, Stopping) and state.then is Afterwards.REMOVE:
@@ -416,11 +434,18 @@ def _ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
-    return _judge(closed, end, now)
+    return _judge(closed, end, parked, refused, now)
 
 
-def _judge(agent: Agent, end: LastExit, now: Moment) -> Decision:
+def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | None, now: Moment) -> Decision:
     verdict = restart.judge_death(agent, end, now)
+    if refused is not None and isinstance(verdict, restart.TryAgain):
+        # Only a person can mend it, and each further start would be refused alike.
+        verdict = restart.GiveUp(f"{end.text}, and {refused}")
+    if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
+        kept = replace(agent, crashes=verdict.crashes)
+        waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
+        return enter(kept, Parked(parked.until_wall, parked.kind), waits, now)
     match verdict:
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
@@ -441,4 +466,4 @@ def _judge(agent: Agent, end: LastExit, now: Moment) -> Decision:
             assert_never(verdict)
 
 
-__all__ = ["Spawn", "after_reboot", "begin", "deadline", "decide", "ended", "on_deadline"]
+__all__ = ["Spawn", "after_reboot", "begin", "deadline", "decide", "ended", "on_deadline", "unpark"]

@@ -53,7 +53,7 @@ def due(agent: Agent, state: Running) -> Overdue | None:
 
 def _hung(agent: Agent, state: Running) -> Overdue | None:
     rules, activity = agent.spec.liveness, state.activity
-    if not activity.turn_open or activity.waiting is not None or not is_judged(agent):
+    if not activity.turn_open or activity.waiting is not None or activity.parking or not is_judged(agent):
         return None
     silent_since = activity.evidence_at
     if activity.stale_claim is not None:
@@ -67,7 +67,7 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
 
 def _overtime(agent: Agent, state: Running) -> Overdue | None:
     limit = agent.spec.loop.max_runtime if agent.spec.kind is Kind.LOOP else 0.0
-    if limit <= 0 or state.activity.waiting is not None:
+    if limit <= 0 or state.activity.waiting is not None or state.activity.parking is not None:
         return None
     return Overdue(
         state.run.began + limit + state.activity.waited, OVERTIME, f"ran {limit:.0f} s, the most an iteration may take"

@@ -18,6 +18,7 @@ from phoenixd.core.agent import (
     BackingOff,
     Desired,
     LastExit,
+    Parked,
     Quarantined,
     Running,
     Starting,
@@ -173,7 +174,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     if done:
         return replace(_done(judged, done, now), readings=readings)
     actions = _alerts(agent, judgement, now)
-    if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff):
+    if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
         quarantine = quarantine_open(judged, judgement.breaker, now)
         return replace(
             quarantine,
@@ -195,7 +196,7 @@ def quarantine_open(agent: Agent, opened: Open, now: Moment) -> Decision:
 
 def _done(agent: Agent, why: str, now: Moment) -> Decision:
     """F-CB-10: a loop with nothing left to do has ended well."""
-    if isinstance(agent.state, BackingOff):
+    if isinstance(agent.state, BackingOff | Parked):
         return enter(replace(agent, desired=Desired.STOPPED), Stopped(), f"done: {why}", now)
     return keep(agent, f"done: {why}")
 
@@ -213,6 +214,8 @@ def _alerts(agent: Agent, judgement: breakers.Judgement, now: Moment) -> tuple[A
 def _signals_at_end(agent: Agent, underway: Underway, end: LastExit) -> Signals:
     signals, state = underway.signals, agent.state
     assert isinstance(state, Starting | Running | Stopping)
+    if end.limited and not signals.excuse:
+        signals = replace(signals, excuse="it met a limit")
     if state.activity.waiting is not None and not signals.excuse:
         signals = replace(signals, excuse=f"it waited for a person ({state.activity.waiting.kind})")
     failed = not restart.ended_well(agent.spec, end)

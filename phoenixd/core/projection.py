@@ -8,10 +8,12 @@ from typing import Literal, assert_never
 
 from phoenixd.core import alerts, restart
 from phoenixd.core.agent import (
+    Activity,
     Agent,
     BackingOff,
     InboxItem,
     Parked,
+    Parking,
     Quarantined,
     Running,
     StandingAlert,
@@ -83,7 +85,7 @@ def row(agent: Agent, now: Moment) -> Row:
         kind=agent.spec.kind.value,
         harness=agent.spec.harness,
         desired=agent.desired.value,
-        state=agent.state.name,
+        state=agent.state_name,
         activity=activity_word(agent),
         group=group(agent),
         incarnation=agent.incarnation,
@@ -101,7 +103,7 @@ def row(agent: Agent, now: Moment) -> Row:
         else waiting.kind
         if waiting
         else None,
-        parked_until=agent.state.until_wall if isinstance(agent.state, Parked) else None,
+        parked_until=_parked_until(agent),
         due=_due(agent, now),
         hooks=_hooks(agent, now),
         item=agent.item,
@@ -111,7 +113,7 @@ def row(agent: Agent, now: Moment) -> Row:
 
 def activity_word(agent: Agent) -> str | None:
     """working, idle or waiting while running, where hooks can tell; else None."""
-    if not isinstance(agent.state, Running):
+    if not isinstance(agent.state, Running) or agent.parking is not None:
         return None
     if agent.state.activity.waiting:
         return "waiting"
@@ -133,8 +135,8 @@ def group(agent: Agent) -> Group:
             return "healing"
         case Running(exit_due=due) if due is not None:
             return "unknown"
-        case Running():
-            return "resting" if activity_word(agent) == "idle" else "working"
+        case Running(activity=activity):
+            return "resting" if activity.parking or activity_word(agent) == "idle" else "working"
         case Stopped() | Parked():
             return "resting"
         case _:
@@ -183,13 +185,19 @@ def _heals(agent: Agent) -> bool:
     return end is not None and not restart.ended_well(agent.spec, end) and end.cause != restart.CAUSES[restart.OVERTIME]
 
 
+def _parked_until(agent: Agent) -> float | None:
+    if isinstance(agent.state, Parked):
+        return agent.state.until_wall
+    return agent.parking.until_wall if agent.parking is not None else None
+
+
 def _due(agent: Agent, now: Moment) -> float | None:
     match agent.state:
         case BackingOff(until=until):
             return max(0.0, until - now.at)
         case Stopping(deadline=deadline):
             return max(0.0, deadline - now.at)
-        case Parked(until_wall=until):
+        case Parked(until_wall=until) | Running(activity=Activity(parking=Parking(until_wall=until))):
             return max(0.0, until - now.wall)
         case _:
             return None

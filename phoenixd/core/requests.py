@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import progress, restart
+from phoenixd.core import parking, progress, restart
 from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import (
     Afterwards,
@@ -58,6 +58,8 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
         case Starting() | Running():
             if event.fresh:
                 return _refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
+            if isinstance(agent.state, Running) and agent.state.activity.parking is not None:
+                return _unpark(wanted, agent.state, event, now)
             return Decision(wanted, reason=f"start asked by {event.by}: it is running already")
         case Stopping(then=Afterwards.REMOVE):
             return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
@@ -70,12 +72,20 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
             assert_never(agent.state)
 
 
+def _unpark(agent: Agent, state: Running, event: StartRequested, now: Moment) -> Decision:
+    held = state.activity.parking
+    assert held is not None
+    if held.asked is not None:
+        return Decision(agent, reason=f"start asked by {event.by}: it is being told to go on already")
+    return parking.go_on(agent, state, now, f"started by {event.by}, who does not wait for the limit")
+
+
 def _is_clean_slate(agent: Agent) -> bool:
     """Whether a fresh start was asked for that has not come about yet; asking to start once more must not undo it."""
     match agent.state:
         case BackingOff(mode=Mode.FRESH, prompt=PromptKind.GOAL):
             return True
-        case Stopping(then=Afterwards.RESTART, fresh=fresh):
+        case Stopping(then=Afterwards.RESTART, fresh=fresh) | Parked(fresh=fresh):
             return fresh
         case _:
             return False
@@ -186,6 +196,12 @@ def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
                 f"{agent.name} asks: {activity.waiting.kind} ({activity.waiting.text}); Enter would answer that",
                 f"phoenixctl attach {agent.name}",
             )
+        case Running(activity=activity) if activity.parking is not None:
+            return _refuse(
+                agent,
+                f"{agent.name} is parked ({activity.parking.why}); what is sent now would be lost to the same limit",
+                f"phoenixctl start {agent.name}",
+            )
         case Running(exit_due=None) as state:
             action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text)
             return Decision(agent, (action,), f"{len(event.text)} characters to send, from {event.by}")
@@ -193,7 +209,7 @@ def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
             return _refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")
         case _:
             return _refuse(
-                agent, f"{agent.name} is {agent.state.name}: nobody would read it", f"phoenixctl start {agent.name}"
+                agent, f"{agent.name} is {agent.state_name}: nobody would read it", f"phoenixctl start {agent.name}"
             )
 
 

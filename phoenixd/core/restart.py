@@ -66,6 +66,8 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         why = ended.text if ended.cause == "exit" else ended.cause
         named = why if spec.argv[0] in why else f"{why}: {spec.argv[0]}"
         return GiveUp(f"the command cannot run: {named}")
+    if ended.limited and rules.policy is not RestartPolicy.NEVER and not ended_well(spec, ended):
+        return TryAgain(0.0, f"{ended.text}, as it had met a limit", agent.crashes)
     if ended_well(spec, ended):
         return _after_clean_exit(spec, ended, agent.crashes)
     if ended.cause == CAUSES[OVERTIME]:

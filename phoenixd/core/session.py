@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness
+from phoenixd.core import liveness, parking
 from phoenixd.core.actions import Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -88,7 +88,8 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         heard, run, said = _hear_prompt(heard, run, event)
         notes = (*notes, said)
     waiting, asked = _waiting(activity, event, now)
-    activity = replace(activity, waiting=waiting)
+    heard_parking = parking.hear(heard, replace(activity, waiting=waiting), event, now)
+    activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
     if event.kind == "stop":
         notes = (*notes, "the turn ended")
     if event.kind == "stop-failure":
@@ -97,16 +98,33 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         notes = (*notes, "idle")
     heard = _hear_item(heard, state.activity.waiting, waiting, now)
     actions = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
+    if heard_parking.note:
+        notes = (*notes, heard_parking.note)
+        heard = heard if activity.parking else parking.closed(heard)
+    if heard_parking.trouble:
+        actions = (*actions, Alert(agent.name, "outage", heard_parking.trouble))
     if asked:
         notes = (*notes, f"waits for a person: {asked.kind}")
     elif state.activity.waiting and waiting is None:
         notes = (*notes, f"no longer waits: {event.kind}")
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))
-        return replace(enter(heard, Running(run, activity), reason, now), actions=actions)
+        ready = enter(heard, Running(run, activity), reason, now)
+        return replace(ready, actions=actions, readings=heard_parking.readings)
     if isinstance(state, Starting):
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
-    return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
+    changed = replace(state, run=run, activity=activity)
+    if heard_parking.note:
+        return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=heard_parking.readings)
+    return Decision(replace(heard, state=changed), actions, "; ".join(notes))
+
+
+def refusal(activity: Activity) -> str | None:
+    """What of this run only a person can mend: a login that is refused, a bill that is not paid."""
+    waiting = activity.waiting
+    if waiting is None or waiting.kind not in PERSON_ERRORS.values():
+        return None
+    return f"{waiting.kind}: {waiting.text}" if waiting.text else waiting.kind
 
 
 def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
@@ -234,6 +252,9 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, s
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
     if event.source == "machine":
         return agent, run, "a turn began with a note of its own about background work"
+    held = agent.parking
+    if held is not None and held.message_id is not None:
+        return agent, replace(run, prompt_seen=True), "a turn began with the prompt to go on"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
     run = replace(run, prompt_seen=True)
     if ours:

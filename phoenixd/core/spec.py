@@ -73,6 +73,25 @@ class StopRules:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitRules:
+    """What is done about rate limits, overload and outages. Durations in seconds."""
+
+    wait: float = 15 * MINUTE
+    """For a limit that names no reset time, or an absurd one; doubled with each further one in a row."""
+    overload_wait: float = 30.0
+    """For an overload or outage; doubled likewise."""
+    wait_max: float = HOUR
+    margin: float = 30.0
+    """Added to a reset time, for clocks differ and times are named by the minute."""
+    longest: float = 32 * 24 * HOUR
+    """A reset time farther away is absurd."""
+    reprompt: bool | None = None
+    """Whether the agent has to be told to go on; None: as its harness needs it."""
+    exit_codes: tuple[int, ...] = ()
+    """Exit codes by which the command says that it met a limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoopRules:
     """How a loop agent iterates. A max_runtime of 0 means no limit."""
 
@@ -135,6 +154,7 @@ class AgentSpec:
     stop: StopRules = StopRules()
     loop: LoopRules = LoopRules()
     breaker: BreakerRules = BreakerRules()
+    limits: LimitRules = LimitRules()
     project: str | None = None
     source: str = ""
     """The file that declared it, for messages."""
@@ -151,6 +171,13 @@ class AgentSpec:
         """Whether this harness reports its own start by a hook, so that readiness can wait for it."""
         return self.harness != "command"
 
+    @property
+    def is_reprompted(self) -> bool:
+        """Whether a turn that a limit ended has to be taken up by a prompt; a command without one goes on by itself."""
+        if self.limits.reprompt is not None:
+            return self.limits.reprompt
+        return self.has_hooks or self.prompt_via == "paste"
+
 
 @dataclass(frozen=True, slots=True)
 class FleetLimits:
@@ -161,3 +188,5 @@ class FleetLimits:
     outage_share: float = 0.5
     outage_window: float = 2.0
     observe_retry: float = 5.0
+    resume_every: float = 10.0
+    """About so many seconds lie between two agents of one account that go on after a limit."""

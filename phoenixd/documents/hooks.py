@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phoenixd.core.events import HookSeen
+from phoenixd.documents.limits import reset_time
 
 SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
 MAX_WORDS = 4096
@@ -12,8 +13,11 @@ MACHINE_PROMPT = "<task-notification>"
 """How a prompt begins that the CLI submits to itself about its background tasks."""
 
 
-def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any]) -> HookSeen:
-    """Read one hook input (Claude Code's JSON, which the open contract shares); odd fields read as absent."""
+def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any], now: float = 0.0) -> HookSeen:
+    """Read one hook input (Claude Code's JSON, which the open contract shares); odd fields read as absent.
+
+    now: wall seconds, for reset times that are told as a time of day.
+    """
     tool_input = payload.get("tool_input")
     declared = _milliseconds(tool_input.get("timeout")) if isinstance(tool_input, dict) else None
     tool = _words(payload, "tool_name")
@@ -31,6 +35,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any])
         sub=bool(_words(payload, "agent_id")),
         notification=_words(payload, "notification_type"),
         error=_words(payload, "error"),
+        reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
     )
 
 

@@ -38,7 +38,7 @@ def compose_brief(
 ) -> BriefFacts:
     """Gather the facts of a brief. Everything but the goal is redacted; state and happenings come redacted already."""
     activity = activity_word(agent)
-    situation = f"{agent.state.name}{f' ({activity})' if activity else ''}: {agent.reason}" if agent.reason else ""
+    situation = f"{agent.state_name}{f' ({activity})' if activity else ''}: {agent.reason}" if agent.reason else ""
     return BriefFacts(
         state=state,
         now=now,

@@ -103,7 +103,7 @@ class Hearing:
             raise TypeError("payload is no object")
         self._heard(agent, kind, payload)
         acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
-        event = replace(hook_event(agent, int(body["incarnation"]), kind, payload), seq=seq)
+        event = replace(hook_event(agent, int(body["incarnation"]), kind, payload, self._clock.now().wall), seq=seq)
         self._tell(event, acknowledge)
 
     def reconcile(self, agent: Agent, hello: ShimHello, *, unwatched: bool = True) -> None:

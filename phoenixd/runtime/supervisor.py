@@ -194,7 +194,7 @@ class Supervisor:
                     incarnation=agent.incarnation if agent else 0,
                     event=kind,
                     detail=detail,
-                    state=agent.state.name if agent else None,
+                    state=agent.state_name if agent else None,
                     reason=decision.reason,
                     readings=decision.readings,
                     actions=describe_actions(decision.actions),
@@ -205,7 +205,7 @@ class Supervisor:
                 "decided",
                 agent=agent.name if agent else None,
                 cause=kind,
-                state=agent.state.name if agent else None,
+                state=agent.state_name if agent else None,
                 reason=decision.reason,
             )
             if agent is None:

@@ -58,6 +58,7 @@ TEXT_LIMITS = {
     "error_details": 1024,
     "notification_type": 128,
     "message": 1024,
+    "resets_at": 64,
     "last_assistant_message": 2048,
 }
 TOOL_INPUT_TEXT_LIMITS = {"command": 2048, "description": 512, "subagent_type": 256}
@@ -85,6 +86,9 @@ def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
         kept["background_tasks"] = len(background_tasks)
     elif _is_sane_number(background_tasks):
         kept["background_tasks"] = background_tasks
+    for name in ("resets_at", "retry_after"):
+        if _is_sane_number(payload.get(name)):
+            kept[name] = payload[name]
     tool_input = payload.get("tool_input")
     if isinstance(tool_input, dict):
         kept["tool_input"] = _trim_tool_input(tool_input, divisor)

@@ -34,8 +34,8 @@ from tests.core.story import EPOCH, claude, spec
 LIMITS = FleetLimits(max_starting=2, outage_min=2, outage_share=0.5)
 SPECS: dict[str, tuple[AgentSpec, ...]] = {
     "a": (spec("a"), spec("a", cwd="/elsewhere"), spec("a", restart=RestartRules(RestartPolicy.ALWAYS))),
-    "b": (claude("b"), claude("b", harness="command"), claude("b", prompt=None)),
-    "c": (spec("c", kind=Kind.LOOP, loop=LoopRules(max_runtime=600)), spec("c", kind=Kind.EPHEMERAL)),
+    "b": (claude("b", account="team"), claude("b", harness="command"), claude("b", prompt=None)),
+    "c": (spec("c", account="team", kind=Kind.LOOP, loop=LoopRules(max_runtime=600)), spec("c", kind=Kind.EPHEMERAL)),
 }
 STEPS = (StopStep.TERMINATE, StopStep.KILL, StopStep.FENCE)
 HOOKS = (
@@ -67,6 +67,7 @@ def outline(agent: Agent) -> tuple[object, ...]:
         agent.last_exit,
         agent.last_prompt,
         agent.item,
+        agent.parking,
         session and (session.session_id, session.spoiled),
     )
 
@@ -273,16 +274,21 @@ class FleetMachine(RuleBasedStateMachine):
         tool=st.sampled_from(["Bash", "Task"]),
         lease=st.sampled_from([None, 30.0, 3600.0]),
         session=st.sampled_from([None, "s1", "s2"]),
-        word=st.sampled_from(["idle_prompt", "permission_prompt", "authentication_failed", "clear", "resume"]),
+        word=st.sampled_from(
+            ["idle_prompt", "permission_prompt", "authentication_failed", "clear", "resume", "rate_limit", "overloaded"]
+        ),
+        reset=st.sampled_from([None, 0.0, 60.0, 7200.0]),
     )
     def hook(
-        self, name: str, kind: str, sub: bool, tool: str, lease: float | None, session: str | None, word: str
-    ) -> None:
+        self, name: str, kind: str, sub: bool, tool: str, lease: float | None, session: str | None, word: str,
+        reset: float | None,
+    ) -> None:  # fmt: skip
         process = self.outside.living(name)
         if process is not None:
             hook = HookSeen(
                 name, process.incarnation, kind, session, word, tool=tool, tool_use_id=tool, lease=lease,
                 is_subagent_call=tool == "Task", sub=sub, notification=word, error=word,
+                reset_wall=None if reset is None else self.wall + reset,
             )  # fmt: skip
             self.outside.mail[name].append(hook)
 
@@ -432,12 +438,15 @@ class FleetMachine(RuleBasedStateMachine):
         self.act_on_everything(FAIR)
         self.recover(tuple(self.fleet.agents))
         self.act_on_everything(FAIR)
+        # Limits are over at wall times, so the clock is set right as well.
+        self.wall = max(self.wall, EPOCH + self.at)
         for _ in range(60):
             unsettled = [agent for agent in self.fleet.agents.values() if not self.is_settled(agent)]
             if not unsettled:
                 break
             due = next_deadline(self.fleet, self.now())
             assert due is not None, f"nothing will ever happen to {unsettled}"
+            self.wall += max(0.0, due - self.at)
             self.at = max(self.at, due)
             self.tell(Tick())
             self.act_on_everything(FAIR)

@@ -27,6 +27,7 @@ class Program:
         self._run: Run
         self._ignores_term = host.happens(0.2)
         self._hangs = False
+        self._limited_until = 0.0
         self.screen = "working"
         self.stays_down = agent.spec.kind is Kind.RESIDENT
 
@@ -70,7 +71,8 @@ class Program:
         self._after(self._host.dice.uniform(0.01, 1.5), lambda: self._shim.end(self._run, None, 15, "exit"))
 
     def prompt(self, text: str) -> None:
-        """Somebody typed a prompt and pressed Enter."""
+        """The daemon typed a prompt and pressed Enter."""
+        self._host.promises.prompted(self._agent.name, self._limited_until)
         if self._agent.spec.has_hooks:
             self._after(0.2, lambda: self._turn(text))
 
@@ -126,7 +128,9 @@ class Program:
         dice = self._host.dice
         if self._hangs and not self._host.is_calm:
             return
-        if self._host.now > self._turn_ends:
+        if self._host.happens(0.004):
+            self._meet_limit()
+        elif self._host.now > self._turn_ends:
             self._hook("stop", last_assistant_message="done")
             self._rest()
         elif self._host.happens(0.003):
@@ -136,6 +140,20 @@ class Program:
             self._evidence("tool-start", tool_name="Bash")
             self._after(dice.uniform(1, 30), lambda: self._evidence("tool-end", tool_name="Bash"))
             self._after(dice.uniform(30, 180), self._work)
+
+    def _meet_limit(self) -> None:
+        """A rate limit or an overload ends the turn; nothing goes on by itself."""
+        dice, host = self._host.dice, self._host
+        self.screen = "idle"
+        if dice.random() < 0.5:
+            host.seen["overload"] += 1
+            self._hook("stop-failure", error="server_error")
+            return
+        host.seen["rate limit"] += 1
+        ahead = dice.uniform(5 * MINUTE, 3 * HOUR)
+        named = {} if dice.random() < 0.3 else {"resets_at": host.wall + ahead}
+        self._limited_until = host.now + ahead if named else 0.0
+        self._hook("stop-failure", error="rate_limit", **named)
 
     def _rest(self) -> None:
         self.screen = "idle"

@@ -80,6 +80,10 @@ class Promises:
         )
         self._hold(not others, f"{agent} runs {run_id} beside what is left of {others}")
 
+    def prompted(self, agent: str, limited_until: float) -> None:
+        """Nothing is asked of an agent before the reset time that its limit named."""
+        self._hold(self._host.now >= limited_until, f"{agent} is prompted, and its limit ends at {limited_until:.0f}")
+
     def hook_acknowledged(self, agent: str, mark: str) -> None:
         """Promise 1: no acknowledged event is lost; the shim forgets it from here on."""
         self._hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
