@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Starting, Stopping
+from phoenixd.core.agent import Agent, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopping
 from phoenixd.core.events import StartRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from tests.simulate.daemon import Daemon
@@ -178,6 +178,8 @@ class Simulation:
     def _is_well(self, agent: Agent) -> bool:
         if agent.desired is Desired.STOPPED:
             return not isinstance(agent.state, Starting | Stopping)  # A stop after the iteration lets it run on.
+        if isinstance(agent.state, Parked) and agent.state.until_wall > self.host.wall:
+            return True  # Its limit is not over.
         between_iterations = agent.spec.kind is Kind.LOOP and isinstance(agent.state, BackingOff)
         return isinstance(agent.state, Running) or between_iterations
 
