@@ -26,7 +26,7 @@ _NOTHING: Table = {}
 
 def parse_line(line: bytes) -> Table | None:
     """The object that a line holds; None for everything else."""
-    if len(line) > LINE_LIMIT or (len(line) > SMALL and line.count(b",") > COMMA_LIMIT):
+    if not line or len(line) > LINE_LIMIT or (len(line) > SMALL and line.count(b",") > COMMA_LIMIT):
         return None
     try:
         found = from_json(line)

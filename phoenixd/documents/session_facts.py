@@ -17,6 +17,7 @@ from phoenixd.documents.transcript import (
     ToolEnded,
     TurnBegan,
     TurnEnded,
+    TurnUnclear,
     Used,
 )
 
@@ -104,6 +105,8 @@ class SessionReading:
                     self._begin()
             case TurnBegan():
                 self._begin()
+            case TurnUnclear():
+                self.turn_open = None
             case TurnEnded():
                 # The CLI closes its books on every turn, also on one that had ended badly.
                 if self.turn_open is not False or self.ending is None:

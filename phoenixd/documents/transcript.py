@@ -52,6 +52,11 @@ class TurnBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnUnclear:
+    """The turn may be over, or a tool may be at work: this CLI does not write down which."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """A turn is over."""
 
@@ -105,7 +110,8 @@ class SessionNamed:
     session_id: str
 
 
-Fact = Used | Prompted | TurnBegan | TurnEnded | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Turn = TurnBegan | TurnUnclear | TurnEnded
+Fact = Used | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,11 @@ class Said:
 
 
 class TranscriptForm(Protocol):
-    """How one CLI writes its transcripts. Neither method raises, whatever the line."""
+    """How one CLI writes its transcripts. No method raises, whatever the line."""
+
+    def matters(self, head: bytes) -> bool:
+        """Whether a line that begins so may tell or say anything."""
+        ...
 
     def record(self, line: bytes) -> Record | None:
         """What a line tells; None where it is no record, or none of the main thread's."""

@@ -17,6 +17,9 @@ LOOK_BACK = 64 << 20
 MOST_LINES = 50_000
 """Lines looked at in one go: a file of nothing but newlines must not take seconds."""
 
+FIRST_LINE = 1 << 20
+"""Bytes in which the first line is looked for, which says whose the transcript is and what the model was told."""
+
 MARK = 64
 """Bytes before the place that was read to: where they differ, the file was written anew in its place."""
 
@@ -75,6 +78,8 @@ class TranscriptTail:
                 prompt_known = prompt_known or says_prompt(record)
         for record in reversed(gathered):
             self._reading.hear(record)
+        if self._reading.session_id is None:
+            self._reading.session_id = _first_name(lines, self.form)
         self._set_mark(lines)
 
     def _set_mark(self, lines: OpenLines) -> None:
@@ -107,13 +112,14 @@ def read_conversation(path: str, form: TranscriptForm, budget: int = DEFAULT_BUD
         for line in _bounded(lines.backwards()):
             start = line.start
             if line.is_clipped:
-                end.miss()
+                if form.matters(line.content):
+                    end.miss()
                 continue
             if session_id is None:
                 session_id = _session_id(form.record(line.content))
             if (said := form.said(line.content)) is not None and not end.add(said):
                 break
-        return end.conversation(session_id, start == 0)
+        return end.conversation(session_id or _first_name(lines, form), start == 0)
 
 
 def read_whole(path: str, form: TranscriptForm) -> SessionFacts | None:
@@ -137,6 +143,12 @@ def _bounded(lines: Iterator[Line]) -> Iterator[Line]:
 
 def _record(form: TranscriptForm, line: Line) -> Record | None:
     return form.beginning(line.content) if line.is_clipped else form.record(line.content)
+
+
+def _first_name(lines: OpenLines, form: TranscriptForm) -> str | None:
+    """Whose the transcript is, by its first line, where some CLIs say it once and for all."""
+    first, newline, _ = lines.bytes_at(0, FIRST_LINE).partition(b"\n")
+    return _session_id(form.record(first)) if newline else None
 
 
 def _session_id(record: Record | None) -> str | None:

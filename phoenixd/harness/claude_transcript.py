@@ -45,9 +45,14 @@ _RESETS = re.compile(r"\|(\d{10})\b")
 _LONG_RESULT = re.compile(rb'"tool_use_id":"([A-Za-z0-9_-]{1,128})"')
 
 
+def matters(head: bytes) -> bool:
+    """Whether a line that begins so may tell or say anything."""
+    return _UNINTERESTING.match(head) is None
+
+
 def record(line: bytes) -> Record | None:
     """What a line tells; None where it is no record of the main thread."""
-    if _is_uninteresting(line):
+    if not matters(line):
         return None
     found = parse_line(line)
     if found is None or found.get("isSidechain") is True:
@@ -70,7 +75,7 @@ def record(line: bytes) -> Record | None:
 
 def said(line: bytes) -> Said | None:
     """What a line says to a reader."""
-    if _is_uninteresting(line):
+    if not matters(line):
         return None
     found = parse_line(line)
     if found is None or found.get("isSidechain") is True or found.get("isMeta") is True:
@@ -92,10 +97,6 @@ def beginning(head: bytes) -> Record | None:
         return None
     calls = _LONG_RESULT.findall(head)
     return Record("tool", None, tuple(ToolEnded(call.decode(), False, None) for call in calls[:8]))
-
-
-def _is_uninteresting(line: bytes) -> bool:
-    return _UNINTERESTING.match(line) is not None
 
 
 def _named(found: Table, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:

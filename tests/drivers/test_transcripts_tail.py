@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from phoenixd.documents.json_line import LINE_LIMIT
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.drivers import transcripts_lines, transcripts_tail
 from phoenixd.drivers.transcripts_lines import CHUNK, Line, open_lines
 from phoenixd.drivers.transcripts_tail import TranscriptTail, newest_usage, read_conversation, read_whole
-from phoenixd.harness import claude_transcript
+from phoenixd.harness import claude_transcript, codex_transcript, gemini_transcript
 from tests.transcripts import samples
 from tests.transcripts.samples import answer, boundary, claude, prompt, tool_result, tool_use
 
@@ -178,18 +179,34 @@ def test_a_flood_of_short_lines_is_given_up_on(path: Path, monkeypatch: pytest.M
     assert known(tail.facts()) == ("On.", 1063, False)
 
 
-def test_the_recorded_session_reads_the_same_from_both_ends() -> None:
-    path = str(samples.SESSION)
-    whole, end = read_whole(path, claude_transcript), TranscriptTail(path, claude_transcript).facts()
+@pytest.mark.parametrize(
+    ("session", "form"),
+    [
+        (samples.SESSION, claude_transcript),
+        (samples.CODEX_SESSION, codex_transcript),
+        (samples.GEMINI_SESSION, gemini_transcript),
+    ],
+)
+def test_a_recorded_session_reads_the_same_from_both_ends_and_in_pieces(
+    path: Path, session: Path, form: TranscriptForm
+) -> None:
+    """Whose it is some CLIs say in the first line alone."""
+    tail, content = TranscriptTail(str(path), form), session.read_bytes()
+    for end in range(0, len(content), 5000):
+        path.write_bytes(content[:end]) if end == 0 else add(path, content[end - 5000 : end])
+        tail.facts()
+    add(path, content[end:])
+    whole, pieces = read_whole(str(path), form), tail.facts()
+    at_once = TranscriptTail(str(path), form).facts()
 
     assert whole is not None
-    assert end is not None
-    assert (whole.prompt, whole.usage, whole.error, whole.newest_at) == (
-        end.prompt,
-        end.usage,
-        end.error,
-        end.newest_at,
-    )
+    assert pieces is not None
+    assert at_once is not None
+    assert (whole.session_id, whole.prompt, whole.usage, whole.error, whole.newest_at) == (
+        at_once.session_id, at_once.prompt, at_once.usage, at_once.error, at_once.newest_at,
+    )  # fmt: skip
+    assert whole == pieces
+    assert whole.session_id is not None
 
 
 def test_the_recorded_session_as_a_conversation() -> None:

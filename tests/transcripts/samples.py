@@ -10,6 +10,8 @@ from typing import Any
 HERE = Path(__file__).parent
 SESSION = HERE / "claude-session.jsonl"
 AFTER_CLEAR = HERE / "claude-after-clear.jsonl"
+CODEX_SESSION = HERE / "codex-session.jsonl"
+GEMINI_SESSION = HERE / "gemini-session.jsonl"
 
 _clock = itertools.count()
 

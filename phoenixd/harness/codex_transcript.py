@@ -1,0 +1,190 @@
+"""Codex's rollouts, as 0.169.0 writes them. Pure functions over single lines.
+
+The traps that this module owns:
+- what a model was given counts the cached part as input, and what was written to a cache as well;
+- after a compaction the newest usage is one of zeros, and the request that made the summary is written like any other;
+- a person's prompt stands there twice, once among texts that the CLI itself gives the model as the user;
+- no hook tells of an API error: it stands in the record that ends the turn.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
+from phoenixd.documents.transcript import (
+    ApiFailed,
+    Compacted,
+    Fact,
+    Piece,
+    Prompted,
+    Record,
+    RecordKind,
+    Said,
+    SessionNamed,
+    ToolBegan,
+    ToolEnded,
+    TurnBegan,
+    TurnEnded,
+    Used,
+)
+
+_UNINTERESTING = re.compile(
+    rb'\{"timestamp":"[^"]{1,40}",(?:"ordinal":\d{1,12},)?"type":"'
+    rb'(?:(?:world_state|turn_context|token_usage_record)"|[a-z_]{1,20}","payload":\{"type":"'
+    rb'(?:thread_settings_applied|reasoning|agent_reasoning)")'
+)
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
+_EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,6})\b")
+_LONG_RESULT = re.compile(
+    rb'"payload":\{"type":"[a-z_]{1,30}_output",(?:"id":"[^"]{1,128}",)?"call_id":"([^"\\]{1,128})"'
+)
+
+
+def matters(head: bytes) -> bool:
+    """Whether a line that begins so may tell anything."""
+    return _UNINTERESTING.match(head) is None
+
+
+def record(line: bytes) -> Record | None:
+    """What a line tells; None where it is no record."""
+    if not matters(line):
+        return None
+    found = parse_line(line)
+    if found is None:
+        return None
+    at, payload = moment(found, "timestamp"), table(found, "payload")
+    match found.get("type"):
+        case "event_msg":
+            return _from_event(payload, at)
+        case "response_item":
+            return _from_item(payload, at)
+        case "compacted":
+            return Record("system", at, (Compacted(at),))
+        case "session_meta":
+            session_id = text(payload, "id") or text(payload, "session_id")
+            return Record("system", at, (SessionNamed(session_id),) if session_id else ())
+        case _:
+            return None
+
+
+def said(line: bytes) -> Said | None:
+    """What a line says to a reader."""
+    if not matters(line):
+        return None
+    found = parse_line(line)
+    if found is None:
+        return None
+    at, payload = text(found, "timestamp"), table(found, "payload")
+    piece = None
+    if found.get("type") == "event_msg":
+        if (prompt := _prompt(payload)) is not None:
+            piece = Piece("user", prompt, at)
+        elif payload.get("type") == "task_complete" and (words := text(table(payload, "error"), "message")):
+            piece = Piece("assistant", words, at, failed=True)
+    elif found.get("type") == "response_item":
+        piece = _spoken(payload, at)
+    return Said((piece,)) if piece is not None else None
+
+
+def beginning(head: bytes) -> Record | None:
+    """A tool's result may be too long to be read; that it came back is told by how the line begins."""
+    found = _LONG_RESULT.search(head)
+    return Record("tool", None, (ToolEnded(found[1].decode("utf-8", "replace"), False, None),)) if found else None
+
+
+def _from_event(payload: Table, at: float | None) -> Record | None:
+    kind: RecordKind = "system"
+    facts: tuple[Fact, ...] = ()
+    match payload.get("type"):
+        case "task_started":
+            facts = (TurnBegan(),)
+        case "task_complete":
+            facts = _ended(payload, at)
+        case "turn_aborted":
+            facts = (TurnEnded("interrupted", at),)
+        case "token_count":
+            used = _used(table(payload, "info"), at)
+            facts = (used,) if used is not None else ()
+        case _:
+            prompt = _prompt(payload)
+            if prompt is None:
+                return None
+            kind, facts = "prompt", (Prompted(prompt, at),)
+    return Record(kind, at, facts)
+
+
+def _ended(payload: Table, at: float | None) -> tuple[Fact, ...]:
+    error = table(payload, "error")
+    words = text(error, "message")
+    if words is None:
+        return (TurnEnded("done", at),)
+    # Its kind is a word, or the only key of an object that says more.
+    details = table(error, "codex_error_info")
+    kind = text(error, "codex_error_info") or next(iter(details), "unknown")
+    return ApiFailed(kind, words, at, count(table(details, kind), "http_status_code")), TurnEnded("failed", at)
+
+
+def _used(info: Table, at: float | None) -> Used | None:
+    usage = table(info, "last_token_usage")
+    whole = count(usage, "input_tokens")
+    if not whole:
+        return None
+    read, written = count(usage, "cached_input_tokens") or 0, count(usage, "cache_write_input_tokens") or 0
+    fresh, output = max(0, whole - read - written), count(usage, "output_tokens") or 0
+    # The event is sent again at other occasions; what was used in all tells whether there was a request between.
+    total = count(table(info, "total_token_usage"), "total_tokens")
+    request = f"total-{total}" if total is not None else None
+    return Used(request, fresh, read, written, output, None, at, count(info, "model_context_window") or None)
+
+
+def _prompt(payload: Table) -> str | None:
+    if payload.get("type") == "user_message":
+        return text(payload, "message")
+    item = table(payload, "item")
+    if payload.get("type") != "item_completed" or item.get("type") != "UserMessage":
+        return None
+    return _joined(item.get("content"))
+
+
+def _from_item(payload: Table, at: float | None) -> Record | None:
+    kind, call = text(payload, "type") or "", text(payload, "call_id") or text(payload, "id")
+    if kind in _CALLS:
+        begun = ToolBegan(call, text(payload, "name") or kind, at) if call else None
+        return Record("assistant", at, (begun,) if begun is not None else ())
+    if kind.endswith("_output"):
+        output = _joined(payload.get("output"))
+        return Record("tool", at, (ToolEnded(call, _failed(output), at),) if call else ())
+    if kind == "message" and payload.get("role") == "assistant":
+        return Record("assistant", at)
+    return None
+
+
+def _spoken(payload: Table, at: str | None) -> Piece | None:
+    kind, call = text(payload, "type") or "", text(payload, "call_id") or text(payload, "id") or ""
+    if kind in _CALLS:
+        given = text(payload, "arguments") or text(payload, "input") or compact(payload.get("action"))
+        return Piece("assistant", given, at, text(payload, "name") or kind, call)
+    if kind.endswith("_output"):
+        output = _joined(payload.get("output"))
+        return Piece("tool", output or "", at, "", call, _failed(output))
+    if kind == "message" and payload.get("role") == "assistant":
+        words = _joined(payload.get("content"))
+        return Piece("assistant", words, at) if words else None
+    return None
+
+
+def _failed(output: str | None) -> bool:
+    code = _EXIT_CODE.search(output[:400]) if output is not None else None
+    return code is not None and int(code[1]) != 0
+
+
+def _joined(content: Any) -> str | None:
+    """The text of something said, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return text({"": content}, "")
+    if isinstance(content, dict):
+        return text(content, "content") or compact(content)
+    words = [word for part in tables({"": content}, "") if (word := text(part, "text")) is not None]
+    return "\n".join(words) if words else None

@@ -1,0 +1,156 @@
+"""The Gemini CLI's chats, as 0.61.0 writes them. Pure functions over single lines.
+
+The traps that this module owns:
+- a record is written anew, under the same id, once its tools came back: the later one counts;
+- `$set` lines hold the whole conversation once more, and grow with it: what they say was said before;
+- nothing marks the end of a turn: after an answer only hooks can tell whether a tool is still at work;
+- what hooks and the CLI itself give the model are `user` records, as prompts and tools' results are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
+from phoenixd.documents.transcript import (
+    ApiFailed,
+    Compacted,
+    Fact,
+    Piece,
+    Prompted,
+    Record,
+    Said,
+    SessionNamed,
+    ToolBegan,
+    ToolEnded,
+    TurnEnded,
+    TurnUnclear,
+    Used,
+)
+
+CANCELLED = "Request cancelled."
+
+_UNINTERESTING = re.compile(rb'\{"\$set":')
+_ERROR_KIND, _ERROR_CODE = re.compile(r'"status":\s*"([A-Z_]{1,64})"'), re.compile(r'"code":\s*(\d{3})\b')
+_HOOKS = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
+_MACHINE_MADE = re.compile(r"\s*<(session_context|hook_context|state_snapshot|system_reminder)\b")
+
+
+def matters(head: bytes) -> bool:
+    """Whether a line that begins so may tell anything."""
+    return _UNINTERESTING.match(head) is None
+
+
+def record(line: bytes) -> Record | None:
+    """What a line tells; None where it is no record."""
+    found = parse_line(line) if matters(line) else None
+    if found is None:
+        return None
+    at, words = moment(found, "timestamp"), _words(found.get("content"))
+    match found.get("type"):
+        case "user":
+            return _from_user(found, words, at)
+        case "gemini":
+            return Record("assistant", at, _answer(found, at))
+        case "error":
+            return Record("system", at, (_failure(words or "", at), TurnEnded("failed", at)))
+        case "info" if words is not None and words.startswith(CANCELLED):
+            return Record("system", at, (TurnEnded("interrupted", at),))
+        case "info" if words == "":
+            # This is all that is left of "Chat history compressed".
+            return Record("system", at, (Compacted(at),))
+        case None if (session_id := text(found, "sessionId")) is not None:
+            return Record("system", moment(found, "startTime"), (SessionNamed(session_id),))
+        case _:
+            return None
+
+
+def said(line: bytes) -> Said | None:
+    """What a line says to a reader."""
+    found = parse_line(line) if matters(line) else None
+    if found is None:
+        return None
+    at, words = text(found, "timestamp"), _words(found.get("content"))
+    pieces: list[Piece] = []
+    match found.get("type"):
+        case "user" if (prompt := _prompt(words)) is not None:
+            pieces = [Piece("user", prompt, at)]
+        case "gemini":
+            pieces = [Piece("assistant", words, at)] if words else []
+            for call in tables(found, "toolCalls"):
+                pieces += _used_tool(call, at)
+        case "error" if words:
+            pieces = [Piece("assistant", words, at, failed=True)]
+        case _:
+            pass
+    return Said(tuple(pieces), text(found, "id")) if pieces else None
+
+
+def beginning(head: bytes) -> Record | None:
+    """A record that is too long to be read is one that came back with its tools."""
+    return None
+
+
+def _from_user(found: Table, words: str | None, at: float | None) -> Record | None:
+    answers = [table(part, "functionResponse") for part in tables(found, "content")]
+    ended = tuple(ToolEnded(call, False, at) for answer in answers if (call := text(answer, "id")) is not None)
+    if ended:
+        return Record("tool", at, ended)
+    prompt = _prompt(words)
+    return Record("prompt", at, (Prompted(prompt, at),)) if prompt is not None else None
+
+
+def _prompt(words: str | None) -> str | None:
+    if words is None:
+        return None
+    prompt = _HOOKS.sub("", words, count=1) if words.lstrip().startswith("<hook_context>") else words
+    return prompt if prompt.strip() and _MACHINE_MADE.match(prompt) is None else None
+
+
+def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
+    facts: list[Fact] = []
+    if (used := _used(found, at)) is not None:
+        facts.append(used)
+    calls = tables(found, "toolCalls")
+    for call in calls:
+        if (name := text(call, "id")) is not None:
+            facts.append(ToolBegan(name, text(call, "name") or "tool", at))
+            if text(call, "status") in ("success", "error", "cancelled"):
+                facts.append(ToolEnded(name, text(call, "status") != "success", moment(call, "timestamp")))
+    return tuple(facts) if calls else (*facts, TurnUnclear())
+
+
+def _failure(words: str, at: float | None) -> ApiFailed:
+    """The API's own error stands in the text, as JSON in a sentence."""
+    kind, code = _ERROR_KIND.search(words[:8192]), _ERROR_CODE.search(words[:8192])
+    return ApiFailed(kind[1] if kind else "unknown", words, at, int(code[1]) if code else None)
+
+
+def _used(found: Table, at: float | None) -> Used | None:
+    tokens = table(found, "tokens")
+    whole = count(tokens, "input")
+    if not whole:
+        return None
+    read = count(tokens, "cached") or 0
+    output = (count(tokens, "output") or 0) + (count(tokens, "thoughts") or 0)
+    return Used(text(found, "id"), max(0, whole - read), read, 0, output, text(found, "model"), at)
+
+
+def _used_tool(call: Table, at: str | None) -> list[Piece]:
+    number, name = text(call, "id") or "", text(call, "name") or "tool"
+    use = Piece("assistant", compact(call.get("args")), at, name, number)
+    if text(call, "status") not in ("success", "error", "cancelled"):
+        return [use]
+    answers = [table(table(part, "functionResponse"), "response") for part in tables(call, "result")]
+    told = "\n".join(text(answer, "output") or text(answer, "error") or compact(answer) for answer in answers)
+    failed = text(call, "status") != "success" or re.search(r"^Exit Code: [1-9-]", told, re.MULTILINE) is not None
+    return [use, Piece("tool", told, text(call, "timestamp") or at, name, number, failed)]
+
+
+def _words(content: Any) -> str | None:
+    """The text of something said, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return text({"": content}, "")
+    words = [word for part in tables({"": content}, "") if (word := text(part, "text")) is not None]
+    return "\n".join(words) if words else None
