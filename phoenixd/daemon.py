@@ -127,6 +127,7 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
                 daemon.notifier,
             ):
                 tasks.start_soon(part.run)
+            tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
             await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
             _tell_of_the_journal(daemon.supervisor, journal)
@@ -230,6 +231,7 @@ async def _build(
         settings=settings,
         create_leaf=create_leaf if cgroups else None,
         clock=clock,
+        tell=lambda event: supervisor.tell(event),
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)

@@ -14,7 +14,14 @@ from phoenixd import config
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import AgentDeclared, AgentWithdrawn, Event, LimitsDeclared
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentWithdrawn,
+    Event,
+    LimitsDeclared,
+    RestartRequested,
+    StartRequested,
+)
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
@@ -42,6 +49,10 @@ class Knowledge(Protocol):
     def token(self, run_id: str) -> str: ...
 
     def heartbeat(self, agent: str) -> Mapping[str, object] | None: ...
+
+    async def look_at_breaker(self, agent: Agent) -> Event | None:
+        """What somebody did to a loop's breaker file, None for nothing."""
+        ...
 
     def command_problem(self, agent: Agent) -> str | None:
         """Why the agent's command could not be run as things stand, for a warning at `add`."""
@@ -98,8 +109,19 @@ class DaemonService:
                 f"the loop was not closed: its log cannot be written: {error.strerror or error}", "phoenixctl doctor"
             ) from error
 
+    def agents(self) -> tuple[Agent, ...]:
+        return tuple(self.fleet().agents.values())
+
     async def order(self, event: Event) -> Refusal | None:
+        if isinstance(event, StartRequested | RestartRequested):
+            await self.look_at_breaker(event.agent)
         return await self.supervisor.ask(event)
+
+    async def look_at_breaker(self, name: str) -> None:
+        agent = self.fleet().agents.get(name)
+        found = await self.knowledge.look_at_breaker(agent) if agent is not None else None
+        if found is not None:
+            await self.supervisor.ask(found)
 
     async def wait_for(self, predicate: Callable[[Fleet], bool], timeout: float) -> bool:
         with anyio.move_on_after(timeout):

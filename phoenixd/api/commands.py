@@ -10,8 +10,10 @@ from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import event_key
 from phoenixd.api.times import ago
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
+from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import (
+    BreakerReset,
     Event,
     EvidenceSeen,
     RestartRequested,
@@ -142,6 +144,14 @@ async def heartbeat_simulate(ask: Ask) -> Reply:
     else:
         words = f"{ask.name} has no open turn, and idle is never stuck: the claim has no effect"
     return _message(words, done=True)
+
+
+async def breaker_reset(ask: Ask) -> Reply:
+    before = ask.agent()
+    await _order(ask, BreakerReset(ask.name, ask.caller.name))
+    words = f"the breaker of {ask.name} is CLOSED and counts from nothing"
+    stopped = isinstance(before.state, Quarantined) and isinstance(before.breaker, Open)
+    return _message(f"{words}. Start it: phoenixctl start {ask.name}" if stopped else words, done=True)
 
 
 async def watchdog(ask: Ask) -> Reply:

@@ -287,6 +287,14 @@ OPERATIONS: tuple[Operation, ...] = (
         method="POST", path="/v1/agents/{name}/heartbeat", rights="operate", response="Message", exits=(NOT_NOW,),
     ),
     Operation(
+        "breaker_show", ("breaker", "show"), "Whether a loop gets anywhere: its circuit breaker", (NAME, *TEXT_FORM),
+        path="/v1/agents/{name}/breaker", rights="agent", response="Breaker", exits=((3, "the breaker is OPEN"),),
+    ),
+    Operation(
+        "breaker_reset", ("breaker", "reset"), "Close a breaker and count from nothing", (NAME, *TEXT_FORM),
+        method="POST", path="/v1/agents/{name}/breaker/reset", rights="operate", response="Message",
+    ),
+    Operation(
         "watchdog", ("watchdog",), "Have every agent looked at again now (the form for cron)",
         (
             Parameter(

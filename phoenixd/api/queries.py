@@ -8,6 +8,7 @@ from phoenixd.api.history import Stretch
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
+from phoenixd.core.breaker import Open
 from phoenixd.core.fleet import Fleet
 
 EXPLAINED = 12
@@ -136,6 +137,14 @@ async def heartbeat_show(ask: Ask) -> Reply:
         "file": dict(file) if file is not None else None,
     }
     return Reply(body, lambda here: text_agent.heartbeat(row, file, here))
+
+
+async def breaker_show(ask: Ask) -> Reply:
+    ask.agent()
+    await ask.service.look_at_breaker(ask.name)
+    agent = ask.agent()
+    code = exits.CONDITION if isinstance(agent.breaker, Open) else exits.OK
+    return Reply(representation.breaker(agent), lambda here: text_agent.breaker(agent, here), code)
 
 
 async def version(ask: Ask) -> Reply:

@@ -11,6 +11,8 @@ from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent, InboxItem, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
+from phoenixd.core.breaker import Open, reason_of
+from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
 from phoenixd.ports import StoredEntry
 
@@ -23,7 +25,7 @@ def status(rows: Iterable[Row], facts: Facts, loops: Callable[[str], LoopCounts]
 
 
 def agent(row: Row, loops: LoopCounts) -> Json:
-    """One agent. context, breaker and resonance keep their places until something measures them: null is unknown."""
+    """One agent. context and resonance keep their places until something measures them: null is unknown."""
     return {
         "name": row.name,
         "kind": row.kind,
@@ -44,7 +46,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "reason": row.reason,
         "waiting_for": row.waiting_for,
         "context": None,
-        "breaker": {"state": "CLOSED", "no_progress_count": 0},
+        "breaker": {"state": row.breaker, "no_progress_count": row.no_progress},
         "resonance": None,
         "open_loops": loops.open,
         "stale_loops": loops.stale,
@@ -64,6 +66,25 @@ def alert(standing: StandingAlert) -> Json:
         "text": standing.text,
         "raised_at": rfc3339(standing.raised_wall),
         "needs_you": needs_person_kind(standing.kind),
+    }
+
+
+def breaker(told: Agent) -> Json:
+    """A loop's circuit breaker, with the limits that hold. phase: what its iteration is at."""
+    found, rules = told.breaker, told.spec.breaker
+    return {
+        "name": told.name,
+        "state": found.name,
+        "no_progress_count": found.tally.no_progress,
+        "last_progress_iteration": found.tally.last_progress,
+        "iteration": found.tally.iterations,
+        "reason": reason_of(found),
+        "opened_at": rfc3339(found.opened_wall) if isinstance(found, Open) else None,
+        "total_opens": found.tally.opens,
+        "warn": rules.warn,
+        "stop": rules.stop,
+        "enabled": rules.enabled and is_loop(told),
+        "phase": told.iteration.name if told.iteration is not None else None,
     }
 
 

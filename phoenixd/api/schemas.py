@@ -209,6 +209,22 @@ SCHEMAS: dict[str, Schema] = {
         {"agent": STRING, "action": _words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
     ),
     "Plan": _object({"changes": _list(_ref("Change"))}),
+    "Breaker": _object(
+        {
+            "name": AGENT_NAME,
+            "state": _words("CLOSED", "HALF_OPEN", "OPEN"),
+            "no_progress_count": COUNT,
+            "last_progress_iteration": COUNT,
+            "iteration": COUNT,
+            "reason": STRING,
+            "opened_at": _or_null(TIME),
+            "total_opens": COUNT,
+            "warn": COUNT,
+            "stop": COUNT,
+            "enabled": BOOLEAN,
+            "phase": _or_null(STRING),
+        }
+    ),
     "Heartbeat": _object(
         {
             "name": AGENT_NAME,

@@ -144,6 +144,10 @@ class Service(Protocol):
         """The agent's heartbeat.json as read safely, None where there is none."""
         ...
 
+    async def look_at_breaker(self, name: str) -> None:
+        """Take in what somebody did to the file of an agent's breaker."""
+        ...
+
     async def recheck(self) -> tuple[Rechecked, ...]:
         """Look at every agent's processes and evidence now; one entry for each agent."""
         ...

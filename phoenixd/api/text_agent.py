@@ -8,7 +8,9 @@ from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
 from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
 from phoenixd.api.times import ago
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.breaker import Open, reason_of
+from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
 
 LABEL_COLUMNS = 12
@@ -117,6 +119,36 @@ def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
     for key, value in (file or {}).items():
         lines += _labelled(str(key)[: LABEL_COLUMNS - 1], str(value), here)
     return page([*lines, "", f"next: phoenixctl explain {row.name}"])
+
+
+def breaker(told: Agent, here: Page) -> str:
+    """A loop's circuit breaker."""
+    found, rules, name = told.breaker, told.spec.breaker, told.name
+    if not is_loop(told):
+        return page([f"{name} is no loop, and has no use for a breaker.", "", f"next: phoenixctl status {name}"])
+    if not rules.enabled:
+        return page([f"The breaker of {name} is off.", "", f"next: phoenixctl status {name}"])
+    tally = found.tally
+    facts = {
+        "reason": reason_of(found),
+        "count": f"{tally.no_progress} without progress; warns at {rules.warn}, stops at {rules.stop}",
+        "progress": f"last in iteration {tally.last_progress} of {tally.iterations}"
+        if tally.last_progress
+        else f"none in {tally.iterations} iterations",
+        "opened": f"{ago(here.now - found.opened_wall)} ago ({here.clock(found.opened_wall)})"
+        if isinstance(found, Open)
+        else "",
+        "opens": f"{tally.opens} in all" if tally.opens else "",
+    }
+    sign = {"CLOSED": "*", "HALF_OPEN": "~", "OPEN": "!"}[found.name]
+    lines = [f"{here.sign(sign)} the breaker of {name} is {found.name}"]
+    for label, text in facts.items():
+        lines += _labelled(label, text, here)
+    if isinstance(found, Open):
+        next_line = f"why: phoenixctl explain {name}; once more: phoenixctl start {name}"
+    else:
+        next_line = f"next: phoenixctl explain {name}"
+    return page([*lines, "", next_line])
 
 
 def rechecked(looked: Sequence[Rechecked], here: Page) -> str:

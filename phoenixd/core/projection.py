@@ -21,6 +21,7 @@ from phoenixd.core.agent import (
     Stopped,
     Stopping,
 )
+from phoenixd.core.breaker import Word
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
@@ -56,6 +57,8 @@ class Row:
     due: float | None
     hooks: Literal["ok", "missing", "none"]
     item: InboxItem | None
+    breaker: Word
+    no_progress: int
     alerts: tuple[StandingAlert, ...] = ()
 
     @property
@@ -108,6 +111,8 @@ def row(agent: Agent, now: Moment) -> Row:
         hooks=_hooks(agent, now),
         item=agent.item,
         alerts=agent.alerts,
+        breaker=agent.breaker.name,
+        no_progress=agent.breaker.tally.no_progress,
     )
 
 

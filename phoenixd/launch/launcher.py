@@ -18,6 +18,7 @@ from phoenixd.api.service import LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, Mode
+from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
@@ -31,6 +32,7 @@ from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import HARNESSES, Harness, LaunchPlaces, Prompt
 from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.jobs.briefs import first_words, interruption_before
+from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
@@ -48,6 +50,7 @@ log = structlog.get_logger("phoenixd.launch")
 class Launch:
     """Everything that lies between a Spawn and the shim's start: environment, brief, settings, command line, order.
 
+    tell: takes what somebody did to a document, to be decided upon.
     create_leaf: makes the cgroup of a run, and returns its path or None.
     """
 
@@ -62,6 +65,7 @@ class Launch:
         files: Files = plain_files,
         git: GitLook = git_summary,
         source: Path = SOURCE,
+        tell: Callable[[Event], None] = lambda event: None,
     ) -> None:
         """Install the shim and the hook program; raises OSError."""
         self._directories = directories
@@ -78,6 +82,8 @@ class Launch:
         self._trust_lock = threading.Lock()
         self._publication = Publication(directories, settings, clock, files, git)
         self._publication.secrets_of = self._variables.secrets
+        self.breakers = BreakerFiles(directories, files)
+        self._tell = tell
         self.run = self._publication.run
 
     def shim_command(self, agent: str) -> ShimCommand:
@@ -106,6 +112,13 @@ class Launch:
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await self._publication.publish(agent, entries)
+        found = await self.breakers.publish(agent)
+        if found is not None:
+            self._tell(found)
+
+    async def look_at_breaker(self, agent: Agent) -> Event | None:
+        """What somebody did to a loop's breaker file, None for nothing."""
+        return await self.breakers.look(agent)
 
     def classify(self, agent: Agent, screen: str) -> str:
         return _harness(agent.spec).screen_says(screen)

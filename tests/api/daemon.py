@@ -298,6 +298,9 @@ class FakeDaemon:
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
 
+    async def look_at_breaker(self, name: str) -> None:
+        """Its file is as it was."""
+
     async def recheck(self) -> tuple[Rechecked, ...]:
         return tuple(
             Rechecked(name, f"{agent.state.name}, as it should be") for name, agent in self.state.agents.items()

@@ -77,7 +77,16 @@ def test_a_role_follows_from_the_peer_and_a_token_only_takes_away(
 
 ALLOWED = {
     Role.NOBODY: set(),
-    Role.AGENT: {"show_agent", "heartbeat_show", "resolve_loop", "list_loops", "version", "health", "openapi"},
+    Role.AGENT: {
+        "show_agent",
+        "heartbeat_show",
+        "breaker_show",
+        "resolve_loop",
+        "list_loops",
+        "version",
+        "health",
+        "openapi",
+    },
     Role.OPERATE: {one.name for one in served()} - {"add_agent", "remove_agent", "apply", "down"},
     Role.ADMIN: {one.name for one in served()},
 }

@@ -1,0 +1,177 @@
+"""The circuit breaker with everything real: daemon, shims, loop agents and a git repository."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.demo.stage import Stage
+from tests.drivers.repositories import git, make_repository
+
+IDLE = "true"
+COMMIT = 'echo "$PHOENIX_INCARNATION" > kept.txt; git commit -q -a -m "$PHOENIX_INCARNATION"'
+EDIT_AND_REVERT = "echo edited > kept.txt; git checkout -q kept.txt"
+EDIT_IN_TURN = "if grep -q edited kept.txt; then git checkout -q kept.txt; else echo edited > kept.txt; fi"
+NAME = "looper"
+
+
+@pytest.fixture
+def dirty(tmp_path: Path) -> Path:
+    """A repository that was dirty before anybody ran."""
+    work = make_repository(tmp_path)
+    for key in ("name", "email"):
+        git(work, "config", f"user.{key}", "x")
+    (work / "edited.txt").write_text("dirty from before\n")
+    (work / "untracked.txt").write_text("new from before\n")
+    return work
+
+
+def declare(stage: Stage, work: Path, script: str, more: str = "") -> None:
+    stage.declare(
+        NAME,
+        f'[agent.{NAME}]\nkind = "loop"\nargv = ["sh", "-c", {json.dumps(script)}]\ncwd = "{work}"\n'
+        f'[agent.{NAME}.loop]\npause = "0.05s"\n{more}',
+    )
+
+
+def breaker(stage: Stage) -> dict[str, Any]:
+    return dict(json.loads(stage.ctl("breaker", "show", NAME, "--json").stdout))
+
+
+def judged(stage: Stage) -> list[tuple[int, str]]:
+    """What each iteration came to, from the journal: count and state."""
+    events = json.loads(stage.ask("events", NAME, "--json"))["events"]
+    return [
+        (event["readings"]["no_progress"], event["reason"].partition("breaker ")[2].split()[0].strip(":;"))
+        for event in events
+        if "no_progress" in event["readings"]
+    ]
+
+
+def until_open(stage: Stage) -> None:
+    stage.until("the breaker opens", lambda: stage.row(NAME)["state"] == "quarantined")
+
+
+def test_g10_g30_f_cb_1_idle_on_a_dirty_tree_half_open_at_3_and_open_at_exactly_5(stage: Stage, dirty: Path) -> None:
+    declare(stage, dirty, IDLE)
+    stage.up()
+    until_open(stage)
+    row, shown = stage.row(NAME), stage.ctl("breaker", "show", NAME)
+
+    assert judged(stage) == [(1, "CLOSED"), (2, "CLOSED"), (3, "HALF_OPEN"), (4, "HALF_OPEN"), (5, "OPEN")]
+    assert (row["incarnation"], row["breaker"]) == (5, {"state": "OPEN", "no_progress_count": 5})
+    assert (shown.returncode, shown.stdout.splitlines()[0]) == (3, f"! the breaker of {NAME} is OPEN")
+    written = json.loads((stage.state / "agents" / NAME / ".circuit_breaker.json").read_text())
+    assert (written["state"], written["no_progress_count"]) == ("OPEN", 5)
+    assert git(dirty, "status", "--porcelain").splitlines() == [" M edited.txt", "?? untracked.txt"]
+
+
+def test_g64_f_cb_9_the_count_survives_kill_9_of_the_daemon_between_4_and_5(stage: Stage, dirty: Path) -> None:
+    wait = stage.root / "wait"
+    declare(stage, dirty, f'[ "$PHOENIX_INCARNATION" -lt 5 ] || while [ ! -e {wait} ]; do sleep 0.02; done')
+    stage.up()
+    stage.until_running(NAME, 5)
+    assert breaker(stage)["no_progress_count"] == 4
+    stage.kill()
+    wait.touch()
+    stage.up()
+    until_open(stage)
+
+    assert [count for count, _ in judged(stage)] == [1, 2, 3, 4, 5]
+    assert stage.row(NAME)["incarnation"] == 5
+    stage.kill()
+    stage.up()
+    assert (stage.row(NAME)["state"], breaker(stage)["state"]) == ("quarantined", "OPEN")
+
+
+def test_g14_f_cb_2_one_that_only_commits_never_opens_it(stage: Stage, dirty: Path) -> None:
+    declare(stage, dirty, COMMIT)
+    stage.up()
+    stage.until("eight iterations", lambda: breaker(stage)["iteration"] >= 8)
+
+    assert {count for count, _ in judged(stage)} == {0}
+    assert stage.row(NAME)["state"] != "quarantined"
+
+
+@pytest.mark.parametrize("script", [EDIT_AND_REVERT, EDIT_IN_TURN], ids=["within one", "from one to the next"])
+def test_f_cb_3_one_that_edits_and_reverts_opens_it(stage: Stage, dirty: Path, script: str) -> None:
+    declare(stage, dirty, script)
+    stage.up()
+    until_open(stage)
+
+    assert breaker(stage)["no_progress_count"] == 5
+    assert stage.row(NAME)["incarnation"] == (5 if script is EDIT_AND_REVERT else 6)
+
+
+def test_g32_g33_x8_start_is_a_trial_and_deleting_the_file_a_reset(stage: Stage, dirty: Path) -> None:
+    declare(
+        stage,
+        dirty,
+        f'if [ -e "{stage.root}/work" ]; then {COMMIT}; fi',
+        "[agent.looper.breaker]\nwarn = 1\nstop = 2\n",
+    )
+    stage.up()
+    until_open(stage)
+    stage.ask("start", NAME)
+    stage.until("the trial fails", lambda: breaker(stage)["no_progress_count"] == 3)
+    until_open(stage)
+    assert stage.row(NAME)["incarnation"] == 3
+    (stage.root / "work").touch()
+    stage.ask("start", NAME)
+    stage.until("the trial succeeds", lambda: breaker(stage)["state"] == "CLOSED")
+    (stage.root / "work").unlink()
+    until_open(stage)
+
+    (stage.state / "agents" / NAME / ".circuit_breaker.json").unlink()
+    shown = stage.ctl("breaker", "show", NAME, "--json")
+    assert (shown.returncode, json.loads(shown.stdout)["state"]) == (0, "CLOSED")
+    assert stage.row(NAME)["state"] == "stopped"
+    before = stage.row(NAME)["incarnation"]
+    stage.ask("start", NAME)
+    until_open(stage)
+    assert stage.row(NAME)["incarnation"] == before + 2, "it began closed, and not on trial"
+    stage.ask("breaker", "reset", NAME)
+    assert breaker(stage)["state"] == "CLOSED"
+
+
+def test_f_cb_10_a_loop_that_says_it_is_done_stays_down(stage: Stage, dirty: Path) -> None:
+    declare(stage, dirty, '[ "$PHOENIX_INCARNATION" -lt 3 ] || exit 10', "done_code = 10\n")
+    stage.up()
+    stage.until("it is done", lambda: stage.row(NAME)["state"] == "stopped")
+    row = stage.row(NAME)
+
+    assert (row["incarnation"], row["desired"]) == (3, "stopped")
+    assert row["reason"].startswith("done: ")
+
+
+def test_g45_stop_after_iteration_ends_with_the_iteration(stage: Stage, dirty: Path) -> None:
+    go = stage.root / "go"
+    declare(stage, dirty, f"while [ ! -e {go} ]; do sleep 0.02; done; {COMMIT}")
+    stage.up()
+    stage.until_running(NAME, 1)
+    stage.ask("stop", NAME, "--after-iteration")
+    assert stage.row(NAME)["state"] == "running"
+    go.touch()
+    stage.until("it stopped", lambda: stage.row(NAME)["state"] == "stopped")
+    stage.until("it was judged", lambda: breaker(stage)["iteration"] == 1)
+    assert stage.row(NAME)["incarnation"] == 1
+
+
+def test_the_repository_disappears_and_comes_back_as_a_link(stage: Stage, dirty: Path, tmp_path: Path) -> None:
+    """Whatever an agent does to the place that it works in, the loop goes on and is judged by what can be seen."""
+    away = tmp_path / "away"
+    script = f"""case $PHOENIX_INCARNATION in
+        2) mv .git ../git-away ;;
+        3) mv ../git-away .git ;;
+        4) cd / && mv {dirty} {away} && ln -s {away} {dirty} ;;
+    esac"""
+    declare(stage, dirty, script, '[agent.looper.restart]\nbackoff_initial = "0s"\n')
+    stage.up()
+    until_open(stage)
+
+    assert [count for count, _ in judged(stage)] == [1, 1, 1, 2, 3, 4, 5]
+    subprocess.run(["git", "-C", str(dirty), "status"], check=True, capture_output=True)
