@@ -22,7 +22,24 @@ PR_SET_CHILD_SUBREAPER = 36
 MAX_ARGUMENT = 131072  # The kernel's MAX_ARG_STRLEN, with the NUL at the end.
 NOT_FOUND, NOT_EXECUTABLE, NOT_TRIED = 127, 126, 0  # The first two as a shell has them.
 
+SYS_CLONE3 = 435  # The same number on every architecture.
+CLONE_INTO_CGROUP = 0x200000000
+RESETTABLE = tuple(int(number) for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+ALL_SIGNALS = signal.valid_signals()
+
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
+# The interpreter's lock is kept: the child comes out of this call as well, and has nobody to take it back from.
+_syscall = ctypes.PyDLL(None, use_errno=True).syscall
+
+
+class _CloneArguments(ctypes.Structure):
+    """struct clone_args of linux/sched.h, in its second version."""
+
+    _names = (
+        "flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls", "set_tid",
+        "set_tid_size", "cgroup",
+    )  # fmt: skip
+    _fields_ = [(name, ctypes.c_uint64) for name in _names]  # ctypes reads it once.
 
 
 class StartFailure:
@@ -48,11 +65,11 @@ def launch(order: Order, terminal_fd: int | None) -> tuple[int, int]:
     report_fd, child_report_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     shim = os.getpid()
     # A signal to the child before its exec would run in this program's handlers, and write into this program's pipe.
-    signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+    signal.pthread_sigmask(signal.SIG_SETMASK, ALL_SIGNALS)
     try:
-        pid = os.fork()
+        pid, is_inside = _fork(order.cgroup)
         if pid == 0:
-            _run_child(order, terminal_fd, child_report_fd, shim)
+            _run_child(order, terminal_fd, child_report_fd, shim, is_inside)
     except OSError:
         os.close(report_fd)
         raise
@@ -87,7 +104,29 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     return StartFailure(NOT_EXECUTABLE, name, f"{program}: {why}")
 
 
-def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int) -> None:
+def _fork(cgroup: str | None) -> tuple[int, bool]:
+    """Fork, where the kernel can straight into a control group, and whether the child is in it.
+
+    Moving a process there afterwards waits for all of the kernel's readers, 10 ms and more; to be born there takes
+    none of it. Whatever is wrong with the group is found, and said, by a child that then tries to move.
+    """
+    if cgroup is not None:
+        try:
+            fd = os.open(cgroup, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return os.fork(), False
+        try:
+            arguments = _CloneArguments(flags=CLONE_INTO_CGROUP, exit_signal=signal.SIGCHLD, cgroup=fd)
+            # With one thread, and nothing but an exec to come, the child needs none of what os.fork() mends.
+            pid = _syscall(SYS_CLONE3, ctypes.byref(arguments), ctypes.sizeof(arguments))
+        finally:
+            os.close(fd)
+        if pid >= 0:
+            return pid, True
+    return os.fork(), False
+
+
+def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int, is_inside: bool) -> None:
     """Never returns, and never lets an exception climb into the parent's code."""
     stage = b"setup"
     try:
@@ -100,7 +139,7 @@ def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int)
         if terminal_fd is not None:
             os.tcsetpgrp(terminal_fd, os.getpid())
         stage = b"cgroup"
-        if order.cgroup is not None:
+        if order.cgroup is not None and not is_inside:
             _join(order.cgroup)
         stage = b"cwd"
         os.chdir(order.cwd)
@@ -127,7 +166,7 @@ def _join(cgroup: str) -> None:
 
 def _reset_signals() -> None:
     """Default dispositions and an empty mask: an agent must not inherit what its starters ignored or blocked."""
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    for number in RESETTABLE:
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -76,6 +76,24 @@ def all_pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
+def forks() -> int:
+    """How many processes and threads were begun since boot, in all namespaces; 0 where that cannot be told."""
+    for line in read("/proc/stat").splitlines():
+        if line.startswith(b"processes "):
+            return int(line.split()[1])
+    return 0
+
+
+def last_pid() -> int:
+    """The pid that was given last in this namespace; 0 where that cannot be told."""
+    fields = read("/proc/loadavg", 256).split()
+    return int(fields[4]) if len(fields) == 5 else 0
+
+
+def pid_limit() -> int:
+    return int(read("/proc/sys/kernel/pid_max", 64) or 0)
+
+
 def environment_has(pid: int, entries: tuple[bytes, ...]) -> bool:
     """Whether all the NAME=VALUE entries stand in the environment that the process was started with."""
     # Padded on both sides, so that only a whole entry matches.

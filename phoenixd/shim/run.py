@@ -52,6 +52,7 @@ class Run:
         self._emptying = False
         self._retry = RETRY_FIRST
         self.pid, self._report_fd = launch.launch(order, terminal_fd)
+        self.tree.begins_with(self.pid)
         status = procfs.status(self.pid)
         self.start_time = status.start_time if status else 0
         # Ranked like a hook: that it started is told before that it ended.

@@ -15,6 +15,8 @@ import pytest
 from tests.shim.pane import DEADLINE, Daemon, is_running
 from tests.waiting import eventually_sync
 
+SHIM = Path(__file__).resolve().parents[2] / "phoenixd" / "shim"
+
 # Ten ways out of a process tree. Each process writes its pid, then sleeps; the agent goes on when all ten have.
 ESCAPES = r"""
 import os, signal, subprocess, sys, time
@@ -166,6 +168,27 @@ def test_a_fork_storm_dies(daemon: Daemon, cgroup: Path | None) -> None:
     daemon.kill(started)
     assert descendants(daemon.pane.pid) == set()
     assert daemon.run_to_end(["true"])["killed"] == []
+
+
+@pytest.mark.parametrize(
+    ("root", "before", "now", "limit", "last", "oldest"),
+    [
+        (500, 1000, 1100, 32768, 620, 500),
+        (500, 1000, 1100, 32768, 301, 0),  # They began again from below.
+        (500, 1000, 40_000, 32768, 620, 0),  # Or may have, and are above it once more.
+        (32_000, 1000, 1500, 32768, 32_700, 0),  # They are about to.
+        (500, 0, 0, 32768, 620, 0),  # The kernel does not say how many there were.
+        (500, 1000, 900, 32768, 620, 0),
+        (500, 1000, 1100, 0, 620, 0),
+        (500, 1000, 1100, 32768, 0, 0),
+    ],
+)
+def test_only_processes_begun_after_the_agent_are_looked_at_while_pids_are_given_in_turn(
+    root: int, before: int, now: int, limit: int, last: int, oldest: int
+) -> None:
+    asked = f"import tree; print(tree.oldest_pid({root}, {before}, {now}, {limit}, {last}))"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=SHIM, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == oldest
 
 
 def test_f_proc_19_what_an_outsider_started_for_the_run_is_found_by_its_run_id(
