@@ -35,6 +35,7 @@ from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
+from phoenixd.drivers.git_work import WorkPrints
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
 from phoenixd.drivers.notify_command import CommandRoute
@@ -45,7 +46,6 @@ from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.drivers.transcripts import TranscriptFiles
-from phoenixd.drivers.work import WorkPrints
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
 from phoenixd.ports import Outside, ShimMessage

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from phoenixd.drivers.work import work_print
+from phoenixd.drivers.git_work import work_print
 from tests.bench.arena import Figures
 from tests.drivers.repositories import git
 

@@ -15,8 +15,8 @@ import pytest
 from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
 from phoenixd.drivers import work_files
 from phoenixd.drivers.git_plumbing import PlumbingFailed
-from phoenixd.drivers.work import WorkPrints, work_print
-from phoenixd.drivers.work_files import Excluded, WorkUnreadable, exists
+from phoenixd.drivers.git_work import WorkPrints, work_print
+from phoenixd.drivers.git_work_files import Excluded, WorkUnreadable, exists
 from tests.agents import an_agent
 from tests.drivers.repositories import Armed, arm, git, make_repository
 
@@ -205,7 +205,7 @@ def test_f_cb_7_more_files_than_are_read_count_by_their_size(repository: Path, m
     monkeypatch.setattr(work_files, "MOST_FILES", 10)
     for number in range(30):
         (repository / f"new-{number:02}").write_text("x")
-    monkeypatch.setattr("phoenixd.drivers.work.Budget", lambda deadline: work_files.Budget(deadline, files=10))
+    monkeypatch.setattr("phoenixd.drivers.git_work.Budget", lambda deadline: work_files.Budget(deadline, files=10))
     text, notes = work_print([str(repository)])
 
     assert "too much to be read" in notes[0]
@@ -218,7 +218,7 @@ def test_f_cb_7_more_files_than_are_read_count_by_their_size(repository: Path, m
 def test_f_cb_7_a_tree_without_a_repository_is_walked_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
         (tmp_path / f"{number:02}").write_text("x")
-    monkeypatch.setattr("phoenixd.drivers.work.Budget", lambda deadline: work_files.Budget(deadline, walked=20))
+    monkeypatch.setattr("phoenixd.drivers.git_work.Budget", lambda deadline: work_files.Budget(deadline, walked=20))
 
     assert "too many files" in work_print([str(tmp_path)])[1][0]
 

@@ -247,7 +247,9 @@ def test_f_sy_1_kill_9_of_the_daemon_leaves_the_turn_alone_and_loses_no_hook(sta
 
 def test_a_refused_key_waits_for_a_person_restarts_nothing_and_ends_with_the_next_answer(stage: ClaudeStage) -> None:
     stage.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-    stage.scenario.add(Step(error=Rejection(401, "authentication_error", "invalid x-api-key"), match="docs/plan.md"))
+    stage.scenario.add(
+        Step(error=Rejection(401, "authentication_error", "invalid x-api-key"), match="docs/plan.md", times=2)
+    )
     stage.up()
 
     row = stage.until("it waits", lambda row: row["activity"] == "waiting")

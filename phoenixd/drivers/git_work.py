@@ -19,7 +19,15 @@ import anyio.to_thread
 from phoenixd.core.agent import Agent
 from phoenixd.drivers.git import differs_by_stat
 from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed, index_entries
-from phoenixd.drivers.work_files import Budget, Excluded, WorkUnreadable, exists, tracked_print, untracked_print, walk
+from phoenixd.drivers.git_work_files import (
+    Budget,
+    Excluded,
+    WorkUnreadable,
+    exists,
+    tracked_print,
+    untracked_print,
+    walk,
+)
 from phoenixd.ports import WorkReading
 
 THREADS = 4
