@@ -369,7 +369,7 @@ def test_a_text_that_waits_for_the_next_step_is_the_task_in_hand() -> None:
     assert story.agent.last_prompt == "And close the till."
 
 
-@pytest.mark.parametrize("situation", [*(set(SITUATIONS) - {"running"}), "waiting", "vanished"])
+@pytest.mark.parametrize("situation", [*sorted(set(SITUATIONS) - {"running"}), "waiting", "vanished"])
 def test_f_tmux_9_nothing_is_typed_where_nobody_reads_or_where_enter_would_answer(situation: str) -> None:
     if situation in SITUATIONS:
         story = brought(situation)

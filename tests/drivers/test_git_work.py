@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
-from phoenixd.drivers import work_files
+from phoenixd.drivers import git_work_files
 from phoenixd.drivers.git_plumbing import PlumbingFailed
 from phoenixd.drivers.git_work import WorkPrints, work_print
 from phoenixd.drivers.git_work_files import Excluded, WorkUnreadable, exists
@@ -202,10 +202,10 @@ def test_f_cb_7_a_gigabyte_untracked_is_not_read_whole(repository: Path) -> None
 
 
 def test_f_cb_7_more_files_than_are_read_count_by_their_size(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_files, "MOST_FILES", 10)
+    monkeypatch.setattr(git_work_files, "MOST_FILES", 10)
     for number in range(30):
         (repository / f"new-{number:02}").write_text("x")
-    monkeypatch.setattr("phoenixd.drivers.git_work.Budget", lambda deadline: work_files.Budget(deadline, files=10))
+    monkeypatch.setattr("phoenixd.drivers.git_work.Budget", lambda deadline: git_work_files.Budget(deadline, files=10))
     text, notes = work_print([str(repository)])
 
     assert "too much to be read" in notes[0]
@@ -218,7 +218,7 @@ def test_f_cb_7_more_files_than_are_read_count_by_their_size(repository: Path, m
 def test_f_cb_7_a_tree_without_a_repository_is_walked_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
         (tmp_path / f"{number:02}").write_text("x")
-    monkeypatch.setattr("phoenixd.drivers.git_work.Budget", lambda deadline: work_files.Budget(deadline, walked=20))
+    monkeypatch.setattr("phoenixd.drivers.git_work.Budget", lambda deadline: git_work_files.Budget(deadline, walked=20))
 
     assert "too many files" in work_print([str(tmp_path)])[1][0]
 
