@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import anyio
 
 from phoenixd import config
-from phoenixd.api.service import Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import (
@@ -26,6 +26,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
+from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
@@ -43,6 +44,12 @@ class Knowledge(Protocol):
     def stale_days(self) -> int: ...
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]: ...
+
+    async def brief(self, agent: str) -> BriefPage | None: ...
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]: ...
+
+    async def generate_brief(self, agent: Agent) -> BriefPage: ...
 
     async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved: ...
 
@@ -111,6 +118,20 @@ class DaemonService:
 
     def agents(self) -> tuple[Agent, ...]:
         return tuple(self.fleet().agents.values())
+
+    async def brief(self, agent: str) -> BriefPage | None:
+        return await self.knowledge.brief(agent)
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]:
+        return await self.knowledge.check_brief(agent)
+
+    async def generate_brief(self, agent: str) -> BriefPage:
+        try:
+            return await self.knowledge.generate_brief(self.fleet().agents[agent])
+        except OSError as error:
+            raise PhoenixdError(
+                f"the brief could not be written: {error.strerror or error}", "phoenixctl doctor"
+            ) from error
 
     async def order(self, event: Event) -> Refusal | None:
         if isinstance(event, StartRequested | RestartRequested):

@@ -267,6 +267,19 @@ OPERATIONS: tuple[Operation, ...] = (
         (Parameter("agent", "query", "string", "only of this agent", pattern=NAME_PATTERN), *TEXT_FORM),
         path="/v1/loops", rights="agent", response="Loops",
     ),
+    Operation(
+        "brief_show", ("brief", "show"), "What an agent's sessions are told at their start", (NAME, *TEXT_FORM),
+        path="/v1/agents/{name}/brief", rights="agent", response="Brief",
+    ),
+    Operation(
+        "brief_check", ("brief", "check"), "Whether state.json and brief.md can be relied on: their schema and age",
+        (NAME, *TEXT_FORM), path="/v1/agents/{name}/brief/check", rights="agent", response="BriefCheck",
+        exits=((3, "something is wrong with them"),),
+    ),
+    Operation(
+        "brief_generate", ("brief", "generate"), "Write an agent's brief anew now", (NAME, *TEXT_FORM), method="POST",
+        path="/v1/agents/{name}/brief", rights="operate", response="Brief",
+    ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),
     Operation("config_schema", ("config", "schema"), "JSON Schema of the configuration"),

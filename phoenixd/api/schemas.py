@@ -193,6 +193,27 @@ SCHEMAS: dict[str, Schema] = {
             "message": STRING,
         }
     ),
+    "Brief": _object(
+        {"name": AGENT_NAME, "path": STRING, "text": STRING, "written_at": TIME, "age": NUMBER, "message": STRING}
+    ),
+    "BriefCheck": _object(
+        {
+            "name": AGENT_NAME,
+            "sound": BOOLEAN,
+            "written_at": _or_null(TIME),
+            "age": _or_null(NUMBER),
+            "faults": _list(
+                _object(
+                    {
+                        "document": _words("state.json", "brief.md"),
+                        "kind": _words("schema", "odd", "missing", "age"),
+                        "field": STRING,
+                        "problem": STRING,
+                    }
+                )
+            ),
+        }
+    ),
     "Loop": _object(
         {"agent": AGENT_NAME, "id": STRING, "text": STRING, "added": DAY, "age_days": COUNT, "stale": BOOLEAN}
     ),

@@ -11,6 +11,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
+from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Journal
@@ -40,6 +41,15 @@ class LoopCounts:
 
     open: int = 0
     stale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BriefPage:
+    """brief.md as it stands. written: wall seconds."""
+
+    path: str
+    text: str
+    written: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,18 @@ class Service(Protocol):
 
     async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
         """Close an open loop; unless the answer is `resolved`, nothing was written."""
+        ...
+
+    async def brief(self, agent: str) -> BriefPage | None:
+        """The agent's brief; None where there is none that can be read."""
+        ...
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]:
+        """What is wrong with the agent's state.json and brief.md."""
+        ...
+
+    async def generate_brief(self, agent: str) -> BriefPage:
+        """Write the agent's brief anew now, also where nothing changed."""
         ...
 
     async def order(self, event: Event) -> Refusal | None:

@@ -82,15 +82,18 @@ class Desk:
             durable=durable,
         )
 
-    def write_brief(self, agent: Agent, state: StateDocument, now: float) -> BriefFacts:
-        """Write brief.md, and what the hook program prints of it at a session start."""
+    def write_brief(self, agent: Agent, state: StateDocument, now: float, *, anew: bool = False) -> BriefFacts:
+        """Write brief.md, and what the hook program prints of it at a session start.
+
+        anew: also where it would say the same.
+        """
         facts = compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean)
         run = agent.run
         if run is not None and (run.session_seen or run.evidence):
             self.interruption = None
         path = str(self.shelf.directory / "brief.md")
         told = render_injection(facts, path, banner(state, self.interruption), self.limit)
-        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"))
+        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"), anew=anew)
         self.shelf.write("session-start.txt", told.encode("utf-8", "replace"))
         self.shelf.write("session-start.json", session_start_answer(told))
         return facts

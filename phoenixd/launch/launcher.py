@@ -14,7 +14,7 @@ import structlog
 from anyio import to_thread
 
 from phoenixd import __version__
-from phoenixd.api.service import LoopCounts
+from phoenixd.api.service import BriefPage, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, Mode
@@ -22,6 +22,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
+from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop, StateDocument
@@ -163,6 +164,16 @@ class Launch:
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
         return await self._publication.open_loops(agent)
+
+    async def brief(self, agent: str) -> BriefPage | None:
+        return await self._publication.brief(agent)
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]:
+        return await self._publication.check_brief(agent)
+
+    async def generate_brief(self, agent: Agent) -> BriefPage:
+        """Write the brief anew now, also where nothing changed."""
+        return await self._publication.generate_brief(agent)
 
     def heartbeat(self, agent: str) -> Mapping[str, object] | None:
         """heartbeat.json as it stands; blocking."""

@@ -9,18 +9,22 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.api.service import LoopCounts
+from phoenixd.api.service import BriefPage, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
+from phoenixd.documents.brief_health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
 from phoenixd.documents.state import OpenLoop, flag_stale
+from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.errors import PhoenixdError
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.files import Files
+from phoenixd.launch.log_files import signature
+from phoenixd.launch.shelf import BRIEF_LIMIT
 from phoenixd.ports import Clock, Entry
 
 T = TypeVar("T")
@@ -70,16 +74,7 @@ class Publication:
         async with desk.lock:
             if any(_may_have_changed_files(seen) for seen in occurrences):
                 await self._refresh_git(desk, agent)
-
-            def write() -> None:
-                now = self._clock.now().wall
-                if not desk.secrets:
-                    desk.secrets = self.secrets_of(agent)
-                state = desk.settle(agent, now, occurrences)
-                desk.shelf.write_session(agent)
-                desk.write_brief(agent, state, now)
-
-            await self.write_safely(desk, write)
+            await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
 
     async def write_safely(self, desk: Desk, write: Callable[[], T]) -> T:
         """Run `write` in a thread; where it meets a torn state.json, wait for it to be whole, then rebuild it."""
@@ -137,6 +132,48 @@ class Publication:
 
         async with desk.lock:
             return await self.write_safely(desk, read)
+
+    async def brief(self, name: str) -> BriefPage | None:
+        """The brief as it stands; None where there is none that can be read."""
+        return await to_thread.run_sync(self._brief, self.desk(name), limiter=self._threads)
+
+    async def check_brief(self, name: str) -> tuple[Fault, ...]:
+        """What is wrong with state.json and brief.md, as they stand (P41, P42, P82)."""
+        desk, limit = self.desk(name), self._settings.alerts.brief_max_age
+
+        def check() -> tuple[Fault, ...]:
+            now, page = self._clock.now().wall, self._brief(desk)
+            faults = check_state(desk.shelf.content("state.json", STATE_LIMIT), name, now)
+            text, written = (page.text.encode(), page.written) if page is not None else (None, None)
+            return (*faults, *check_brief(text, name, written, now, limit))
+
+        return await to_thread.run_sync(check, limiter=self._threads)
+
+    async def generate_brief(self, agent: Agent) -> BriefPage:
+        """Write the brief anew, also where nothing changed, so that its age tells when it was last found true."""
+        desk = self.desk(agent.name)
+        async with desk.lock:
+            await self._refresh_git(desk, agent)
+            await self.write_safely(desk, lambda: self._write(desk, agent, (), anew=True))
+        page = await self.brief(agent.name)
+        if page is None:
+            raise PhoenixdError(f"the brief of {agent.name} was written and cannot be read", "phoenixctl doctor")
+        return page
+
+    def _write(self, desk: Desk, agent: Agent, occurrences: Sequence[Occurrence], *, anew: bool = False) -> None:
+        now = self._clock.now().wall
+        if not desk.secrets:
+            desk.secrets = self.secrets_of(agent)
+        state = desk.settle(agent, now, occurrences)
+        desk.shelf.write_session(agent)
+        desk.write_brief(agent, state, now, anew=anew)
+
+    def _brief(self, desk: Desk) -> BriefPage | None:
+        content, path = desk.shelf.content("brief.md", BRIEF_LIMIT), desk.shelf.directory / "brief.md"
+        written = signature(path)
+        if content is None or not written:
+            return None
+        return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9)
 
     def loops(self, name: str) -> LoopCounts:
         """How many loops are open, and how many of them stale, from what was read last."""

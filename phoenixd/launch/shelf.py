@@ -77,7 +77,7 @@ class Shelf:
         if self._kept is not None:
             return
         self.files.ensure_private_dir(self.directory)
-        self._kept = read_bookkeeping(self._read("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
+        self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         if not self.happenings:
             self.happenings.extend(read_happenings(tail(self.directory / "ops.jsonl", OPS_TAIL)))
 
@@ -86,7 +86,7 @@ class Shelf:
         found = signature(self.directory / "state.json")
         if found and found == self._seen and self.state is not None:
             return None
-        content = self._read("state.json", STATE_LIMIT)
+        content = self.content("state.json", STATE_LIMIT)
         if content is None:
             self._adopt(StateReading(self._rebuilt()), found)
             return None
@@ -108,7 +108,7 @@ class Shelf:
 
     def repair(self, why: str) -> None:
         """Give up on a broken state.json: keep a copy, and rebuild it from memory or from the brief (P78)."""
-        content = self._read("state.json", STATE_LIMIT) or b""
+        content = self.content("state.json", STATE_LIMIT) or b""
         self._set_aside(content, f"state.json was broken and was rebuilt: {why}")
         self.state = self._rebuilt()
         self._seen = ()
@@ -189,13 +189,14 @@ class Shelf:
     def write_session(self, agent: Agent) -> None:
         self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
 
-    def write(self, name: str, content: bytes, durable: bool = False) -> bool:
-        """Replace a document if that changes it; whether it did."""
+    def write(self, name: str, content: bytes, durable: bool = False, *, anew: bool = False) -> bool:
+        """Replace a document if that changes it, or `anew` also if not; whether it was written."""
         path = self.directory / name
         try:
             if (
-                os.stat(path, follow_symlinks=False).st_size == len(content)
-                and self._read(name, len(content)) == content
+                not anew
+                and os.stat(path, follow_symlinks=False).st_size == len(content)
+                and self.content(name, len(content)) == content
             ):
                 return False
         except OSError:
@@ -209,12 +210,12 @@ class Shelf:
 
     def heartbeat_time(self, now: float) -> float | None:
         """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
-        content = self._read("heartbeat.json", HEARTBEAT_LIMIT)
+        content = self.content("heartbeat.json", HEARTBEAT_LIMIT)
         beat = read_heartbeat(content, now) if content is not None else None
         return min(now, beat.claimed) if beat is not None and beat.claimed is not None else None
 
     def heartbeat(self) -> bytes | None:
-        return self._read("heartbeat.json", HEARTBEAT_LIMIT)
+        return self.content("heartbeat.json", HEARTBEAT_LIMIT)
 
     def _dated(self, document: StateDocument, today: date) -> StateDocument:
         return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)
@@ -234,7 +235,7 @@ class Shelf:
     def _rebuilt(self) -> StateDocument:
         if self.state is not None:
             return self.state
-        brief = self._read("brief.md", BRIEF_LIMIT)
+        brief = self.content("brief.md", BRIEF_LIMIT)
         if brief is None:
             return StateDocument(agent=self.name)
         return recover_state(brief.decode("utf-8", "replace"), self.name)
@@ -258,9 +259,9 @@ class Shelf:
     @property
     def _resolved(self) -> ResolvedLog:
         path = self.directory / "resolved.jsonl"
-        return ResolvedLog(path, self.files, lambda: self._read(path.name, RESOLVED_LIMIT))
+        return ResolvedLog(path, self.files, lambda: self.content(path.name, RESOLVED_LIMIT))
 
-    def _read(self, name: str, limit: int) -> bytes | None:
+    def content(self, name: str, limit: int) -> bytes | None:
         """A document's content; None when there is none, or something that is not to be read in its place."""
         try:
             return self.files.read_plain(self.directory / name, limit)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from phoenixd.api.service import Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core import fleet as fleets
 from phoenixd.core.actions import Action, Deliver, Kill, MeasureWork, Spawn, Terminate
 from phoenixd.core.agent import Agent
@@ -32,6 +32,7 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Batch, Entry, Saved, StoredEntry
@@ -105,6 +106,8 @@ class FakeDaemon:
     work: str | None = "git:1"
     """How every agent's work looks, whenever it is measured."""
     ended: bool = False
+    briefs: dict[str, BriefPage] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
     orders: list[Event] = field(default_factory=list)
     open: dict[str, dict[str, OpenLoop]] = field(default_factory=dict)
     resolved: list[tuple[str, str, str]] = field(default_factory=list)
@@ -150,6 +153,16 @@ class FakeDaemon:
         """Open a loop."""
         old = added < "2026-11-07"
         self.open.setdefault(agent, {})[loop_id] = OpenLoop(id=loop_id, text=text or loop_id, added=added, stale=old)
+
+    async def brief(self, agent: str) -> BriefPage | None:
+        return self.briefs.get(agent)
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]:
+        return self.faults
+
+    async def generate_brief(self, agent: str) -> BriefPage:
+        self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)
+        return self.briefs[agent]
 
     async def order(self, event: Event) -> Refusal | None:
         self.orders.append(event)

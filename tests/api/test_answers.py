@@ -18,8 +18,9 @@ from phoenixd.api import openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
 from phoenixd.api.schemas import SCHEMAS
-from phoenixd.api.service import Change, Finding
+from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events import SendRequested, TerminalSeen
+from phoenixd.documents.brief_health import Fault
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
 
@@ -42,6 +43,9 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("plan", "GET", "/v1/plan", None),
     ("apply", "POST", "/v1/apply", None),
     ("resolve_loop", "POST", "/v1/resolve", {"id": "auth-flow", "reason": "tested", "agent": "docs"}),
+    ("brief_show", "GET", "/v1/agents/docs/brief", None),
+    ("brief_check", "GET", "/v1/agents/docs/brief/check", None),
+    ("brief_generate", "POST", "/v1/agents/docs/brief", None),
     ("list_loops", "GET", "/v1/loops", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
     ("heartbeat_simulate", "POST", "/v1/agents/docs/heartbeat", {"age": "20m"}),
@@ -72,7 +76,8 @@ def test_every_operation_is_served_described_and_tried_here() -> None:
 def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
-        heartbeat-simulate breaker-show breaker-reset watchdog install-service demo version completion resolve loops"""
+        heartbeat-simulate breaker-show breaker-reset watchdog install-service demo version completion resolve loops
+        brief-show brief-check brief-generate"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -89,6 +94,8 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.changes = (Change("docs", "change", "argv", restart=True),)
     daemon.findings = (Finding("warning", "w", "d", "r"),)
     daemon.begin("docs", "auth-flow")
+    daemon.briefs["docs"] = BriefPage("/state/brief.md", "# docs\x1b[2J\n", 1.7e9)
+    daemon.faults = (Fault("brief.md", "age", "", "it is old"),)
     daemon.heartbeats["docs"] = {"agent": "docs", "timestamp": "2026-11-21T10:00:00Z"}
 
     answer = await live.ask(method, path, body)
@@ -323,5 +330,6 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
 
 def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
-              "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop"}  # fmt: skip
+              "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
+              "brief_generate"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting

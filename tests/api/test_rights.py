@@ -83,6 +83,8 @@ ALLOWED = {
         "breaker_show",
         "resolve_loop",
         "list_loops",
+        "brief_show",
+        "brief_check",
         "version",
         "health",
         "openapi",

@@ -17,7 +17,7 @@ Drawn from the table of operations; every verb takes `--socket PATH`, and those 
 | 0 | ok |
 | 1 | failed |
 | 2 | usage |
-| 3 | the condition is true (`status NAME`: it is not running) |
+| 3 | the condition is true (`status NAME`: it is not running; `brief check`: not to be relied on) |
 | 4 | not found |
 | 5 | denied |
 | 6 | conflict: the present state does not allow it |

@@ -32,7 +32,8 @@ def assert_refuses(ran: Ran, code: int) -> None:
         ("wait", "docs", "--for", "running"), ("stop", "docs"), ("remove", "docs"), ("down",), ("down", "--agents"),
         ("version",), ("add", "new", "--", "true"), ("hooks", "print"), ("hooks", "test"), ("config", "check"),
         ("config", "show"), ("config", "schema"), ("completion", "bash"), ("completion", "zsh"), ("completion", "fish"),
-        ("loops",), ("loops", "docs"), ("resolve", "auth-flow", "tested"),
+        ("loops",), ("loops", "docs"), ("resolve", "auth-flow", "tested"), ("brief", "generate", "docs"),
+        ("brief", "check", "docs"),
         ("up",), ("--help",), ("send", "--help"), ("--version",),
     ],
     ids=" ".join,
@@ -130,7 +131,8 @@ async def test_3_doctor_found_a_problem(ctl: Ctl, daemon: FakeDaemon) -> None:
         ("remove", "nobody"), ("send", "nobody", "x"), ("logs", "nobody"), ("logs", "nobody", "-f"),
         ("events", "nobody"), ("events", "-f", "nobody"), ("explain", "nobody"), ("heartbeat", "show", "nobody"),
         ("heartbeat", "simulate", "nobody"), ("wait", "nobody", "--for", "idle"), ("attach", "no body"),
-        ("loops", "nobody"), ("resolve", "nothing", "x"), ("resolve", "nothing", "x", "--agent", "nobody"),
+        ("loops", "nobody"), ("brief", "show", "nobody"), ("brief", "show", "docs"),
+        ("resolve", "nothing", "x"), ("resolve", "nothing", "x", "--agent", "nobody"),
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -170,7 +172,7 @@ async def test_6_conflict(ctl: Ctl, daemon: FakeDaemon) -> None:
         ("send", "x", "y"), ("events",), ("events", "-f"), ("explain", "x"), ("plan",), ("apply",), ("inbox",),
         ("since",),
         ("wait", "x", "--for", "idle"), ("heartbeat", "show", "x"), ("watchdog", "--once"), ("attach", "x"),
-        ("loops",), ("resolve", "x", "y"),
+        ("loops",), ("resolve", "x", "y"), ("brief", "show", "x"), ("brief", "check", "x"), ("brief", "generate", "x"),
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -371,6 +371,45 @@ class TestResolve:
         assert [loop["id"] for loop in room.document()["open_loops"]] == ["auth-flow"], "reopened by the operator"
 
 
+class TestBriefVerbs:
+    async def test_p41_p42_documents_are_judged_as_they_stand(self, room: Room) -> None:
+        assert [fault.kind for fault in await room.launch.check_brief("a")] == ["missing", "missing"]
+        await room.launch.publish(room.agent(), [])
+        os.utime(room.state / "brief.md", (NOW, NOW))
+        assert await room.launch.check_brief("a") == ()
+
+        room.clock.wall = NOW + 36 * 3600
+        (old,) = await room.launch.check_brief("a")
+        assert (old.document, old.kind) == ("brief.md", "age")
+        (room.state / "state.json").write_text('{"agent": "b", "open_loops": []}')
+        assert [(fault.kind, fault.field) for fault in await room.launch.check_brief("a")] == [
+            ("schema", "agent"),
+            ("age", ""),
+        ]
+
+    async def test_p20_a_brief_is_written_anew_also_where_nothing_changed(self, room: Room) -> None:
+        await room.launch.publish(room.agent(), [])
+        os.utime(room.state / "brief.md", (NOW - 9e5, NOW - 9e5))
+        await room.launch.publish(room.agent(), [])
+        assert await room.launch.check_brief("a"), "nothing changed, so nothing was written"
+
+        page = await room.launch.generate_brief(room.agent())
+
+        assert page == await room.launch.brief("a")
+        assert page.text == room.text("brief.md")
+        assert page.written > NOW - 9e5
+        assert await room.launch.check_brief("a") == ()
+
+    async def test_what_is_no_plain_file_is_no_brief(self, room: Room, tmp_path: Path) -> None:
+        await room.launch.publish(room.agent(), [])
+        (tmp_path / "victim").write_text("secret")
+        (room.state / "brief.md").unlink()
+        (room.state / "brief.md").symlink_to(tmp_path / "victim")
+
+        assert await room.launch.brief("a") is None
+        assert "secret" not in (await room.launch.generate_brief(room.agent())).text
+
+
 class TestOps:
     async def test_p37_p72_each_happening_is_a_line(self, room: Room) -> None:
         entries = [
