@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from phoenixd.core.actions import Alert, Reassure, Spawn
+from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
@@ -194,8 +194,8 @@ class Terminal(Protocol):
         """Names of the agents that have a session. An empty answer means none, never a failure."""
         ...
 
-    async def capture(self, agent: str) -> str:
-        """The visible text of the pane, without escape sequences."""
+    async def capture(self, agent: str, history: int = 0) -> str:
+        """The visible text of the pane, without escape sequences, and up to so many lines that scrolled off it."""
         ...
 
     async def paste(self, agent: str, text: str) -> str:
@@ -249,6 +249,10 @@ class Launcher(Protocol):
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         """Bring the agent's documents (state.json, brief.md, session.json, ops.jsonl) up to date."""
+        ...
+
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+        """Write an incident's file, without secrets; returns how many lines of the screen it holds."""
         ...
 
     def classify(self, agent: Agent, screen: str) -> str:

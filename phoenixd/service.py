@@ -223,7 +223,7 @@ class DaemonService:
         return findings
 
     async def pane(self, name: str, lines: int) -> str:
-        text = await self.terminal.capture(name)
+        text = await self.terminal.capture(name, lines)
         return "\n".join(text.rstrip().splitlines()[-lines:])
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:

@@ -9,6 +9,7 @@ from phoenixd.api import exits, problems, representation, text_agent
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import event_key
 from phoenixd.api.times import ago
+from phoenixd.core import liveness
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
@@ -138,12 +139,11 @@ async def heartbeat_simulate(ask: Ask) -> Reply:
     agent, age = ask.agent(), float(ask.arguments["age"])
     if not isinstance(agent.state, Running):
         raise problems.Problem("conflict", f"{ask.name} is not running", f"phoenixctl start {ask.name} --wait")
+    if why := liveness.untouched_by(agent, agent.state, age, ask.service.now()):
+        return _message(f"a heartbeat of {ago(age)} ago has no effect on {ask.name}: {why}", done=True)
     await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age))
-    if agent.state.activity.turn_open:
-        words = f"{ask.name} now claims a heartbeat of {ago(age)} ago. See: phoenixctl explain {ask.name}"
-    else:
-        words = f"{ask.name} has no open turn, and idle is never stuck: the claim has no effect"
-    return _message(words, done=True)
+    what = f"{ask.name} now claims a heartbeat of {ago(age)} ago: it is ended as hung (124), and started again"
+    return _message(f"{what}. See: phoenixctl explain {ask.name}", done=True)
 
 
 async def breaker_reset(ask: Ask) -> Reply:

@@ -82,9 +82,10 @@ async def explain_agent(ask: Ask) -> Reply:
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
+        "incident": representation.incident(agent),
         "decisions": [representation.event(stored) for stored in decisions],
     }
-    return Reply(body, lambda here: text_history.explain(row, decisions, here))
+    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident))
 
 
 async def read_pane(ask: Ask) -> Reply:

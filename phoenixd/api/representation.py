@@ -148,6 +148,20 @@ def last_exit(told: Agent) -> Json | None:
     }
 
 
+def incident(told: Agent) -> Json | None:
+    """The newest run that the daemon ended by itself; its file stands in the agent's directory."""
+    found = told.incident
+    if found is None:
+        return None
+    return {
+        "incarnation": found.incarnation,
+        "kind": found.kind,
+        "reason": found.reason,
+        "at": rfc3339(found.at_wall),
+        "file": found.file,
+    }
+
+
 def finding(found: Finding) -> Json:
     return {"level": found.level, "title": found.title, "detail": found.detail, "remedy": found.remedy}
 

@@ -136,8 +136,22 @@ SCHEMAS: dict[str, Schema] = {
             "at": _or_null(TIME),
         }
     ),
+    "Incident": _object(
+        {
+            "incarnation": COUNT,
+            "kind": _words("hung", "overtime"),
+            "reason": STRING,
+            "at": _or_null(TIME),
+            "file": STRING,
+        }
+    ),
     "Explanation": _object(
-        {"agent": _ref("Agent"), "last_exit": _nullable_ref("LastExit"), "decisions": _list(_ref("Event"))}
+        {
+            "agent": _ref("Agent"),
+            "last_exit": _nullable_ref("LastExit"),
+            "incident": _nullable_ref("Incident"),
+            "decisions": _list(_ref("Event")),
+        }
     ),
     "Item": _object(
         {

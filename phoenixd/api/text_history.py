@@ -10,6 +10,7 @@ from phoenixd.api.layout import Page, clip, page, wrap
 from phoenixd.api.text import reason, side_by_side
 from phoenixd.api.text_agent import summary
 from phoenixd.api.times import ago, span
+from phoenixd.core.agent import Incident
 from phoenixd.core.projection import Row
 from phoenixd.ports import StoredEntry
 
@@ -55,7 +56,7 @@ def since(stretch: Stretch, here: Page) -> str:
     return page([*lines, "", f"each event: phoenixctl events --since {when:%Y-%m-%dT%H:%M:%S%z}"])
 
 
-def explain(row: Row, decisions: Sequence[StoredEntry], here: Page) -> str:
+def explain(row: Row, decisions: Sequence[StoredEntry], here: Page, incident: Incident | None = None) -> str:
     """Why an agent is as it is: its last decisions with their reasons and readings, repeats told once."""
     lines = wrap(f"{summary(row)}: {reason(row)}", here.width)
     if not decisions:
@@ -67,6 +68,10 @@ def explain(row: Row, decisions: Sequence[StoredEntry], here: Page) -> str:
         if len(same) > REPEATS_SHOWN:
             hint = f"(phoenixctl events {row.name})"
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
+    if incident is not None:
+        said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({incident.file})"
+        first, *rest = wrap(said, max(20, here.width - 13))
+        lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
     each = f"each event: phoenixctl events {row.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from phoenixd.core.agent import Mode, PromptKind
+from phoenixd.core.agent import Incident, Mode, PromptKind
 from phoenixd.core.moment import Instant
 
 
@@ -66,6 +66,16 @@ class LookAtScreen:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordIncident:
+    """Keep what can be seen of a run that is about to be ended, and the readings that its end rests on."""
+
+    agent: str
+    incarnation: int
+    incident: Incident
+    readings: tuple[tuple[str, str | int | float | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """Close pane and shim of an agent that is removed."""
 
@@ -123,6 +133,7 @@ Action = (
     | Fence
     | Deliver
     | LookAtScreen
+    | RecordIncident
     | Release
     | Alert
     | Reassure

@@ -275,6 +275,21 @@ class LastExit:
 
 
 @dataclass(frozen=True, slots=True)
+class Incident:
+    """A run that we ended although nobody had asked: which one, as what, why, and when (wall)."""
+
+    incarnation: int
+    kind: Literal["hung", "overtime"]
+    reason: str
+    at_wall: float
+
+    @property
+    def file(self) -> str:
+        """Its name in the agent's directory, where what could be seen of the run is kept."""
+        return f"incident-{self.incarnation}-{self.kind}.json"
+
+
+@dataclass(frozen=True, slots=True)
 class InboxItem:
     """Something that needs a person; opened by a typed event, closed by the event that proves it."""
 
@@ -317,6 +332,8 @@ class Agent:
     restarts: int = 0
     hooks_seen: bool = False
     last_exit: LastExit | None = None
+    incident: Incident | None = None
+    """The newest one."""
     last_prompt: str | None = None
     """The newest prompt that a person or `send` submitted; None while the operator's goal stands."""
     item: InboxItem | None = None

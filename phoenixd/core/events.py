@@ -210,6 +210,17 @@ class ScreenSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class IncidentRecorded:
+    """What could be seen of a run that we ended is kept, in this file of the agent's directory."""
+
+    agent: str
+    incarnation: int
+    kind: str
+    file: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
@@ -349,6 +360,7 @@ RunEvent = (
     | HookSeen
     | EvidenceSeen
     | ScreenSeen
+    | IncidentRecorded
     | RunAdopted
     | RunMissing
     | Delivered

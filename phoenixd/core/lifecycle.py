@@ -19,12 +19,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import liveness, parking, progress, requests, restart, session
-from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, Release, Spawn, Terminate
+from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
     Agent,
     BackingOff,
     Desired,
+    Incident,
     LastExit,
     Mode,
     Parked,
@@ -44,6 +45,7 @@ from phoenixd.core.events import (
     Delivered,
     EvidenceSeen,
     HookSeen,
+    IncidentRecorded,
     NotDelivered,
     RunAdopted,
     RunEvent,
@@ -106,6 +108,8 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return missed or keep(agent, f"text not delivered: {reason}")
+        case IncidentRecorded(file=file):
+            return keep(agent, f"what could be seen of it is kept in {file}")
         case _:
             assert_never(event)
 
@@ -378,14 +382,14 @@ def _unseen(state: Running) -> Running:
 
 
 def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
-    readings = (
-        ("silent_for", round(now.at - state.activity.evidence_at, 1)),
-        ("liveness.stale", agent.spec.liveness.stale),
-        ("leases", len(state.activity.leases)),
-    )
+    readings = liveness.readings(agent, state, now)
+    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall)
+    agent = replace(agent, incident=incident)
     ending = end_run(agent, Afterwards.JUDGE, overdue.reason, now, code=overdue.code)
-    alert = Alert(agent.name, "hung" if overdue.code == restart.HUNG else "overtime", overdue.reason)
-    return replace(ending, actions=(*ending.actions, alert), readings=readings)
+    # First, because the screen is restored as soon as the agent ends.
+    record = RecordIncident(agent.name, agent.incarnation, incident, readings)
+    alert = Alert(agent.name, overdue.kind, overdue.reason)
+    return replace(ending, actions=(record, *ending.actions, alert), readings=readings)
 
 
 def _fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Waiting
+from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Starting, Waiting
+from phoenixd.core.decision import Readings
 from phoenixd.core.events import EvidenceSeen, HookSeen
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.restart import HUNG, OVERTIME
@@ -30,6 +32,10 @@ class Overdue:
     at: Instant
     code: int
     reason: str
+
+    @property
+    def kind(self) -> Literal["hung", "overtime"]:
+        return "hung" if self.code == HUNG else "overtime"
 
 
 def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
@@ -71,6 +77,38 @@ def _overtime(agent: Agent, state: Running) -> Overdue | None:
         return None
     return Overdue(
         state.run.began + limit + state.activity.waited, OVERTIME, f"ran {limit:.0f} s, the most an iteration may take"
+    )
+
+
+def untouched_by(agent: Agent, state: Running, age: float, now: Moment) -> str | None:
+    """Why a heartbeat that claims this age, in seconds, would not have the run ended now; None if it would."""
+    activity = state.activity
+    if not is_judged(agent):
+        return "nothing is known to arrive from it, so its silence means nothing"
+    if activity.waiting is not None:
+        return f"it waits for a person ({activity.waiting.kind}), and that is never stuck"
+    if not activity.turn_open:
+        return "it has no open turn, and idle is never stuck"
+    if age < agent.spec.liveness.stale:
+        return f"its limit is {agent.spec.liveness.stale:.0f} s (liveness.stale)"
+    lease = max((lease.until for lease in activity.leases), default=now.at)
+    return f"a call in flight may be silent for {lease - now.at:.0f} s more" if lease > now.at else None
+
+
+def readings(agent: Agent, state: Starting | Running, now: Moment) -> Readings:
+    """The facts that an end as hung or overtime rests on, for its reason and its incident."""
+    activity, rules = state.activity, agent.spec.liveness
+    last_lease = max((lease.until for lease in activity.leases), default=None)
+    return (
+        ("silent_for", round(now.at - activity.evidence_at, 1)),
+        ("liveness.stale", rules.stale),
+        ("turn_open", int(activity.turn_open)),
+        ("leases", len(activity.leases)),
+        ("newest_lease_over_since", None if last_lease is None else round(now.at - last_lease, 1)),
+        ("heartbeat_claims", None if activity.stale_claim is None else round(now.at - activity.stale_claim, 1)),
+        ("waited_for_people", round(activity.waited, 1)),
+        ("ran_for", round(now.at - state.run.began, 1)),
+        ("loop.max_runtime", agent.spec.loop.max_runtime if agent.spec.kind is Kind.LOOP else None),
     )
 
 

@@ -18,6 +18,8 @@ OWN_SESSION = "phoenixd"
 TIMEOUT = 10.0
 PASTE_LIMIT = 8 * 1024 * 1024
 SCREEN_LIMIT = 1024 * 1024
+HISTORY_LIMIT = 2000
+"""Lines above the visible ones that are looked at; an agent decides how many there are, and how long."""
 NESTED_MODES = 5
 REVIVALS = 2
 REMEDY = "phoenixctl doctor"
@@ -88,13 +90,14 @@ class TmuxTerminal:
         sessions = await self._ask("list-sessions", "-F", "#{session_name}")
         return frozenset(agent for session in sessions if (agent := agent_of(session)))
 
-    async def capture(self, agent: str) -> str:
-        """The visible text of the pane, without anything that a terminal would obey.
+    async def capture(self, agent: str, history: int = 0) -> str:
+        """The visible text of the pane, without anything that a terminal would obey, and some of what scrolled off it.
 
         By a process of its own: on the control connection an agent's screen would stand between tmux's own words.
         """
-        output = await self._call("capture-pane", "-p", "-t", _pane_of(agent))
-        return readable(output[:SCREEN_LIMIT])
+        back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
+        output = await self._call("capture-pane", "-p", *back, "-t", _pane_of(agent))
+        return readable(output[-SCREEN_LIMIT:])
 
     async def paste(self, agent: str, text: str) -> str:
         """Leave copy mode, paste the sanitised text as one bracketed paste, and return it; Enter is not pressed.

@@ -19,6 +19,8 @@ from phoenixd.errors import TerminalFailed
 
 CHUNK = 65536
 COMPLAINT_LIMIT = 2000
+OUTPUT_LIMIT = 4 * 1024 * 1024
+"""Bytes of a process's output that are kept, the last ones: a pane can be wider and longer than memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,8 @@ class _Run:
         if not chunk:
             self._loop.remove_reader(self._child.connection)
         self._output += chunk
+        if len(self._output) > 2 * OUTPUT_LIMIT:
+            del self._output[:-OUTPUT_LIMIT]
         return bool(chunk)
 
     def _write(self) -> None:

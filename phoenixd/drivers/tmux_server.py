@@ -49,7 +49,7 @@ SESSION_OPTIONS = {
     "default-command": "exec " + " ".join(INERT),
     "default-shell": "/bin/sh",
     "destroy-unattached": "off",
-    "history-limit": "20000",
+    "history-limit": "5000",
     "lock-after-time": "0",
     "mouse": "off",
     "prefix": "C-b",

@@ -8,6 +8,7 @@ from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
 from phoenixd.core.projection import activity_word
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief import BriefFacts
+from phoenixd.documents.incident import incident_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
 from phoenixd.documents.state import StateDocument, Status
@@ -15,6 +16,9 @@ from phoenixd.documents.workspace import Commit, GitSummary
 
 TASK_LIMIT = 2000
 """Characters of a prompt that state.json keeps as the current task."""
+
+INCIDENT_TOLD = 24 * 3600.0
+"""Seconds for which sessions are told of an incident."""
 
 SIGTERM = 15
 
@@ -46,7 +50,7 @@ def compose_brief(
         situation=clean(situation),
         happenings=tuple(happenings),
         git=_cleaned(git, clean) if git is not None else None,
-        risks=tuple(clean(risk) for risk in _risks(agent, state)),
+        risks=tuple(clean(risk) for risk in _risks(agent, state, now)),
     )
 
 
@@ -76,12 +80,17 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
         case PromptKind.NONE:
             return None
         case PromptKind.CONTINUE:
-            words = agent.spec.resume.prompt or _continue(agent.last_exit, state)
+            words = agent.spec.resume.prompt or _continue(agent, state)
             return f"{goal}\n\n{words}" if mode is Mode.FRESH and goal is not None else words
 
 
-def _continue(last: LastExit | None, state: StateDocument) -> str:
-    return interruption_sentence(state, last.at_wall if last else None, last.text if last else "")
+def _continue(agent: Agent, state: StateDocument) -> str:
+    last, incident = agent.last_exit, agent.incident
+    if last is None:
+        return interruption_sentence(state, None, "")
+    ours = incident is not None and incident.incarnation == last.incarnation
+    how = f"{last.text}; {incident.reason}" if ours and incident is not None else last.text
+    return interruption_sentence(state, last.at_wall, how)
 
 
 def _looks_failed(last: LastExit) -> bool:
@@ -89,8 +98,10 @@ def _looks_failed(last: LastExit) -> bool:
     return last.signal not in (None, SIGTERM) or (last.signal is None and last.code not in CLEAN_CODES)
 
 
-def _risks(agent: Agent, state: StateDocument) -> list[str]:
+def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
     risks = [f"The loop `{loop.id}` is stale: open since {loop.added}." for loop in state.open_loops if loop.stale]
+    if agent.incident is not None and now - agent.incident.at_wall < INCIDENT_TOLD:
+        risks.append(incident_sentence(agent.incident))
     if isinstance(agent.state, Quarantined):
         risks.append(f"The agent is quarantined: {agent.state.cause}.")
     if agent.session is not None and agent.session.spoiled:

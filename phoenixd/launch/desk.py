@@ -10,10 +10,14 @@ from pathlib import Path
 import anyio
 
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import Agent, Incident
+from phoenixd.core.decision import Readings
 from phoenixd.core.projection import public_status
 from phoenixd.documents.banner import Interruption, banner
 from phoenixd.documents.brief import BriefFacts, render_brief, render_injection, session_start_answer
+from phoenixd.documents.heartbeat import heartbeat_record
+from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
+from phoenixd.documents.incident import render_incident, screen_lines
 from phoenixd.documents.ops import Happening, Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
@@ -97,6 +101,15 @@ class Desk:
         self.shelf.write("session-start.txt", told.encode("utf-8", "replace"))
         self.shelf.write("session-start.json", session_start_answer(told))
         return facts
+
+    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> int:
+        """Write an incident's file, and let go of the oldest; returns how many lines of the screen it holds."""
+        lines = screen_lines(screen, self.clean)
+        content = self.shelf.heartbeat()
+        beat = heartbeat_record(content) if content is not None else None
+        self.shelf.write(incident.file, render_incident(agent, incident, readings, lines, beat, self.clean))
+        self.shelf.keep_newest("incident-*.json", INCIDENTS_KEPT)
+        return len(lines)
 
     def take_notes(self) -> list[str]:
         """What was odd about the documents since this was last asked."""

@@ -16,7 +16,7 @@ from anyio import to_thread
 from phoenixd import __version__
 from phoenixd.api.service import BriefPage, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.actions import Spawn
+from phoenixd.core.actions import RecordIncident, Spawn
 from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
@@ -120,6 +120,9 @@ class Launch:
     async def look_at_breaker(self, agent: Agent) -> Event | None:
         """What somebody did to a loop's breaker file, None for nothing."""
         return await self.breakers.look(agent)
+
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+        return await self._publication.record_incident(agent, action, screen)
 
     def classify(self, agent: Agent, screen: str) -> str:
         return _harness(agent.spec).screen_says(screen)

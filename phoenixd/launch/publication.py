@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from phoenixd.api.service import BriefPage, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
 from phoenixd.documents.brief_health import Fault, check_brief, check_state
@@ -75,6 +76,17 @@ class Publication:
             if any(_may_have_changed_files(seen) for seen in occurrences):
                 await self._refresh_git(desk, agent)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
+
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+        """Write what was seen of a run that is being ended; returns how many lines that is. Raises OSError."""
+        desk = self.desk(agent.name)
+
+        def write() -> int:
+            if not desk.secrets:
+                desk.secrets = self.secrets_of(agent)
+            return desk.keep_incident(agent, action.incident, action.readings, screen)
+
+        return await to_thread.run_sync(write, limiter=self._threads)
 
     async def write_safely(self, desk: Desk, write: Callable[[], T]) -> T:
         """Run `write` in a thread; where it meets a torn state.json, wait for it to be whole, then rebuild it."""

@@ -204,6 +204,13 @@ class Shelf:
         self.files.replace(path, content, durable=durable)
         return True
 
+    def keep_newest(self, pattern: str, count: int) -> None:
+        """Remove all but the newest documents of a name's pattern."""
+        found = sorted(self.directory.glob(pattern), key=lambda path: signature(path) or (0,))
+        for path in found[: max(0, len(found) - count)]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.directory / name)

@@ -20,12 +20,14 @@ from phoenixd.core.actions import (
     MeasureWork,
     ObserveTerminal,
     Reassure,
+    RecordIncident,
     Release,
     Spawn,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Starting
 from phoenixd.core.events import (
+    IncidentRecorded,
     NotDelivered,
     ScreenSeen,
     StartFailed,
@@ -38,6 +40,9 @@ from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFai
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
+
+INCIDENT_LINES = 100
+INCIDENT_LOOK = 1.0
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
@@ -122,6 +127,8 @@ class Performer:
                 await self._deliver(action)
             case LookAtScreen():
                 await self._look(action)
+            case RecordIncident():
+                await self._keep_incident(action)
             case Release():
                 await self._release(action)
             case Alert() | Reassure():
@@ -219,6 +226,28 @@ class Performer:
         screen = await self._outside.terminal.capture(action.agent)
         self._tell(ScreenSeen(action.agent, action.incarnation, self._outside.launcher.classify(agent, screen)))
 
+    async def _keep_incident(self, action: RecordIncident) -> None:
+        """See what there is to see, for a second at most: the kill stands behind this. The disk may take its time."""
+        agent = self._find(action.agent)
+        if agent is None or self._tasks is None:
+            return
+        screen = ""
+        try:
+            with anyio.move_on_after(INCIDENT_LOOK):
+                screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+        except TerminalFailed as failure:
+            log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
+        self._tasks.start_soon(self._write_incident, agent, action, screen)
+
+    async def _write_incident(self, agent: Agent, action: RecordIncident, screen: str) -> None:
+        incident = action.incident
+        try:
+            lines = await self._outside.launcher.record_incident(agent, action, screen)
+        except (PhoenixdError, OSError) as failure:
+            log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
+            return
+        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines))
+
     async def _release(self, action: Release) -> None:
         self._outside.evidence.forget(action.agent)
         if await self._outside.shims.connect(action.agent) is not None:
@@ -248,7 +277,7 @@ def _lane_of(action: Action) -> str:
             return f"{agent} screen"
         case MeasureWork(agent=agent):
             return f"{agent} work"
-        case Spawn() | Terminate() | Kill() | Fence() | Release():
+        case Spawn() | Terminate() | Kill() | Fence() | RecordIncident() | Release():
             return action.agent
         case _:
             assert_never(action)

@@ -10,7 +10,7 @@ from typing import Protocol
 import anyio
 import structlog
 
-from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Reassure, Terminate
+from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Reassure, RecordIncident, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
@@ -36,6 +36,9 @@ EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
+
+OF_NO_DELAY = Terminate | Kill | Fence | RecordIncident | Alert | Reassure | ObserveTerminal
+"""What is done even where the journal fails: it ends processes, tells people, or only looks."""
 
 log = structlog.get_logger()
 
@@ -220,7 +223,7 @@ class Supervisor:
     def _act(self, turn: _Turn, durable: bool) -> None:
         """Dispatch what was saved; of what was not, only that which ends processes or tells people."""
         for action in turn.actions:
-            if durable or isinstance(action, Terminate | Kill | Fence | Alert | Reassure | ObserveTerminal):
+            if durable or isinstance(action, OF_NO_DELAY):
                 self._dispatch(action)
             else:
                 self._withheld.append(action)

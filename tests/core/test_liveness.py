@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import LookAtScreen, Terminate
+from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
 from phoenixd.core.agent import Running, Stopping
 from phoenixd.core.events import EvidenceSeen, RunAdopted, ScreenSeen, Tick
+from phoenixd.core.liveness import untouched_by
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules
 from tests.core.story import EPOCH, Story, claude, spec
 
@@ -389,3 +390,44 @@ def test_a_look_does_not_overrule_a_subagent_that_spoke_meanwhile() -> None:
     story.hook("tool-end", tool="Read", sub=True)
     story.tell(ScreenSeen("a", 1, "working"))
     assert not hung(story)
+
+
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.LOOP])
+def test_g43_an_end_of_ours_is_an_incident_that_is_recorded_before_the_kill(kind: Kind) -> None:
+    story = Story(claude(kind=kind)).works()
+    story.wait(15 * MINUTE)
+    actions = [type(action) for action in story.decisions[-1].actions]
+    assert actions.index(RecordIncident) < actions.index(Terminate)
+    incident = story.agent.incident
+    assert incident is not None
+    assert (incident.incarnation, incident.kind, incident.file) == (1, "hung", "incident-1-hung.json")
+    story.exited(143)
+    assert story.agent.incident == incident
+
+
+@pytest.mark.parametrize(
+    ("what", "age", "why"),
+    [
+        ("works", 1200.0, None),
+        ("works", 300.0, "liveness.stale"),
+        ("idle", 1200.0, "no open turn"),
+        ("asks", 1200.0, "waits for a person"),
+        ("in a call", 1200.0, "3660 s more"),
+    ],
+)
+def test_a_simulated_hang_is_told_beforehand_as_it_comes(what: str, age: float, why: str | None) -> None:
+    story = Story(claude()).works()
+    match what:
+        case "idle":
+            story.hook("stop")
+        case "asks":
+            story.hook("permission-request", tool="Bash")
+        case "in a call":
+            story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=3600)
+    assert isinstance(story.state, Running)
+    told = untouched_by(story.agent, story.state, age, story.now)
+    assert (told is None) == (why is None)
+    assert why is None or why in (told or "")
+    story.tell(EvidenceSeen("a", 1, "simulated", age))
+    story.wait(11)
+    assert hung(story) == (told is None)

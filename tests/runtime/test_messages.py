@@ -36,7 +36,7 @@ class Pane:
     after_paste: Callable[[], None] = lambda: None
     on_enter: Callable[[], None] = lambda: None
 
-    async def capture(self, agent: str) -> str:
+    async def capture(self, agent: str, history: int = 0) -> str:
         return prompt_with(self.line) if self.screen is None else self.screen
 
     async def paste(self, agent: str, text: str) -> str:
@@ -154,7 +154,7 @@ async def test_what_a_person_is_typing_is_left_alone(post: Post) -> None:
 async def test_a_cli_that_has_not_drawn_yet_is_waited_for(post: Post) -> None:
     looks = iter(["", "phoenixd: a has not been started.\n"])
 
-    async def capture(agent: str) -> str:
+    async def capture(agent: str, history: int = 0) -> str:
         return next(looks, prompt_with(post.pane.line))
 
     post.pane.capture = capture  # type: ignore[method-assign]
@@ -183,7 +183,7 @@ async def test_enter_is_not_pressed_on_a_dialog_that_opened_meanwhile(post: Post
 async def test_enter_is_not_pressed_once_a_hook_tells_of_a_dialog(post: Post) -> None:
     looks = iter([prompt_with("")])
 
-    async def capture(agent: str) -> str:
+    async def capture(agent: str, history: int = 0) -> str:
         shown = next(looks, None)
         if shown is None:
             post.hook("permission-request")

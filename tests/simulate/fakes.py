@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from phoenixd.core.actions import Alert, Reassure, Spawn
+from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, EvidenceSeen
 from phoenixd.errors import LaunchFailed
@@ -88,6 +88,11 @@ class SimulatedLauncher:
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await anyio.sleep(0.001)
+
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+        await anyio.sleep(self._host.dice.uniform(0.001, 3.0))
+        self._host.seen["incident recorded"] += 1
+        return len(screen.splitlines())
 
     def classify(self, agent: Agent, screen: str) -> str:
         return screen or "unknown"

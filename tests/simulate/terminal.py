@@ -55,7 +55,7 @@ class SimulatedTerminal:
         self._require()
         return frozenset(self._host.shims)
 
-    async def capture(self, agent: str) -> str:
+    async def capture(self, agent: str, history: int = 0) -> str:
         await self._delay()
         self._require()
         shim = self._host.shims.get(agent)

@@ -1,0 +1,62 @@
+"""incident-N-KIND.json: what could be seen of a run when we ended it, bounded, and without secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from phoenixd.core.agent import Agent, Incident
+from phoenixd.core.decision import Readings
+from phoenixd.documents.plain_text import clip, plain
+from phoenixd.documents.times import timestamp
+
+LINES = 100
+LINE_LIMIT = 500
+TEXT_LIMIT = 2000
+KEPT = 20
+"""Incidents of an agent that are kept."""
+
+
+def screen_lines(screen: str, clean: Callable[[str], str]) -> list[str]:
+    """The last lines of a screen, without the empty ones at its end. Secrets are looked for over line ends as well."""
+    shown = screen.rstrip().splitlines()[-LINES:]
+    bounded = "\n".join(line[: 2 * LINE_LIMIT] for line in shown)
+    return [clip(plain(line), LINE_LIMIT) for line in clean(bounded).splitlines()] if bounded else []
+
+
+def render_incident(
+    agent: Agent,
+    incident: Incident,
+    readings: Readings,
+    lines: list[str],
+    heartbeat: Mapping[str, object] | None,
+    clean: Callable[[str], str],
+) -> bytes:
+    """The file's content. heartbeat: the newest sign of life, as it stood."""
+    run = agent.run
+    record: dict[str, Any] = {
+        "agent": agent.name,
+        "incarnation": incident.incarnation,
+        "kind": incident.kind,
+        "at": timestamp(incident.at_wall),
+        "decision": clip(clean(plain(incident.reason)), TEXT_LIMIT),
+        "readings": dict(readings),
+        "run_id": run.run_id if run else None,
+        "session_id": run.session_id if run else None,
+        "heartbeat": {
+            key: clip(clean(plain(value)), LINE_LIMIT) if isinstance(value, str) else value
+            for key, value in list((heartbeat or {}).items())[:20]
+            if value is None or isinstance(value, str | int | float)
+        },
+        "pane": lines,
+    }
+    return (json.dumps(record, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
+
+
+def incident_sentence(incident: Incident) -> str:
+    """What the next session is told of it."""
+    return (
+        f"Run {incident.incarnation} was ended by phoenixd at {timestamp(incident.at_wall)} as {incident.kind}: "
+        f"{incident.reason}. Its last lines are kept in {incident.file}, beside this page."
+    )

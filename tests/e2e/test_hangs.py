@@ -1,0 +1,129 @@
+"""Seed G's own tests (its section Testing), and what a hang leads to: real processes under a real daemon."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from phoenixd.demo.stage import Stage
+from tests.e2e.census import incarnations
+from tests.e2e.puppet import Puppet
+
+ROOT = Path(__file__).parents[2]
+SECRET = "sk-ant-0123456789abcdefghijkl"
+TIME = "+%Y-%m-%dT%H:%M:%SZ"
+TWENTY_MINUTES_AGO = f"$(date -u -d '20 minutes ago' {TIME} 2>/dev/null || date -u -v-20M {TIME})"
+
+
+def beat(stage: Stage, name: str = "a") -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((stage.state / "agents" / name / "heartbeat.json").read_text())
+    return record
+
+
+def at_work(stage: Stage, name: str = "a", keys: str = "") -> Puppet:
+    """A puppet in the middle of a turn, as its hooks tell."""
+    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
+    puppet = Puppet(stage.root / name)
+    argv = json.dumps(puppet.argv)
+    stage.declare(name, f'[agent.{name}]\nargv = {argv}\ncwd = "/"\nprompt = "Build the shop."\n{keys}')
+    stage.up()
+    stage.until_running(name, 1)
+    said = puppet.do(hook("prompt-submit", '{"prompt": "Build the shop."}'))
+    assert said == "0"
+    stage.until("it works", lambda: stage.row(name)["activity"] == "working")
+    return puppet
+
+
+def hook(event: str, payload: str) -> str:
+    """What an agent's hook runs, as a puppet's source."""
+    call = f"[os.environ['PHOENIX_HOOK'], *{event.split()!r}], input={payload!r}, text=True"
+    return f"import os, subprocess\nout = subprocess.run({call}).returncode"
+
+
+def explained(stage: Stage, name: str = "a") -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(stage.ask("explain", name, "--json"))
+    return told
+
+
+def test_seed_g_1_the_heartbeat_program_writes_agent_timestamp_tool_and_pid(stage: Stage) -> None:
+    puppet = at_work(stage)
+    assert puppet.do(hook("heartbeat test_tool", "")) == "0"
+    stage.until("the beat is there", lambda: beat(stage).get("tool") == "test_tool")
+    found = beat(stage)
+    assert (found["agent"], found["pid"]) == ("a", stage.row("a")["pid"])
+    assert found["timestamp"]
+
+
+def test_seed_g_2_the_post_tool_use_hook_writes_it_too(stage: Stage) -> None:
+    puppet = at_work(stage)
+    puppet.do(hook("PostToolUse", '{"tool_name": "Bash", "tool_use_id": "t1"}'))
+    stage.until("the beat is there", lambda: beat(stage).get("tool") == "Bash")
+    shown = json.loads(stage.ask("heartbeat", "show", "a", "--json"))
+    assert (shown["file"]["tool"], shown["hooks"]) == ("Bash", "ok")
+
+
+def test_seed_g_3_a_heartbeat_of_twenty_minutes_ago_ends_the_agent_as_stuck(stage: Stage) -> None:
+    """At the limit of 15 minutes that the seed has, and by the command that it gives, on any system's date."""
+    at_work(stage)
+    path = stage.state / "agents" / "a" / "heartbeat.json"
+    subprocess.run(["sh", "-c", f"echo '{{\"timestamp\": \"'{TWENTY_MINUTES_AGO}'\"}}' > {path}"], check=True)
+    stage.until_running("a", 2)
+    told = explained(stage)
+    assert told["last_exit"]["code"] == 124
+    assert told["incident"]["kind"] == "hung"
+
+
+def test_seed_g_4_five_iterations_without_a_change_stop_the_loop(stage: Stage) -> None:
+    shop = stage.root / "shop"
+    shop.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=shop, check=True)
+    (shop / "old").write_text("dirt from before")
+    keys = 'kind = "loop"\n[agent.a.loop]\npause = "0s"\n'
+    stage.declare("a", f'[agent.a]\nargv = ["true"]\ncwd = {json.dumps(str(shop))}\n{keys}')
+    stage.up()
+    stage.until("the loop stops", lambda: stage.row("a")["state"] == "quarantined")
+    row = stage.row("a")
+    assert row["incarnation"] == 5
+    assert "5 iterations without progress" in row["reason"]
+
+
+def test_f_proc_11_f_proc_12_a_hang_is_ended_with_its_tree_recorded_and_told_to_the_next_run(stage: Stage) -> None:
+    keys = (
+        'liveness = { stale = "2s", check_interval = "1s" }\nstop = { grace = "0.5s" }\n'
+        f'[agent.a.env]\nSHOP_API_KEY = "{SECRET}"\n'
+    )
+    puppet = at_work(stage, keys=keys)
+    puppet.do(
+        "import signal, subprocess, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "for number in range(150): print('line', number)\n"
+        f"print('the key is {SECRET}')\nprint('waiting for pytest')\nsys.stdout.flush()\n"
+        "out = subprocess.Popen(['setsid', 'sleep', '100000']).pid"
+    )
+    stage.until_running("a", 2)
+
+    assert len(incarnations(stage.root, "a")) == 1
+    told = explained(stage)
+    assert (told["last_exit"]["code"], told["last_exit"]["cause"]) == (124, "hung")
+    incident = json.loads((stage.state / "agents" / "a" / told["incident"]["file"]).read_text())
+    assert incident["pane"][-1] == "waiting for pytest"
+    assert len(incident["pane"]) == 100
+    assert SECRET not in json.dumps(incident)
+    assert incident["readings"]["liveness.stale"] == 2
+    assert incident["readings"]["silent_for"] >= 2
+    assert "incident" in stage.ask("explain", "a")
+    brief = (stage.state / "agents" / "a" / "brief.md").read_text()
+    assert "Run 1 was ended by phoenixd" in brief
+    assert told["incident"]["file"] in brief
+    kinds = [event["event"] for event in json.loads(stage.ask("events", "a", "--json"))["events"]]
+    assert "incident_recorded" in kinds
+
+
+def test_g5_simulating_a_hang_says_what_it_will_do_and_does_it(stage: Stage) -> None:
+    at_work(stage)
+    assert "no effect" in stage.ask("heartbeat", "simulate", "a", "--age", "5m")
+    said = stage.ask("heartbeat", "simulate", "a", "--age", "20m")
+    assert "ended as hung" in said
+    stage.until_running("a", 2)
+    assert explained(stage)["last_exit"]["code"] == 124
