@@ -54,6 +54,8 @@ class _Followed:
     interval: float
     heartbeats: tuple[Path, ...]
     transcript: str | None
+    since: float
+    """Wall time from which on this daemon follows the run."""
     seen: dict[Path, Signature] = field(default_factory=dict)
     transcript_seen: Signature | None = None
     looked: bool = False
@@ -92,11 +94,11 @@ class EvidenceFiles:
             heartbeats.append(Path(spec.heartbeat_file))
         followed = _Followed(
             agent.name, run.incarnation, run.run_id, run.began_wall, spec.liveness.check_interval, tuple(heartbeats),
-            self._transcript_of(agent),
+            self._transcript_of(agent), self._wall(),
         )  # fmt: skip
         before = self._followed.get(agent.name)
         if before is not None and before.run_id == run.run_id:
-            followed.seen, followed.looked = before.seen, before.looked
+            followed.seen, followed.looked, followed.since = before.seen, before.looked, before.since
         self._followed[agent.name] = followed
         self._changed.set()
 
@@ -202,8 +204,9 @@ class EvidenceFiles:
             log.warning(odd, agent=followed.agent, file=str(path))
         followed.odd_told = odd
         # Old is what was old when it was written. What aged since then may have done so while the host slept, the
-        # clock was set or nobody looked; and what was written before the first look, while no daemon was there.
-        age = _age_when_written(signature, beat) if followed.looked else None
+        # clock was set or nobody looked; and what was written before we followed, while no daemon was there.
+        was_seen = followed.looked or signature[3] / 1e9 >= followed.since
+        age = _age_when_written(signature, beat) if was_seen else None
         return EvidenceSeen(followed.agent, followed.incarnation, source, age)
 
 

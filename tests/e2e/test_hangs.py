@@ -66,7 +66,7 @@ def test_seed_g_2_the_post_tool_use_hook_writes_it_too(stage: Stage) -> None:
 
 def test_seed_g_3_a_heartbeat_of_twenty_minutes_ago_ends_the_agent_as_stuck(stage: Stage) -> None:
     """At the limit of 15 minutes that the seed has, and by the command that it gives, on any system's date."""
-    at_work(stage)
+    at_work(stage, keys='liveness = { check_interval = "1s" }\n')
     path = stage.state / "agents" / "a" / "heartbeat.json"
     subprocess.run(["sh", "-c", f"echo '{{\"timestamp\": \"'{TWENTY_MINUTES_AGO}'\"}}' > {path}"], check=True)
     stage.until_running("a", 2)
