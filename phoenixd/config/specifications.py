@@ -69,13 +69,8 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     here = ("agent", name)
     if not AGENT_NAME.fullmatch(name):
         yield problem_at(stack, here, "a name is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter or digit")
-    harness = HARNESSES.get(table.harness)
-    if harness is None:
-        known = ", ".join(sorted(HARNESSES))
-        yield problem_at(
-            stack, (*here, "harness"), f'this version cannot drive "{table.harness}" ({known}); use "command"'
-        )
-    elif not table.argv and not harness.default_argv:
+    harness = HARNESSES[table.harness]
+    if not table.argv and not harness.default_argv:
         yield problem_at(stack, here, f'argv is missing: the harness "{table.harness}" knows no program of its own')
     else:
         for complaint in harness.problems(specification(name, table, "")):

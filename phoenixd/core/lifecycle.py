@@ -31,6 +31,7 @@ from phoenixd.core.agent import (
     Parked,
     Parking,
     Quarantined,
+    Run,
     Running,
     Starting,
     Stopped,
@@ -61,6 +62,8 @@ from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_ste
 
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
+SILENT_START_LOOK = 3.0
+"""Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
@@ -207,7 +210,8 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             activity = replace(state.activity, evidence_at=now.at)
             if not agent.spec.has_hooks or run.session_seen:
                 return enter(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
-            ready_by = now.at + agent.spec.resume.window if first_time or word == "adopted" else state.ready_by
+            wait = SILENT_START_LOOK if _is_silent(agent, run) else agent.spec.resume.window
+            ready_by = now.at + wait if first_time or word == "adopted" else state.ready_by
             return keep(
                 replace(agent, state=Starting(run, activity, ready_by)),
                 f"{word}, pid {event.pid}; waiting for its first hook",
@@ -325,7 +329,8 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
     if state.run.pid is None:
         return _fence(agent, state, Afterwards.JUDGE, f"the start was not answered within {SPAWN_TIMEOUT:.0f} s", now)
     window = agent.spec.resume.window
-    if state.run.mode is Mode.RESUME and agent.hooks_seen:
+    silent = _is_silent(agent, state.run)
+    if state.run.mode is Mode.RESUME and agent.hooks_seen and not silent:
         return end_run(
             agent,
             Afterwards.RESTART,
@@ -336,13 +341,22 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
     overdue = liveness.due(agent, Running(state.run, state.activity))
     if overdue is not None and overdue.at <= now.at:
         return _end_overdue(agent, state, overdue, now)
-    ready_by = now.at + window if overdue is None else min(now.at + window, overdue.at)
+    since = now.at - (state.run.exec_at if state.run.exec_at is not None else state.run.began)
+    wait = min(window, max(SILENT_START_LOOK, since)) if silent else window
+    ready_by = now.at + wait if overdue is None else min(now.at + wait, overdue.at)
     waiting = Starting(state.run, state.activity, ready_by)
     return Decision(
         replace(agent, state=waiting),
         (LookAtScreen(agent.name, state.run.incarnation),),
-        f"no sign of life within {window:.0f} s: looking at the screen",
+        "no hook tells of this start: looking at the screen"
+        if silent
+        else f"no sign of life within {window:.0f} s: looking at the screen",
     )
+
+
+def _is_silent(agent: Agent, run: Run) -> bool:
+    """Whether no hook tells of this start even when all is well."""
+    return agent.spec.starts_silently and not liveness.was_told(run, agent.spec)
 
 
 def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Moment) -> Decision:

@@ -22,6 +22,7 @@ from phoenixd.core.agent import (
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
 from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import end_run, enter, keep, open_item
 
 MAX_TEXT = 2048
@@ -30,7 +31,11 @@ MAX_TEXT = 2048
 PERSON_LEFT = "prompt_input_exit"
 """Why a session ended that a person left by /exit or Ctrl-C."""
 
-DIALOG_NOTIFICATIONS = {"permission_prompt": "permission", "elicitation_dialog": "question"}
+DIALOG_NOTIFICATIONS = {
+    "permission_prompt": "permission",
+    "ToolPermission": "permission",
+    "elicitation_dialog": "question",
+}
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
 SCREEN_DIALOGS = {
     "permission": "permission",
@@ -41,6 +46,9 @@ SCREEN_DIALOGS = {
     "login": "login",
     "question": "question",
     "settings": "settings dialog",
+    "hooks": "hook review dialog",
+    "in-use": "session in use elsewhere",
+    "limit": "usage limit",
     "dialog": "dialog",
 }
 
@@ -77,7 +85,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
-    run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event)
+    run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
     if isinstance(state, Stopping):
         # It is being ended: what it says counts for its session, but asks nobody any more.
@@ -211,7 +219,7 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     return Decision(agent)
 
 
-def _hear_run(run: Run, event: HookSeen) -> tuple[Run, tuple[str, ...]]:
+def _hear_run(run: Run, event: HookSeen, spec: AgentSpec) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
     if event.kind == "session-start" and not event.sub:
@@ -221,7 +229,7 @@ def _hear_run(run: Run, event: HookSeen) -> tuple[Run, tuple[str, ...]]:
         elif not run.session_seen:
             notes = (f"session {event.source or 'started'}",)
         return replace(run, session_seen=True, session_id=session_id), notes
-    if event.kind == "session-end" and event.source == PERSON_LEFT and not event.sub:
+    if event.kind == "session-end" and (event.source == PERSON_LEFT or spec.ends_with_a_word) and not event.sub:
         return replace(run, left=True), ("a person ended the session from inside",)
     works = not event.sub and event.kind in (
         "prompt-submit",

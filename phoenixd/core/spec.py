@@ -178,6 +178,16 @@ class AgentSpec:
             return self.limits.reprompt
         return self.has_hooks or self.prompt_via == "paste"
 
+    @property
+    def starts_silently(self) -> bool:
+        """Whether its first hook comes with the first prompt only, so that a start without one is seen by no hook."""
+        return self.harness == "codex"
+
+    @property
+    def ends_with_a_word(self) -> bool:
+        """Whether it tells of its session's end only when a person leaves it, and not when a signal ends it."""
+        return self.harness == "codex"
+
 
 @dataclass(frozen=True, slots=True)
 class FleetLimits:

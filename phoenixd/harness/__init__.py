@@ -5,108 +5,25 @@ The modules differ as their CLIs do; `Harness` is what the rest of the daemon ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import claude, claude_transcript, command
+from phoenixd.harness.codex import Codex
+from phoenixd.harness.gemini import Gemini
 from phoenixd.harness.prompts import Prompt as Prompt
-
-_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-
-
-def is_session_id(text: str) -> bool:
-    """Whether a session id, which the agent itself may have named, can be part of a path and be an argument."""
-    return _SESSION_ID.fullmatch(text) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchPlaces:
-    """Where a launch finds its files: the brief, and the settings file of harnesses that take one."""
-
-    brief: str
-    settings: str
-
-
-class Harness(Protocol):
-    """One agent CLI."""
-
-    @property
-    def default_argv(self) -> tuple[str, ...]:
-        """The program when the operator names none."""
-        ...
-
-    def problems(self, spec: AgentSpec) -> list[str]:
-        """What of the operator's command cannot be supervised, one sentence each."""
-        ...
-
-    def takes_prompt(self, spec: AgentSpec) -> bool:
-        """Whether the prompt is told by an argument."""
-        ...
-
-    def command_line(
-        self,
-        spec: AgentSpec,
-        mode: Literal["fresh", "resume"],
-        session_id: str,
-        prompt: str | None,
-        places: LaunchPlaces,
-    ) -> list[str]:
-        """The whole argv; raises ValueError when the prompt does not fit."""
-        ...
-
-    def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
-        """The content of the settings file; None for a harness without one."""
-        ...
-
-    def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
-        """Path or glob of the session's transcript; `cwd` without symbolic links. None where there is none to know."""
-        ...
-
-    @property
-    def needs_transcript(self) -> bool:
-        """Whether a resume is refused where no good transcript is."""
-        ...
-
-    def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
-        """Whether a transcript with these first and last bytes can be resumed."""
-        ...
-
-    def trust_file(self, environment: Mapping[str, str]) -> str | None:
-        """The CLI's own file that remembers which directories are trusted; None where there is none."""
-        ...
-
-    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
-        """That file's content with `cwd` trusted; raises ValueError for a content of another shape."""
-        ...
-
-    def screen_says(self, screen: str) -> str: ...
-
-    def input_line(self, screen: str) -> str | None:
-        """What stands in the input line, unsent; None where no input line is to be seen."""
-        ...
-
-    def prompt(self, text: str) -> Prompt:
-        """What the CLI makes of a text that is typed into it."""
-        ...
-
-    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
-        """The prompt that this transcript record says was put off until the CLI has time for it."""
-        ...
-
-    @property
-    def transcript_form(self) -> TranscriptForm | None:
-        """How transcripts are read; None where what they hold is not known."""
-        ...
+from phoenixd.harness.shape import Harness as Harness
+from phoenixd.harness.shape import LaunchPlaces as LaunchPlaces
+from phoenixd.harness.shape import is_session_id as is_session_id
 
 
 class ClaudeCode:
     """Claude Code."""
 
     default_argv = ("claude",)
+    tested_version = claude.VERSION
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return claude.check_argv(spec.argv)
@@ -131,6 +48,12 @@ class ClaudeCode:
         bypasses = "--dangerously-skip-permissions" in spec.argv
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 
+    def variables(self) -> dict[str, str]:
+        return {}
+
+    def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
+        return {}
+
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
         if not is_session_id(session_id):
             return None
@@ -148,6 +71,9 @@ class ClaudeCode:
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         key = environment.get("ANTHROPIC_API_KEY")
         return claude.trust_seed(existing, cwd, claude.api_key_tail(key) if key else None)
+
+    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+        return claude.login_missing(environment)
 
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
@@ -170,6 +96,7 @@ class AnyCommand:
     """Any program, by the open contract."""
 
     default_argv = ()
+    tested_version = None
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return command.check_argv(_line(spec), _declared(spec))
@@ -191,6 +118,12 @@ class AnyCommand:
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
 
+    def variables(self) -> dict[str, str]:
+        return {}
+
+    def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
+        return {}
+
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
         if spec.transcript is None or not is_session_id(session_id):
             return None
@@ -207,6 +140,9 @@ class AnyCommand:
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
 
+    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+        return None
+
     def screen_says(self, screen: str) -> str:
         return "unknown"
 
@@ -222,7 +158,12 @@ class AnyCommand:
     transcript_form = None
 
 
-HARNESSES: Mapping[str, Harness] = {"claude": ClaudeCode(), "command": AnyCommand()}
+HARNESSES: Mapping[str, Harness] = {
+    "claude": ClaudeCode(),
+    "codex": Codex(),
+    "gemini": Gemini(),
+    "command": AnyCommand(),
+}
 """The harnesses of this version."""
 
 

@@ -51,6 +51,9 @@ BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7
 REFUSAL_WITHIN_S = 30.0
 """A refusal took 0.3 to 0.5 s on an idle machine; what runs longer without a hook is another kind of trouble."""
 
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK",
+         "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")  # fmt: skip
+
 _OURS = "phoenixd chooses the session; leave the flag out"
 _REFUSED: Mapping[str, str] = {
     "--session-id": _OURS,
@@ -200,6 +203,14 @@ def trust_seed(existing_json: Mapping[str, Any], cwd: str, key_tail: str | None)
             "rejected": [tail for tail in rejected if tail != key_tail],
         }
     return merged
+
+
+def login_missing(environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+    """The files of which one must exist where the environment holds no key, and the remedy."""
+    if any(environment.get(name) for name in _KEYS):
+        return None
+    directory = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME', '/')}/.claude"
+    return (f"{directory}/.credentials.json",), "run claude once as the agent's user, and log in with /login"
 
 
 def _prompt_arguments(prompt: str | None) -> list[str]:

@@ -37,6 +37,7 @@ from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
+from phoenixd.launch.own_files import place_own_files
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
@@ -198,7 +199,7 @@ class Launch:
         token = self.token(spawn.run_id)
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
-        variables = self._variables.compose(spec, base, ours)
+        variables = self._variables.compose(spec, {**base, **harness.variables()}, ours)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._variables.secrets(agent, variables)
@@ -211,7 +212,8 @@ class Launch:
         desk.write_brief(agent, state, now)
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
-        places = LaunchPlaces(str(state_dir / "brief.md"), str(state_dir / "settings.json"))
+            place_own_files(self._files, harness, variables)
+        places = LaunchPlaces(str(state_dir / "brief.md"), str(state_dir / "settings.json"), str(self._installed.hook))
         url = f"http://127.0.0.1:{hello.hook_port}/hook"
         settings = harness.settings(spec, url, token, str(self._installed.hook))
         if settings is not None:

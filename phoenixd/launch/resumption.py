@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from collections.abc import Mapping
@@ -29,11 +30,16 @@ def require_resumable(
     if not harness.needs_transcript:
         return
     path = harness.transcript(spec, session_id, environment, os.path.realpath(spec.cwd))
-    if path is None:
-        return
-    problem = _transcript_problem(harness, path)
+    problem = _transcript_problem(harness, _found(path)) if path is not None else "it has no transcript"
     if problem:
         raise LaunchFailed(f"{REFUSED}: {problem}")
+
+
+def _found(path: str) -> str:
+    """The newest file that a glob finds, or the pattern itself."""
+    if os.path.lexists(path) or not glob.has_magic(path):
+        return path
+    return max(glob.iglob(path), default=path)
 
 
 def _transcript_problem(harness: Harness, path: str) -> str | None:

@@ -185,7 +185,8 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
         (AGENT.replace('"/"', '"work"'), 'agent.a.cwd: "work" is a relative path'),
         ("[agent.a]\nargv = ['x']\n", "cwd is missing"),
         ("[agent.a]\ncwd = '/'\n", "argv is missing"),
-        (AGENT + "harness = 'codex'\n", 'this version cannot drive "codex"'),
+        ("[agent.a]\ncwd = '/'\nharness = 'codex'\nargv = ['codex', 'exec']\n", "ends after one turn"),
+        ("[agent.a]\ncwd = '/'\nharness = 'gemini'\nargv = ['gemini', '-r', '5']\n", "phoenixd chooses the session"),
         (AGENT.replace("sleep", "{prompt}"), "agent.a.argv: {prompt}: the program itself cannot be a placeholder"),
         (
             "[agent.a]\nharness='claude'\ncwd='/'\nargv=['claude','-c']\n",

@@ -181,6 +181,41 @@ def test_the_window_holds_only_for_harnesses_whose_hooks_have_been_seen() -> Non
     assert not story.of(Terminate)
 
 
+def test_f_res_2_a_resume_that_no_hook_tells_of_is_looked_at_and_not_taken_for_dead() -> None:
+    """Codex reports its session with its first prompt, and an idle session is resumed without one."""
+    story = Story(spec(harness="codex", prompt=None)).works()
+    story.hook("stop")
+    story.pass_over(600)
+    story.exited(signal=9)
+    story.started()
+    looks = len(story.of(LookAtScreen))
+    story.wait(3)
+    assert len(story.of(LookAtScreen)) == looks + 1
+    story.wait(120)
+    assert not story.of(Terminate)
+    story.tell(ScreenSeen("a", 2, "idle"))
+    assert isinstance(story.state, Running)
+    assert story.run.mode.value == "resume"
+
+
+def test_p53_codex_that_a_person_leaves_at_once_stays_down() -> None:
+    story = Story(spec(harness="codex"))
+    story.start()
+    story.started()
+    story.hook("session-start")
+    story.hook("session-end", source="other")
+    story.exited(0)
+    assert isinstance(story.state, Stopped)
+
+
+def test_f_proc_16_gemini_says_by_its_notification_that_it_asks() -> None:
+    story = Story(spec(harness="gemini")).works()
+    story.hook("notification", notification="ToolPermission", text="Shell asks")
+    assert isinstance(story.state, Running)
+    assert story.state.activity.waiting is not None
+    assert story.state.activity.waiting.kind == "permission"
+
+
 def test_a_fresh_start_that_hangs_before_its_first_hook_is_ended_as_hung() -> None:
     story = Story(claude()).works()
     story.restart(fresh=True)

@@ -347,9 +347,45 @@ async def test_a_session_id_that_an_agent_made_up_reaches_no_path_and_no_argumen
             await room.launch.write_order(agent, spawn, shim)
 
 
+async def test_geminis_hooks_are_put_where_it_looks_for_them_and_nothing_else_is_touched(room: Room) -> None:
+    home = Path(room.environ["HOME"])
+    spec = room.spec(harness="gemini", argv=("gemini",), env=(("HOME", str(home)),))
+
+    order = await room.order(room.agent(spec))
+    hooks = home / ".gemini" / "extensions" / "phoenixd" / "hooks" / "hooks.json"
+    written = hooks.stat().st_mtime_ns
+    await room.order(room.agent(spec))
+
+    assert "PHOENIX_HOOK" in hooks.read_text()
+    assert hooks.stat().st_mtime_ns == written
+    assert order["env"]["GEMINI_CLI_NO_RELAUNCH"] == "true"
+    assert {path.name for path in (home / ".gemini").rglob("*") if path.is_file()} == {
+        "gemini-extension.json", "hooks.json",
+    }  # fmt: skip
+
+
+async def test_codex_is_told_its_hooks_and_its_resume_needs_a_rollout(room: Room) -> None:
+    home = Path(room.environ["HOME"])
+    spec = room.spec(harness="codex", argv=("codex",), env=(("HOME", str(home)),))
+
+    order = await room.order(room.agent(spec))
+    assert any(argument.startswith("hooks={") for argument in order["argv"])
+
+    with pytest.raises(LaunchFailed, match=r"^resume refused: there is no transcript"):
+        await room.order(room.agent(spec), Mode.RESUME)
+    rollouts = home / ".codex" / "sessions" / "2026" / "11" / "21"
+    rollouts.mkdir(parents=True)
+    rollout = rollouts / f"rollout-2026-11-21T14-48-34-{SESSION_ID}.jsonl"
+    rollout.write_bytes(b"no session\n")
+    with pytest.raises(LaunchFailed, match=r"^resume refused: the transcript"):
+        await room.order(room.agent(spec), Mode.RESUME)
+    rollout.write_bytes(b'{"type":"session_meta"}\n')
+    assert SESSION_ID in (await room.order(room.agent(spec), Mode.RESUME))["argv"]
+
+
 async def test_a_harness_of_another_version_cannot_run(room: Room) -> None:
     with pytest.raises(LaunchFailed, match="cannot drive") as failed:
-        await room.order(room.agent(room.spec(harness="codex")))
+        await room.order(room.agent(room.spec(harness="other")))
     assert failed.value.code == 126
 
 

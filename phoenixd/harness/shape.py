@@ -1,0 +1,119 @@
+"""What the daemon needs of an agent CLI, whichever it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.transcript import TranscriptForm
+from phoenixd.harness.prompts import Prompt
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def is_session_id(text: str) -> bool:
+    """Whether a session id, which the agent itself may have named, can be part of a path and be an argument."""
+    return _SESSION_ID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlaces:
+    """Where a launch finds its files: the brief, the settings file of harnesses that take one, the hook program."""
+
+    brief: str
+    settings: str
+    hook: str = ""
+
+
+class Harness(Protocol):
+    """One agent CLI."""
+
+    @property
+    def default_argv(self) -> tuple[str, ...]:
+        """The program when the operator names none."""
+        ...
+
+    @property
+    def tested_version(self) -> str | None:
+        """The version that the contract suite runs; None where there is no such program."""
+        ...
+
+    def problems(self, spec: AgentSpec) -> list[str]:
+        """What of the operator's command cannot be supervised, one sentence each."""
+        ...
+
+    def takes_prompt(self, spec: AgentSpec) -> bool:
+        """Whether the prompt is told by an argument."""
+        ...
+
+    def command_line(
+        self,
+        spec: AgentSpec,
+        mode: Literal["fresh", "resume"],
+        session_id: str,
+        prompt: str | None,
+        places: LaunchPlaces,
+    ) -> list[str]:
+        """The whole argv; raises ValueError when the prompt does not fit."""
+        ...
+
+    def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
+        """The content of the settings file; None for a harness without one."""
+        ...
+
+    def variables(self) -> dict[str, str]:
+        """What the CLI must find in its environment; the operator's own values win."""
+        ...
+
+    def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Path and content of what has to lie in the CLI's own directory for its hooks to come. It is ours alone, and
+        does nothing in sessions that are not."""
+        ...
+
+    def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
+        """Path or glob of the session's transcript; `cwd` without symbolic links. None where there is none to know."""
+        ...
+
+    @property
+    def needs_transcript(self) -> bool:
+        """Whether a resume is refused where no good transcript is."""
+        ...
+
+    def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
+        """Whether a transcript with these first and last bytes can be resumed."""
+        ...
+
+    def trust_file(self, environment: Mapping[str, str]) -> str | None:
+        """The CLI's own file that remembers which directories are trusted; None where it is told by an argument."""
+        ...
+
+    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
+        """That file's content with `cwd` trusted; raises ValueError for a content of another shape."""
+        ...
+
+    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+        """The files of which one must exist for the CLI to be logged in, and what to do where none does; None where
+        the environment has a key. No file is read."""
+        ...
+
+    def screen_says(self, screen: str) -> str: ...
+
+    def input_line(self, screen: str) -> str | None:
+        """What stands in the input line, unsent; None where no input line is to be seen."""
+        ...
+
+    def prompt(self, text: str) -> Prompt:
+        """What the CLI makes of a text that is typed into it."""
+        ...
+
+    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
+        """The prompt that this transcript record says was put off until the CLI has time for it."""
+        ...
+
+    @property
+    def transcript_form(self) -> TranscriptForm | None:
+        """How transcripts are read; None where what they hold is not known."""
+        ...

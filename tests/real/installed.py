@@ -1,0 +1,100 @@
+"""Where the real agent CLIs of the tested versions are: installed from npm, cached outside the repository.
+
+The versions stand in phoenixd.harness, one for each CLI: what is tested is what `phoenixctl doctor` knows. Tests take
+a CLI by `require(...)`; where it cannot be had they are skipped with "not run: <reason>", never passed.
+PHOENIX_TEST_NEWEST=1 takes the newest ones instead.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from phoenixd.harness import HARNESSES
+
+PACKAGES = {"claude": "@anthropic-ai/claude-code", "codex": "@openai/codex", "gemini": "@google/gemini-cli"}
+"""By harness, which is also the command's name."""
+
+NEWEST = "PHOENIX_TEST_NEWEST"
+_INSTALL_LIMIT_S = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """`binary` is None where the CLI cannot be had; `reason` then says why, in one line."""
+
+    binary: Path | None
+    reason: str
+
+
+def version(harness: str) -> str:
+    """The version that is wanted."""
+    tested = HARNESSES[harness].tested_version
+    assert tested is not None
+    return "latest" if os.environ.get(NEWEST) else tested
+
+
+@functools.cache
+def locate(harness: str) -> Located:
+    """PHOENIX_TEST_<NAME> if set (never replaced by another one), else the cached or newly installed version."""
+    variable = f"PHOENIX_TEST_{harness.upper()}"
+    chosen = os.environ.get(variable)
+    if chosen:
+        return _checked(harness, Path(chosen), variable)
+    npm = shutil.which("npm")
+    if npm is None:
+        return Located(None, f"npm is not installed and {variable} is not set")
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phoenixd-tests"
+    cache = caches / f"{harness}-{version(harness)}"
+    cache.mkdir(parents=True, exist_ok=True)
+    binary = cache / "node_modules" / ".bin" / harness
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes must not install into one directory
+        wanted = version(harness) == "latest" or not _checked(harness, binary, "cache").binary
+        if wanted and (problem := _install(npm, cache, f"{PACKAGES[harness]}@{version(harness)}")):
+            return Located(None, problem)
+        return _checked(harness, binary, "cache")
+
+
+def require(harness: str) -> Path:
+    """The binary, or the calling test is reported as not run."""
+    located = locate(harness)
+    if located.binary is None:
+        pytest.skip(f"not run: no {harness} {version(harness)}: {located.reason}")
+    return located.binary
+
+
+def _install(npm: str, cache: Path, package: str) -> str:
+    """Install the pinned version; an empty string, or why it did not work."""
+    command = [npm, "install", "--prefix", str(cache), "--no-audit", "--no-fund", "--loglevel=error", package]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_LIMIT_S, cwd=cache)
+    except subprocess.TimeoutExpired:
+        return f"npm install {package} did not end within {_INSTALL_LIMIT_S} s"
+    if done.returncode != 0:
+        lines = re.findall(r"npm (?:error|ERR!) (.+)", done.stderr) or [done.stderr.strip()]
+        return f"npm install {package} failed: {lines[0][:200]}"
+    return ""
+
+
+def _checked(harness: str, binary: Path, source: str) -> Located:
+    if not binary.exists():
+        return Located(None, f"{source}: {binary} does not exist")
+    try:
+        said = subprocess.run(
+            [str(binary), "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Located(None, f"{source}: {binary} --version: {error}")
+    wanted = version(harness)
+    if not said.strip() or (wanted != "latest" and wanted not in said):
+        return Located(None, f"{source}: {binary} says {said.strip()[:60]!r}, the pinned version is {wanted}")
+    return Located(binary, "")

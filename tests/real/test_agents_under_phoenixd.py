@@ -1,0 +1,52 @@
+"""The real Codex and Gemini CLI under a real daemon: started, worked with, killed, back at work, and left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.census import survivors
+from tests.real.agent_stage import GOAL, AgentStage
+from tests.real.codex_cli import CodexCli
+from tests.real.gemini_cli import GeminiCli
+from tests.real.installed import require
+from tests.stub.scenario import Step
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+CLIS: dict[str, type[CodexCli] | type[GeminiCli]] = {"codex": CodexCli, "gemini": GeminiCli}
+
+
+@pytest.fixture(params=CLIS)
+def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
+    with AgentStage(CLIS[request.param](require(request.param)), short_tmp) as made:
+        yield made
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def test_p34_p53_it_works_is_killed_and_back_at_work_and_stays_down_after_exit(stage: AgentStage) -> None:
+    cli = stage.cli
+    assert isinstance(cli, CodexCli | GeminiCli)
+    stage.scenario.add(cli.shell("cat $PHOENIX_STATE_DIR/heartbeat.json > made.json"), Step(fault="hang"))
+    # The Gemini CLI says nothing that tells a person's leaving from an early end.
+    stage.up(keys='restart = { early_exit = "0s" }' if cli.harness == "gemini" else "")
+    first = stage.asked(r"docs/plan\.md")
+    stage.asked("output|Output", after=first.number)
+    worked = stage.until("it works", lambda row: row["activity"] == "working" and row["hooks"] == "ok")
+
+    stage.kill_agent()
+
+    again = stage.asked("You were interrupted", after=first.number + 1)
+    back = stage.until_idle(incarnation=2)
+    assert GOAL in again.whole_text
+    assert (back["mode"], back["session_id"]) == ("resume", worked["session_id"])
+    assert "Facts that phoenixd recorded about this agent" in first.whole_text
+    assert (stage.workspace / "made.json").exists()
+
+    stage.send("/exit" if cli.harness == "codex" else "/quit")
+
+    down = stage.until("it is down", lambda row: row["state"] == "stopped")
+    assert (down["desired"], down["incarnation"]) == ("stopped", 2)
