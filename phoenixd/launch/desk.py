@@ -24,6 +24,7 @@ from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.jobs.briefs import compose_brief, current_task
+from phoenixd.launch.aside import AsideFiles
 from phoenixd.launch.files import Files
 from phoenixd.launch.shelf import Shelf
 
@@ -37,6 +38,7 @@ class Desk:
     """The shelf of an agent, the lock around it, and the facts that are not on it. Methods block: for threads."""
 
     shelf: Shelf
+    aside: AsideFiles
     limit: int
     """Characters of a brief that a session is given."""
     lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -52,8 +54,9 @@ class Desk:
     @classmethod
     def of(cls, name: str, directory: Path, files: Files, settings: ConfigurationTable) -> Desk:
         told: deque[Happening] = deque(maxlen=settings.brief.happenings)
-        shelf = Shelf(name, directory, files, settings.loops.stale_days, settings.loops.resolved_days, told)
-        return cls(shelf, settings.brief.max_chars)
+        aside = AsideFiles(files)
+        shelf = Shelf(name, directory, aside, settings.loops.stale_days, settings.loops.resolved_days, told)
+        return cls(shelf, aside, settings.brief.max_chars)
 
     def clean(self, text: str) -> str:
         """`text` without secrets, also those of this agent's own variables."""
@@ -113,7 +116,7 @@ class Desk:
 
     def take_notes(self) -> list[str]:
         """What was odd about the documents since this was last asked."""
-        notes, self.shelf.notes = self.shelf.notes, []
+        notes, self.shelf.notes, self.aside.told = [*self.aside.told, *self.shelf.notes], [], []
         return notes
 
     def has_news(self, now: float) -> bool:
