@@ -231,6 +231,7 @@ async def _build(
         settings=settings,
         create_leaf=create_leaf if cgroups else None,
         clock=clock,
+        agents=lambda: supervisor.fleet.agents.values(),
         tell=lambda event: supervisor.tell(event),
     )
     records = _ExitRecords(directories.state)
@@ -285,7 +286,7 @@ async def _build(
         greeted=greeted,
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger)
-    publisher = Publisher(launch, evidence, clock)
+    publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))
 
     def facts() -> Facts:
         return Facts(

@@ -48,7 +48,10 @@ def check_state(content: bytes | None, agent: str, now: float) -> tuple[Fault, .
     if reading.broken is not None:
         return (Fault("state.json", "schema", _field_of(reading.broken), reading.broken),)
     kind: Literal["schema", "odd"] = "schema" if reading.lossy else "odd"
-    return tuple(Fault("state.json", kind, _field_of(note), one_line(note, PROBLEM_LIMIT)) for note in reading.notes)
+    noted = [Fault("state.json", kind, _field_of(note), one_line(note, PROBLEM_LIMIT)) for note in reading.notes]
+    if reading.read_only:
+        noted.append(Fault("state.json", "schema", "version", "version is a newer one: it is read, and not written"))
+    return tuple(noted)
 
 
 def check_brief(

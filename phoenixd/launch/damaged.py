@@ -16,4 +16,5 @@ def keep_copy(directory: Path, content: bytes, files: Files) -> None:
     taken = {int(path.suffix.rpartition("-")[2]) for path in copies if path.suffix.rpartition("-")[2].isdigit()}
     files.replace(directory / f"state.json.damaged-{max(taken, default=0) + 1}", content)
     for path in copies[: max(0, len(copies) + 1 - KEPT)]:
-        path.unlink(missing_ok=True)
+        if not path.is_dir():
+            path.unlink(missing_ok=True)

@@ -116,8 +116,13 @@ class Desk:
 
     def take_notes(self) -> list[str]:
         """What was odd about the documents since this was last asked."""
-        notes, self.shelf.notes, self.aside.told = [*self.aside.told, *self.shelf.notes], [], []
+        notes, self.shelf.notes = self.shelf.notes, []
         return notes
+
+    def take_alarms(self) -> list[str]:
+        """What of the documents could not be relied on, and what was done about it, since this was last asked."""
+        alarms, self.shelf.alarms, self.aside.told = [*self.aside.told, *self.shelf.alarms], [], []
+        return alarms
 
     def has_news(self, now: float) -> bool:
         """Whether state.json would change without any event: another hand's edit, a new day, a living run's sign."""

@@ -7,9 +7,10 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import anyio
 import structlog
 from anyio import to_thread
 
@@ -42,6 +43,7 @@ from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
 from phoenixd.launch.variables import Variables
+from phoenixd.launch.watch import DocumentWatch
 from phoenixd.ports import Clock, Entry, ShimCommand, ShimHello
 
 CANNOT_RUN = 126
@@ -52,8 +54,8 @@ log = structlog.get_logger("phoenixd.launch")
 class Launch:
     """Everything that lies between a Spawn and the shim's start: environment, brief, settings, command line, order.
 
-    tell: takes what somebody did to a document, to be decided upon.
-    create_leaf: makes the cgroup of a run, and returns its path or None.
+    create_leaf: makes the cgroup of a run, and returns its path or None. agents: those that are watched over.
+    tell: takes what somebody did to a document, and what the watch found, to be decided upon.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Launch:
         files: Files = plain_files,
         git: GitLook = git_summary,
         source: Path = SOURCE,
+        agents: Callable[[], Iterable[Agent]] = tuple,
         tell: Callable[[Event], None] = lambda event: None,
     ) -> None:
         """Install the shim and the hook program; raises OSError."""
@@ -86,7 +89,14 @@ class Launch:
         self._publication.secrets_of = self._variables.secrets
         self.breakers = BreakerFiles(directories, files)
         self._tell = tell
-        self.run = self._publication.run
+        self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
+        self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
+
+    async def run(self) -> None:
+        """Keep documents up to date, and watch over them, for ever."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._publication.run)
+            tasks.start_soon(self._watch.run)
 
     def shim_command(self, agent: str) -> ShimCommand:
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)

@@ -58,6 +58,8 @@ class Publication:
         self._threads = anyio.CapacityLimiter(THREADS)
         self.stale_days = settings.loops.stale_days
         self.secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: ()
+        self.damaged: Callable[[str, str], None] = lambda name, what: None
+        self.published: Callable[[Agent], None] = lambda agent: None
 
     def desk(self, name: str) -> Desk:
         if name not in self._desks:
@@ -76,6 +78,7 @@ class Publication:
             if any(_may_have_changed_files(seen) for seen in occurrences):
                 await self._refresh_git(desk, agent)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
+        self.published(agent)
 
     async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
         """Write what was seen of a run that is being ended; returns how many lines that is. Raises OSError."""
@@ -100,6 +103,8 @@ class Publication:
             finally:
                 for note in desk.take_notes():
                     log.warning("document_mended", agent=desk.shelf.name, note=note)
+                for alarm in desk.take_alarms():
+                    self.damaged(desk.shelf.name, alarm)
             # No event tells that a stranger has finished writing.
             await anyio.sleep(TORN_PAUSE)
             waited += TORN_PAUSE

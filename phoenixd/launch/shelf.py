@@ -62,7 +62,9 @@ class Shelf:
     found: Status | None = None
     """The status that state.json held before this daemon wrote it."""
     notes: list[str] = field(default_factory=list)
-    """What was odd about the documents; taken by whoever tells the operator."""
+    """What was odd about the documents, and was mended; for the log."""
+    alarms: list[str] = field(default_factory=list)
+    """What could not be relied on; taken by whoever tells the operator."""
     last_end: tuple[int, bool] | None = None
     """The newest incarnation whose end was told, and whether as an error."""
     _kept: Bookkeeping | None = None
@@ -98,7 +100,7 @@ class Shelf:
         elif reading.notes:
             self.notes.append(f"state.json: {'; '.join(reading.notes[:5])}")
         if reading.read_only and not self._read_only:
-            self.notes.append("state.json is of a newer version: it is read, and not written")
+            self.alarms.append("state.json is of a newer version: it is read, and not written")
         self._adopt(reading, found)
         return None
 
@@ -260,7 +262,7 @@ class Shelf:
         self._on_disk, self._seen = document, signature(self.directory / "state.json")
 
     def _set_aside(self, content: bytes, note: str) -> None:
-        self.notes.append(note)
+        self.alarms.append(note)
         keep_copy(self.directory, content, self.files)
 
     @property

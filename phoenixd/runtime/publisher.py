@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import anyio
 import structlog
 
+from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports import Clock, Entry, Evidence, Launcher, StoredEntry
 
@@ -17,16 +19,26 @@ MAX_PENDING = 200
 GATHER = 0.1
 """Seconds in which changes are gathered before they are written."""
 
+RETRY = 15.0
+"""Seconds after which documents that could not be written are tried again."""
+
+DOCUMENTS = "documents"
+"""The alert that an agent's files cannot be written."""
+
 log = structlog.get_logger()
 
 
 class Publisher:
     """Coalesces changes per agent and writes them one agent at a time, off the supervisor's path."""
 
-    def __init__(self, launcher: Launcher, evidence: Evidence, clock: Clock) -> None:
+    def __init__(
+        self, launcher: Launcher, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
+    ) -> None:
         self._launcher = launcher
         self._evidence = evidence
         self._clock = clock
+        self._tell = tell
+        self._failed: dict[str, Agent] = {}
         self._pending: dict[str, tuple[Agent, list[Entry]]] = {}
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
@@ -44,17 +56,33 @@ class Publisher:
     async def run(self) -> None:
         """Publish for ever."""
         while True:
-            await self._arrived.wait()
+            await self._arrival()
             # A death brings a start within milliseconds: told together, and not while that start is under way.
             await self._clock.sleep_until(self._clock.now().at + GATHER)
             self._arrived = anyio.Event()
             while self._pending:
                 name = next(iter(self._pending))
                 agent, entries = self._pending.pop(name)
-                try:
-                    await self._launcher.publish(agent, entries)
-                except (PhoenixdError, OSError) as failure:
-                    log.warning("publish_failed", agent=name, reason=str(failure))
+                await self._publish(agent, entries)
+
+    async def _arrival(self) -> None:
+        """Wait for news, or for the time to try again what could not be written (F-ST-3)."""
+        with anyio.move_on_after(RETRY if self._failed else None):
+            await self._arrived.wait()
+            return
+        for name, agent in self._failed.items():
+            self._pending.setdefault(name, (agent, []))
+
+    async def _publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        try:
+            await self._launcher.publish(agent, entries)
+        except (PhoenixdError, OSError) as failure:
+            log.warning("publish_failed", agent=agent.name, reason=str(failure))
+            self._failed[agent.name] = agent
+            self._tell(TroubleSeen(agent.name, DOCUMENTS, str(failure)))
+            return
+        if self._failed.pop(agent.name, None) is not None or alerts.find(agent.alerts, DOCUMENTS) is not None:
+            self._tell(TroubleGone(agent.name, DOCUMENTS, "its files were written again"))
 
     def _follow(self, agent: Agent) -> None:
         run = agent.run

@@ -28,6 +28,7 @@ def test_what_the_daemon_writes_has_no_fault() -> None:
     [
         ({"agent": "b"}, "agent", "schema"),
         ({"current_task": 7}, "current_task", "schema"),
+        ({"version": 3}, "version", "schema"),
         ({"open_loops": "none"}, "open_loops", "schema"),
         ({"open_loops": [{"id": "x", "text": "x", "added": "2026-11-20"}, 3]}, "open_loops[1]", "schema"),
         ({"open_loops": [{"id": "x", "text": "x", "added": "soon"}]}, "open_loops[0]", "odd"),

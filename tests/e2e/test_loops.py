@@ -227,7 +227,8 @@ def test_p41_p78_f_st_1_broken_states_of_living_agents_are_kept_aside_and_rebuil
     for name, directory in directories.items():
         assert open_ids(directory) == ["auth-flow"]
         assert [path.read_text() for path in directory.glob("state.json.damaged-*")] == [broken[name]]
-    assert stage.log.read_text().count("state.json was broken and was rebuilt") == len(broken)
+    assert stage.ask("events").count("alert raised: state") == len(broken), "each is told once"
+    assert [[alert["kind"] for alert in row["alerts"]] for row in stage.rows().values()] == [["state"]] * len(broken)
 
 
 def test_p78_a_state_that_was_lost_with_the_daemon_is_rebuilt_from_the_brief(stage: Stage) -> None:

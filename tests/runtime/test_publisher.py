@@ -1,0 +1,69 @@
+"""What cannot be written is told once, tried again without being asked, and told to be over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.ports import Entry
+from phoenixd.runtime import publisher
+from phoenixd.runtime.publisher import Publisher
+from tests.agents import an_agent
+from tests.runtime.test_messages import FastClock
+from tests.waiting import eventually
+
+
+@dataclass
+class FullDisk:
+    """A launcher whose disk is full for some tries."""
+
+    fails: int
+    tries: int = 0
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        self.tries += 1
+        if self.tries <= self.fails:
+            raise OSError(28, "No space left on device")
+
+
+@dataclass
+class Nobody:
+    """Evidence that nobody gives."""
+
+    followed: list[str] = field(default_factory=list)
+
+    def follow(self, agent: Agent) -> None: ...
+
+    def forget(self, agent: str) -> None: ...
+
+
+async def publish(launcher: Any, *agents: Agent, until: int) -> list[Event]:
+    told: list[Event] = []
+    publisher = Publisher(launcher, Nobody(), FastClock(), told.append)
+    task = asyncio.create_task(publisher.run())
+    publisher.hear([], agents)
+    await eventually(lambda: launcher.tries >= until)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return told
+
+
+async def test_f_st_3_documents_on_a_full_disk_are_tried_again_until_they_are_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publisher, "RETRY", 0.0)
+    told = await publish(FullDisk(fails=3), an_agent(), until=4)
+    assert [type(event) for event in told] == [TroubleSeen, TroubleSeen, TroubleSeen, TroubleGone]
+    assert told[0] == TroubleSeen("a", "documents", "[Errno 28] No space left on device")
+
+
+async def test_what_stood_before_the_daemon_began_is_over_with_the_first_writing() -> None:
+    alert = StandingAlert(1, "documents", "", 0.0, 1, watched=True)
+    told = await publish(FullDisk(fails=0), replace(an_agent(), alerts=(alert,)), until=1)
+    assert [event.kind for event in told if isinstance(event, TroubleGone)] == ["documents"]
