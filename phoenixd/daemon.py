@@ -124,6 +124,7 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
                 daemon.publisher,
                 daemon.evidence,
                 daemon.launch,
+                daemon.launch.briefing,
                 daemon.notifier,
             ):
                 tasks.start_soon(part.run)
@@ -233,7 +234,9 @@ async def _build(
         clock=clock,
         agents=lambda: supervisor.fleet.agents.values(),
         tell=lambda event: supervisor.tell(event),
+        conversation=lambda agent, budget: transcripts.conversation(agent, budget),
     )
+    transcripts = TranscriptFiles(launch.transcript)
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
 
@@ -267,7 +270,7 @@ async def _build(
         notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime]),
     )
-    messenger = Messenger(terminal, launch, TranscriptFiles(launch.transcript), clock)
+    messenger = Messenger(terminal, launch, transcripts, clock)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits),
         clock,

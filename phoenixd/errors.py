@@ -36,6 +36,14 @@ class JournalFailed(PhoenixdError):
     """The journal did not take a batch; nothing of it may be acted on, except what ends processes."""
 
 
+class WriterFailed(PhoenixdError):
+    """A brief writer gave no answer. tokens: what it cost all the same, as far as known."""
+
+    def __init__(self, message: str, remedy: str = "", tokens: int = 0) -> None:
+        super().__init__(message, remedy)
+        self.tokens = tokens
+
+
 class UnsafeFile(PhoenixdError):
     """A file that an agent can write is not a plain file of ours within bounds; it was not read."""
 

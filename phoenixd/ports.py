@@ -13,6 +13,7 @@ from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.session_facts import SessionFacts
@@ -330,6 +331,25 @@ class Work(Protocol):
 
     async def exists(self, directory: str, pattern: str) -> bool:
         """Whether a file matches a pattern below a directory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WriterAnswer:
+    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell."""
+
+    text: str
+    tokens: int = 0
+
+
+class BriefWriter(Protocol):
+    """Makes of the material a JSON object of the shape of documents.brief_answer. It decides nothing."""
+
+    async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+        """Answer within the agent's own time limit; raises WriterFailed.
+
+        complaint: what was wrong with the answer before.
+        """
         ...
 
 

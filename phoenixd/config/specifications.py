@@ -13,6 +13,7 @@ from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable
 from phoenixd.core.spec import (
     AgentSpec,
     BreakerRules,
+    BriefRules,
     Kind,
     LimitRules,
     LivenessRules,
@@ -21,6 +22,7 @@ from phoenixd.core.spec import (
     RestartRules,
     ResumeRules,
     StopRules,
+    WriterKind,
 )  # fmt: skip
 from phoenixd.documents.credential import credential_reference
 from phoenixd.harness import HARNESSES
@@ -59,6 +61,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
         loop=LoopRules(**table.loop.model_dump()),
         breaker=BreakerRules(**table.breaker.model_dump()),
         limits=LimitRules(**table.limits.model_dump()),
+        brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),
         project=table.project,
         source=source,
     )

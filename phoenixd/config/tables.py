@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from phoenixd.config.duration import Duration
 from phoenixd.core.spec import (
     BreakerRules,
+    BriefRules,
     FleetLimits,
     LimitRules,
     LivenessRules,
@@ -30,7 +31,7 @@ RESERVED_VARIABLES = ("PHOENIX_", "TMUX")
 _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
     RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
-_BREAKER, _FLEET = BreakerRules(), FleetLimits()
+_BREAKER, _FLEET, _BRIEF = BreakerRules(), FleetLimits(), BriefRules()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -169,6 +170,31 @@ class LimitsTable(Table):
         return self
 
 
+class AgentBriefTable(Table):
+    """Who writes an agent's brief, when, and at what price."""
+
+    writer: Literal["deterministic", "command", "model"] = "deterministic"
+    command: Words = ()
+    model: Text | None = None
+    timeout: Annotated[Duration, Field(ge=1, le=3600)] = _BRIEF.timeout
+    daily: bool = _BRIEF.daily
+    on_change: bool = _BRIEF.on_change
+    spacing: Annotated[Duration, Field(ge=10)] = _BRIEF.spacing
+    runs_per_day: Annotated[int, Field(ge=0, le=1000)] = _BRIEF.runs_per_day
+    tokens_per_day: Annotated[int, Field(ge=0)] = _BRIEF.tokens_per_day
+    transcript_chars: Annotated[int, Field(ge=1000, le=1_000_000)] = _BRIEF.transcript_chars
+
+    @model_validator(mode="after")
+    def _whole(self) -> AgentBriefTable:
+        if self.writer == "command" and not self.command:
+            raise refuse('writer = "command" needs a command: command = ["claude", "-p"]')
+        if self.writer == "model" and not self.model:
+            raise refuse('writer = "model" needs a model: model = "anthropic:NAME"')
+        if self.model is not None and not re.fullmatch(r"[a-z][a-z0-9-]*:[^\s:]\S*", self.model):
+            raise refuse(f'model = "{self.model[:60]}": write PROVIDER:NAME, such as "anthropic:NAME"')
+        return self
+
+
 class AgentTable(Table):
     """The keys of one agent, and of `[defaults]`."""
 
@@ -195,6 +221,7 @@ class AgentTable(Table):
     stop: StopTable = StopTable()
     loop: LoopTable = LoopTable()
     limits: LimitsTable = LimitsTable()
+    brief: AgentBriefTable = AgentBriefTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:
@@ -242,6 +269,8 @@ class BriefTable(Table):
     max_chars: Annotated[int, Field(ge=1000, le=9500)] = 9500
     happenings: Annotated[int, Field(ge=0, le=100)] = 12
     git: bool = True
+    hour: Annotated[float, Field(ge=0, lt=24)] = 4.0
+    stagger: Annotated[Duration, Field(ge=0, le=86400)] = 1800.0
 
 
 class LoopsTable(Table):

@@ -128,6 +128,30 @@ class BreakerRules:
     time_limit: float = 20.0
 
 
+class WriterKind(StrEnum):
+    """Who writes an agent's brief."""
+
+    DETERMINISTIC = "deterministic"
+    COMMAND = "command"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class BriefRules:
+    """When and by whom the brief is written. Durations in seconds; tokens_per_day 0 means no limit."""
+
+    writer: WriterKind = WriterKind.DETERMINISTIC
+    command: tuple[str, ...] = ()
+    model: str | None = None
+    timeout: float = 2 * MINUTE
+    daily: bool = True
+    on_change: bool = True
+    spacing: float = 10 * MINUTE
+    runs_per_day: int = 24
+    tokens_per_day: int = 500_000
+    transcript_chars: int = 60_000
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
     """One agent as the operator declared it; frozen, compared by value on reload."""
@@ -153,6 +177,7 @@ class AgentSpec:
     liveness: LivenessRules = LivenessRules()
     stop: StopRules = StopRules()
     loop: LoopRules = LoopRules()
+    brief: BriefRules = BriefRules()
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
     project: str | None = None

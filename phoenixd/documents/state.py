@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 Status = Literal["idle", "working", "error"]
 STALE_DAYS = 14
 RESOLVED_DAYS = 7
+UNCONFIRMED = "unconfirmed"
+"""The key that marks a loop which the newest brief run did not name; its value is that day."""
 
 
 class Document(BaseModel):

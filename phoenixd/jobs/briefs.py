@@ -8,6 +8,7 @@ from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
 from phoenixd.core.projection import activity_word
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief import BriefFacts
+from phoenixd.documents.brief_record import Narrative
 from phoenixd.documents.incident import incident_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
@@ -39,6 +40,7 @@ def compose_brief(
     git: GitSummary | None,
     now: float,
     clean: Clean,
+    narrative: Narrative | None = None,
 ) -> BriefFacts:
     """Gather the facts of a brief. Everything but the goal is redacted; state and happenings come redacted already."""
     activity = activity_word(agent)
@@ -51,6 +53,7 @@ def compose_brief(
         happenings=tuple(happenings),
         git=_cleaned(git, clean) if git is not None else None,
         risks=tuple(clean(risk) for risk in _risks(agent, state, now)),
+        narrative=narrative,
     )
 
 

@@ -14,7 +14,10 @@ from phoenixd.core.agent import Agent, Incident
 from phoenixd.core.decision import Readings
 from phoenixd.core.projection import public_status
 from phoenixd.documents.banner import Interruption, banner
-from phoenixd.documents.brief import BriefFacts, render_brief, render_injection, session_start_answer
+from phoenixd.documents.brief import render_brief, render_injection, session_start_answer
+from phoenixd.documents.brief_record import FILE as RECORD_FILE
+from phoenixd.documents.brief_record import SIZE_LIMIT as RECORD_LIMIT
+from phoenixd.documents.brief_record import BriefRecord, Narrative, read_record, render_record
 from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
 from phoenixd.documents.incident import render_incident, screen_lines
@@ -25,6 +28,7 @@ from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.jobs.briefs import compose_brief, current_task
 from phoenixd.launch.aside import AsideFiles
+from phoenixd.launch.brief_switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.launch.files import Files
 from phoenixd.launch.shelf import Shelf
 
@@ -50,6 +54,7 @@ class Desk:
     git_due: float = 0.0
     """Wall seconds before which git is not asked again."""
     day: str = ""
+    _record: BriefRecord | None = None
 
     @classmethod
     def of(cls, name: str, directory: Path, files: Files, settings: ConfigurationTable) -> Desk:
@@ -89,21 +94,62 @@ class Desk:
             durable=durable,
         )
 
-    def write_brief(self, agent: Agent, state: StateDocument, now: float, *, anew: bool = False) -> BriefFacts:
+    def write_brief(self, agent: Agent, state: StateDocument, now: float, *, anew: bool = False) -> None:
         """Write brief.md, and what the hook program prints of it at a session start.
 
         anew: also where it would say the same.
         """
-        facts = compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean)
         run = agent.run
         if run is not None and (run.session_seen or run.evidence):
             self.interruption = None
+        for name, text in self._rendered(agent, state, now, self.brief_record().narrative).items():
+            self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
+
+    def brief_record(self) -> BriefRecord:
+        """What brief.json holds; read once, since it is the daemon's alone."""
+        if self._record is None:
+            content = self.shelf.content(RECORD_FILE, RECORD_LIMIT)
+            found = read_record(content, self.shelf.name) if content is not None else None
+            self._record = found or BriefRecord(agent=self.shelf.name)
+        return self._record
+
+    @property
+    def has_record(self) -> bool:
+        """Whether brief.json was read already, so that asking for it waits for no disk."""
+        return self._record is not None
+
+    def merged(self, switch: Switch) -> StateDocument:
+        """What state.json will hold after a switch; `consult` came before."""
+        return merged_state(self.shelf, switch)
+
+    def keep_record(self, record: BriefRecord) -> None:
+        """Make a record durable before the run that it counts begins; raises OSError."""
+        self.shelf.write(RECORD_FILE, render_record(record), durable=True)
+        self._record = record
+
+    def switch_brief(self, agent: Agent, switch: Switch, record: BriefRecord, now: float) -> StateDocument:
+        """Let a brief run's outcome take the place of what stood before, in all documents or in none.
+
+        `consult` came before. Raises OSError.
+        """
+        state = self.merged(switch)
+        documents = self._rendered(agent, state, now, record.narrative)
+        documents[RECORD_FILE] = render_record(record).decode()
+        switch = switch.model_copy(update={"documents": documents})
+        begin_switch(self.shelf, switch)
+        state = finish_switch(self.shelf, switch)
+        self._record = record
+        return state
+
+    def _rendered(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> dict[str, str]:
+        facts = compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean, narrative)
         path = str(self.shelf.directory / "brief.md")
         told = render_injection(facts, path, banner(state, self.interruption), self.limit)
-        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"), anew=anew)
-        self.shelf.write("session-start.txt", told.encode("utf-8", "replace"))
-        self.shelf.write("session-start.json", session_start_answer(told))
-        return facts
+        return {
+            "brief.md": render_brief(facts),
+            "session-start.txt": told,
+            "session-start.json": session_start_answer(told).decode("utf-8", "replace"),
+        }
 
     def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> int:
         """Write an incident's file, and let go of the oldest; returns how many lines of the screen it holds."""

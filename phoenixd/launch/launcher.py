@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,14 +17,16 @@ from anyio import to_thread
 
 from phoenixd import __version__
 from phoenixd.api.service import BriefPage, LoopCounts
-from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident, Spawn
 from phoenixd.core.agent import Agent, Mode
+from phoenixd.core.briefing import Calendar
 from phoenixd.core.events import Event
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, WriterKind
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
 from phoenixd.documents.brief_health import Fault
+from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop, StateDocument
@@ -35,6 +38,8 @@ from phoenixd.harness import HARNESSES, Harness, LaunchPlaces, Prompt
 from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.jobs.briefs import first_words, interruption_before
 from phoenixd.launch.breakers import BreakerFiles
+from phoenixd.launch.brief_runs import ConversationLook
+from phoenixd.launch.briefing import AlertSink, Briefing
 from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
@@ -44,11 +49,15 @@ from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
 from phoenixd.launch.variables import Variables
 from phoenixd.launch.watch import DocumentWatch
-from phoenixd.ports import Clock, Entry, ShimCommand, ShimHello
+from phoenixd.ports import BriefWriter, Clock, Entry, ShimCommand, ShimHello
 
 CANNOT_RUN = 126
 
 log = structlog.get_logger("phoenixd.launch")
+
+
+async def _no_conversation(agent: Agent, budget: int) -> Conversation | None:
+    return None
 
 
 class Launch:
@@ -71,6 +80,9 @@ class Launch:
         source: Path = SOURCE,
         agents: Callable[[], Iterable[Agent]] = tuple,
         tell: Callable[[Event], None] = lambda event: None,
+        conversation: ConversationLook = _no_conversation,
+        writers: Mapping[WriterKind, BriefWriter] | None = None,
+        alert: AlertSink | None = None,
     ) -> None:
         """Install the shim and the hook program; raises OSError."""
         self._directories = directories
@@ -89,6 +101,9 @@ class Launch:
         self._publication.secrets_of = self._variables.secrets
         self.breakers = BreakerFiles(directories, files)
         self._tell = tell
+        self.briefing = Briefing(
+            self._publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert
+        )
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
@@ -124,6 +139,7 @@ class Launch:
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await self._publication.publish(agent, entries)
+        self.briefing.hear(agent, entries)
         found = await self.breakers.publish(agent)
         if found is not None:
             self._tell(found)
@@ -187,6 +203,7 @@ class Launch:
 
     async def generate_brief(self, agent: Agent) -> BriefPage:
         """Write the brief anew now, also where nothing changed."""
+        await self.briefing.generate(agent)
         return await self._publication.generate_brief(agent)
 
     def heartbeat(self, agent: str) -> Mapping[str, object] | None:
@@ -238,6 +255,10 @@ class Launch:
         order = runtime_dir / "order.json"
         self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
         return str(order)
+
+
+def _calendar(brief: BriefTable) -> Calendar:
+    return Calendar(brief.hour * 3600, brief.stagger, time.localtime().tm_gmtoff)
 
 
 def _harness(spec: AgentSpec) -> Harness:

@@ -34,6 +34,7 @@ from phoenixd.documents.state_merge import later, merge_states
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.state_reading import StateReading, read_state
 from phoenixd.errors import UnsafeFile
+from phoenixd.launch.brief_switch import finish_switch, interrupted_switch
 from phoenixd.launch.damaged import keep_copy
 from phoenixd.launch.files import Files
 from phoenixd.launch.log_files import rotate, signature, size_of, tail
@@ -71,6 +72,8 @@ class Shelf:
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()
+    _is_switched: bool = False
+    """A brief run that a crash interrupted was looked for, and finished."""
     _owes_sync: bool = False
     """The newest state.json was written in haste, and would not survive a power cut."""
 
@@ -85,6 +88,14 @@ class Shelf:
 
     def look(self, today: date) -> str | None:
         """Read state.json; returns why it is broken, which may be a write of another hand in progress."""
+        broken = self._look(today)
+        if broken is None and not self._is_switched:
+            if (switch := interrupted_switch(self)) is not None:
+                finish_switch(self, switch)
+            self._is_switched = True
+        return broken
+
+    def _look(self, today: date) -> str | None:
         found = signature(self.directory / "state.json")
         if found and found == self._seen and self.state is not None:
             return None
@@ -212,6 +223,17 @@ class Shelf:
         for path in found[: max(0, len(found) - count)]:
             with contextlib.suppress(OSError):
                 path.unlink()
+
+    def place(self, name: str) -> Path:
+        return self.directory / name
+
+    def put_state(self, document: StateDocument) -> None:
+        """Make a state durable that holds what stands in the file now; `look` came before."""
+        self._write_state(document)
+
+    def read_end(self, name: str, size: int) -> bytes:
+        """The last whole lines of a file of lines, up to `size` bytes."""
+        return tail(self.directory / name, size)
 
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):

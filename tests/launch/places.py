@@ -77,6 +77,7 @@ class Room:
         self.settings = ConfigurationTable.model_validate(settings)
         self.clock = HandClock()
         self.git = Git()
+        self.options: dict[str, Any] = {}
         self.launch = self.restarted()
 
     def restarted(self) -> Launch:
@@ -88,6 +89,7 @@ class Room:
             clock=self.clock,
             environ=self.environ,
             git=self.git,
+            **self.options,
         )
         return self.launch
 

@@ -1,0 +1,182 @@
+"""When an agent's brief is written anew, and by whom: once a day, on a significant change, at an end, or asked for.
+
+All times here are wall seconds, because a day is a matter of the calendar. Deadlines follow from the ledger, which is
+kept on disk: a daemon that was down over any number of days owes one run, not one for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import assert_never
+
+from phoenixd.core.spec import BriefRules, Kind, WriterKind
+
+DAY = 86400.0
+
+
+class Cause(StrEnum):
+    """Why a brief is written."""
+
+    SCHEDULE = "schedule"
+    CHANGE = "change"
+    TURN = "turn"
+    END = "end"
+    HANDOFF = "handoff"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class BriefLedger:
+    """What is remembered of an agent's brief runs; all zero before the first look at it."""
+
+    since: float = 0.0
+    """When the agent was first seen: days before that are not made up for."""
+    last_run: float = 0.0
+    marks: str = ""
+    """What counts as significant, as it stood at the last run; compared and never read."""
+    ended: int = 0
+    """The newest incarnation whose clean end has its brief."""
+    day: int = 0
+    """The day of the two counts, in UTC since the epoch."""
+    runs: int = 0
+    tokens: int = 0
+    """Runs by a command or a model on that day, and their tokens as far as known."""
+    failures: int = 0
+    """Such runs in a row that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The daily hour, in seconds after local midnight; offset: of the local time from UTC, in seconds."""
+
+    hour: float = 4 * 3600.0
+    stagger: float = 1800.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An agent as the schedule sees it. turned: a turn has ended since the last run."""
+
+    name: str
+    kind: Kind
+    marks: str
+    ended: int = 0
+    turned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The next run: when, why, and the reason in words."""
+
+    at: float
+    cause: Cause
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who writes; reason: why it is not the configured writer, else empty."""
+
+    writer: WriterKind
+    reason: str = ""
+
+
+def first_look(ledger: BriefLedger, seen: Seen, now: float) -> BriefLedger:
+    """The ledger of an agent that was never seen before: what it did until now is no change."""
+    if ledger.since > 0:
+        return ledger
+    return replace(ledger, since=now, marks=seen.marks, ended=seen.ended)
+
+
+def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: Seen, now: float) -> Due | None:
+    """The earliest run that is owed, past or to come; None where nothing is ever due."""
+    # A clock that was set back must not put off a run until it has caught up.
+    last = min(ledger.last_run, now)
+    spaced = max(now, last + rules.spacing)
+    owed: list[Due] = []
+    if seen.ended > ledger.ended:
+        # A loop ends with every iteration.
+        at = spaced if seen.kind is Kind.LOOP else now
+        owed.append(Due(at, Cause.END, f"incarnation {seen.ended} ended on purpose"))
+    if rules.on_change and seen.marks != ledger.marks:
+        owed.append(Due(spaced, Cause.CHANGE, "the task or the open loops changed"))
+    if rules.daily:
+        owed.append(_scheduled(ledger, calendar, seen.name, now))
+    if rules.on_change and seen.turned:
+        owed.append(Due(spaced, Cause.TURN, "a turn ended"))
+    return min(owed, key=lambda due: due.at, default=None)
+
+
+def choose_writer(ledger: BriefLedger, rules: BriefRules, cause: Cause, now: float) -> Choice:
+    """Who writes this run, within the day's budget."""
+    if rules.writer is WriterKind.DETERMINISTIC or cause is Cause.TURN:
+        return Choice(WriterKind.DETERMINISTIC)
+    used = of_the_day(ledger, now)
+    if used.runs >= rules.runs_per_day:
+        return Choice(
+            WriterKind.DETERMINISTIC, f"the day's budget of {rules.runs_per_day} runs by {rules.writer} is used up"
+        )
+    if 0 < rules.tokens_per_day <= used.tokens:
+        return Choice(
+            WriterKind.DETERMINISTIC, f"the day's budget of {rules.tokens_per_day} tokens is used up ({used.tokens})"
+        )
+    return Choice(rules.writer)
+
+
+def of_the_day(ledger: BriefLedger, now: float) -> BriefLedger:
+    """The ledger with counts of today. A day before the counted one is a clock set back: no new budget for that."""
+    day = int(now // DAY)
+    return ledger if day <= ledger.day else replace(ledger, day=day, runs=0, tokens=0)
+
+
+def begin(ledger: BriefLedger, choice: Choice, now: float) -> BriefLedger:
+    """Count a run before it begins, so that a crash in it is paid for."""
+    match choice.writer:
+        case WriterKind.DETERMINISTIC:
+            return of_the_day(ledger, now)
+        case WriterKind.COMMAND | WriterKind.MODEL:
+            used = of_the_day(ledger, now)
+            return replace(used, runs=used.runs + 1)
+        case _:
+            assert_never(choice.writer)
+
+
+def finish(ledger: BriefLedger, seen: Seen, now: float, *, tokens: int = 0, failed: bool | None = None) -> BriefLedger:
+    """Enter what came of a run; failed is None where no command or model was asked."""
+    failures = ledger.failures if failed is None else ledger.failures + 1 if failed else 0
+    return replace(
+        ledger,
+        last_run=now,
+        marks=seen.marks,
+        ended=max(seen.ended, ledger.ended),
+        tokens=ledger.tokens + max(0, tokens),
+        failures=failures,
+    )
+
+
+def slot_before(calendar: Calendar, name: str, now: float) -> float:
+    """The newest instant not after `now` at which the daily run of this agent is due."""
+    start = calendar.hour + _share(name) * calendar.stagger
+    local = now + calendar.offset
+    slot = local // DAY * DAY + start
+    return (slot if slot <= local else slot - DAY) - calendar.offset
+
+
+def _scheduled(ledger: BriefLedger, calendar: Calendar, name: str, now: float) -> Due:
+    slot = slot_before(calendar, name, now)
+    if min(ledger.last_run, now) < slot and ledger.since < slot:
+        late = now - slot
+        reason = "the daily run" if late < DAY / 24 else f"the daily run, {late / 3600:.0f} h late"
+        return Due(now, Cause.SCHEDULE, reason)
+    return Due(slot + DAY, Cause.SCHEDULE, "the daily run")
+
+
+def _share(name: str) -> float:
+    """A number from 0 up to 1 that is always the same for a name, and evenly spread over names (FNV-1a)."""
+    value = 0x811C9DC5
+    for byte in name.encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    # The low bits of short names differ more than the high ones.
+    return (value ^ value >> 16) % 9973 / 9973

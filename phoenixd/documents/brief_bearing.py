@@ -1,0 +1,191 @@
+"""Whether the material bears a writer's claim out. A claim that nothing bears is an invention, or an injection.
+
+What a person or the agent itself said may bear words; what a tool printed may come from anywhere (a web page, a
+README, another agent), so it bears numbers and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from phoenixd.documents.brief_material import PLAN_TOOLS, BriefMaterial
+from phoenixd.documents.conversation import Utterance
+from phoenixd.documents.times import read_time, timestamp
+
+WINDOW = 240
+"""Characters around a number in which its name has to be found."""
+
+LEAST_QUOTE = 8
+BORNE_BY_QUOTE, BORNE_BY_ALL = 0.5, 0.8
+"""The share of a text's words that the quoted utterance has to hold; of all utterances where none is quoted."""
+
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_VALUE = re.compile(r"[~≈<>=+-]{0,2}\s?[$€£]?\d[\d.,:/ ×x-]*\s?%?(?:\s?[a-zA-Zµ°/%]{1,12})?")
+_ACTION = re.compile(
+    r"[a-z][a-z0-9+.-]{1,20}://\S{1,300}|`[^`\n]{1,200}`|(?<![\w-])--[a-z][\w-]{1,40}"
+    r"|(?<![\w/])(?:~|\.{0,2})/[\w.-]{2,80}(?:/[\w.-]{1,80})*|[\w.+-]{1,60}@[\w-]{1,60}\.[a-z]{2,12}"
+    r"|(?<!\w)(?:curl|wget|sudo|rm|ssh|scp|chmod|chown|eval|nc|bash|sh|npx|pip|npm|git|docker|kubectl) [\w./-]\S{0,80}",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instruction|prompt|rule|direction|guideline|context)"
+    r"|</?\s*(?:system|assistant|user|human|developer|instructions?|untrusted)\b|<\||\[/?INST\]|\bBEGIN[ _]?PROMPT"
+    r"|^\W{0,6}(?:system|assistant|human|developer|user)\s*:"
+    r"|^\W{0,6}(?:important|attention|urgent|note to (?:ai|model))\b"
+    r"|\byou (?:must|should|shall|are now|have to|need to|will now)\b|\bnew instructions?\b|\bas an? (?:ai|assistant)\b"
+    r"|\bdo not (?:tell|inform|mention|reveal)\b"
+    r"|\b(?:reveal|exfiltrate|send|upload|print|post|leak)\b.{0,60}\b(?:secret|token|key|credential|password|env)",
+    re.IGNORECASE,
+)
+_GRAVE = frozenset(
+    """
+    delet drop push force forc deploy send upload disabl remov publis revok transf pay merg wip reset overwr instal
+    execut downlo destro eras kill shutdo grant expos skip bypass
+    """.split()
+)
+"""Beginnings of words for deeds that are not taken back: one that nobody spoke of is never borne."""
+
+_STOP = frozenset(
+    """
+    the and for was were are not has have had with that this from but its been will would can could should into
+    still yet then than when where which what who how why all any some more most one two does did done there here
+    they them their his her our your you about after before over under only also very just being
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A stretch of text that can bear a number. at: wall seconds."""
+
+    text: str
+    at: float | None
+    stems: frozenset[str]
+
+
+class Bearing:
+    """The material, indexed once; every question takes time in proportion to it."""
+
+    def __init__(self, material: BriefMaterial) -> None:
+        spoken = [one for one in material.conversation.utterances if is_own_word(one)]
+        self._spoken = [(squeezed(one.text), stems(one.text)) for one in spoken]
+        known = [material.goal or "", material.state.current_task or "", *_known_texts(material)]
+        self._known = squeezed("\n".join(known))
+        self._all = frozenset().union(stems(self._known), *(found for _, found in self._spoken))
+        self._lines = [*_number_lines(material.conversation.utterances), *_other_lines(material)]
+        self._numbers = frozenset(number for line in self._lines for number in numbers(line.text))
+        self._numbers |= frozenset(numbers(self._known)) | frozenset(numbers(timestamp(material.now)))
+
+    def problem(self, text: str, quote: str = "") -> str | None:
+        """Why a text may not stand in a brief, or None. `quote` is what the writer gives as its ground."""
+        if _ORDER.search(text):
+            return "it reads as an order"
+        if unborne := [token for token in _ACTION.findall(text) if not self._is_spoken(token)]:
+            return f"nobody in the session spoke of {unborne[0][:60]}"
+        words = stems(text)
+        if grave := sorted((words & _GRAVE) - self._all):
+            return f'nobody in the session spoke of "{grave[0]}…"'
+        if strange := [number for number in numbers(text) if number not in self._numbers and len(number) > 1]:
+            return f"the number {strange[0][:20]} is nowhere in the material"
+        if not words:
+            return "it says nothing"
+        return None if self._bears(words, quote) else "the session does not bear it out"
+
+    def bears_quote(self, quote: str, words: frozenset[str], share: float) -> bool:
+        """Whether a person or the agent said `quote`, in an utterance with that share of `words`."""
+        sought = squeezed(quote)
+        if len(sought) < LEAST_QUOTE:
+            return False
+        return any(sought in text and _share(words, found) >= share for text, found in self._spoken)
+
+    def number_problem(self, name: str, value: str, after: float | None = None) -> str | None:
+        """Why a number may not be taken over, or None. after: only what was said later than that bears it (wall)."""
+        value = value.strip()
+        if not _VALUE.fullmatch(value) or not re.fullmatch(r"[\w .()%/-]{1,48}", name) or _ORDER.search(name):
+            return "it is no number with a name"
+        sought = numbers(value)
+        named = stems(name)
+        for line in self._lines:
+            if after is not None and (line.at is None or line.at <= after):
+                continue
+            if not named & line.stems:
+                continue
+            if all(number in numbers(line.text) for number in sought):
+                return None
+        return "nothing that was said or printed bears it out"
+
+    def _is_spoken(self, token: str) -> bool:
+        sought = squeezed(token.strip("`.,;:)"))
+        return sought in self._known or any(sought in text for text, _ in self._spoken)
+
+    def _bears(self, words: frozenset[str], quote: str) -> bool:
+        if quote and self.bears_quote(quote, words, BORNE_BY_QUOTE):
+            return True
+        return _share(words, self._all) >= BORNE_BY_ALL
+
+
+def is_own_word(utterance: Utterance) -> bool:
+    """Whether a person or the agent itself said this; the lists that an agent keeps of its own work are its words."""
+    return utterance.speaker != "tool" or utterance.tool in PLAN_TOOLS
+
+
+def stems(text: str) -> frozenset[str]:
+    """The beginnings of a text's words that mean something: "tested", "testing" and "tests" are one."""
+    return frozenset(_stem(word) for word in _WORD.findall(text.casefold()) if len(word) > 2 and word not in _STOP)
+
+
+def similarity(one: str, other: str) -> float:
+    """How alike two texts are by their words: 0 to 1."""
+    left, right = stems(one), stems(other)
+    return len(left & right) / len(left | right) if left and right else 0.0
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers of a text, without separators of thousands."""
+    return [re.sub(r",(?=\d{3}(?!\d))", "", found) for found in _NUMBER.findall(text)]
+
+
+def squeezed(text: str) -> str:
+    """A text as it is compared: blanks are one blank, case and the kind of quotation mark do not count."""
+    return " ".join(text.casefold().replace("’", "'").replace("“", '"').replace("”", '"').split())
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s", "ly", "e"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            word = word[: -len(ending)]
+            break
+    return word[:6]
+
+
+def _share(words: frozenset[str], found: frozenset[str]) -> float:
+    return len(words & found) / len(words) if words else 0.0
+
+
+def _known_texts(material: BriefMaterial) -> Iterator[str]:
+    yield from (f"{loop.id} {loop.text}" for loop in material.state.open_loops)
+    yield from (item.reason for item in material.state.resolved)
+    if material.git is not None:
+        yield material.git.branch or ""
+        yield from (commit.subject for commit in material.git.commits)
+
+
+def _number_lines(utterances: Iterable[Utterance]) -> Iterator[_Line]:
+    for utterance in utterances:
+        at = read_time(utterance.at)
+        for line in utterance.text.split("\n"):
+            for begin in range(0, len(line), WINDOW // 2):
+                window = line[begin : begin + WINDOW]
+                if any(character.isdigit() for character in window):
+                    yield _Line(window, at, stems(window))
+
+
+def _other_lines(material: BriefMaterial) -> Iterator[_Line]:
+    texts = [f"{name} {value}" for name, value in material.state.numbers.items()]
+    if material.git is not None:
+        texts += [commit.subject for commit in material.git.commits]
+        texts += [f"changed files {material.git.changed}", f"untracked files {material.git.untracked}"]
+    yield from (_Line(text, None, stems(text)) for text in texts)

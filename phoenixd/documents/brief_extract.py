@@ -1,0 +1,190 @@
+"""The brief writer that needs no model: open loops and numbers by the plain cues that people and agents use.
+
+It is conservative: what has no cue is left alone, because a loop that nobody meant costs every later session a look.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from phoenixd.documents.brief_answer import BriefAnswer, LoopClaim, NumberClaim, ResolutionClaim
+from phoenixd.documents.brief_bearing import is_own_word, similarity
+from phoenixd.documents.brief_guard import SAME_LOOP, SESSION, SOURCE
+from phoenixd.documents.brief_material import PLAN_TOOLS, BriefMaterial
+from phoenixd.documents.conversation import Utterance
+from phoenixd.documents.plain_text import one_line
+
+TEXT_LIMIT, MOST_FOUND = 200, 20
+LEAST_WORDS = 2
+READ_BACK = 200
+"""How many utterances from the end are looked through."""
+
+_CUE = re.compile(
+    r"(?:todo|fixme|to do|still (?:open|to do|missing|failing)|remaining|open(?: loop| point| question)?|left to do"
+    r"|not (?:yet )?done|next up|follow[- ]?up|known issue)s?\s*(?::|\s[-–—]\s)\s*(.*)",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
+_BOX = re.compile(r"\[([ xX~-]?)\]\s*(.+)")
+_SENTENCE = re.compile(r"[^.!?\n]{8,240}")
+_OPEN_SENTENCE = re.compile(
+    r"\b(?:not yet|hasn't been|haven't|has not been|have not"
+    r"|still (?:fails?|failing|needs?|broken|missing|open|have to)"
+    r"|remains? (?:to be|open|un)|(?:is|are) (?:still )?un(?:tested|finished|resolved|done|verified)"
+    r"|(?:is|are) not (?:tested|covered|done|fixed|implemented|verified|migrated|documented|handled) ?(?:yet)?"
+    r"|left for (?:later|tomorrow)|don't forget to|remember to)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"\b(?:what|which|why|how|should i|shall|do you|would you|let me|i'll|i will)\b", re.IGNORECASE)
+_DECISION = re.compile(r"\W{0,6}(?:decision|decided|we decided|agreed)\b\W{1,4}(?:to |that )?(.{8,240})", re.IGNORECASE)
+
+_OF = r"(\d{1,6})\s*(?:/|of|out of)\s*(\d{1,6})"
+_PERCENT = r"(\d{1,3}(?:\.\d{1,2})?\s?%)"
+_COUNTS = tuple(
+    (re.compile(shape, re.IGNORECASE), name)
+    for shape, name in (
+        (
+            rf"\b{_OF}\s+(?:\w+\s)?tests?\b(?:\s+\w+)?\s+(?:pass|passing|passed|green)"
+            rf"|\btests?(?: \w+)?(?::| =| passing:?| passed:?)\s*{_OF}",
+            "tests_passing",
+        ),
+        (r"\b(\d{1,6}) passed\b(?!\w)", "tests_passed"),
+        (r"\b(\d{1,6}) failed\b(?!\w)", "tests_failed"),
+        (rf"\bcoverage\b[^\d\n]{{0,20}}{_PERCENT}|\b{_PERCENT} (?:test )?coverage", "coverage"),
+        (r"\b(\d{1,6}) errors?\b", "errors"),
+        (r"\b(\d{1,6}) warnings?\b", "warnings"),
+        (rf"\b{_OF}\s+(?:files|modules|endpoints|pages|tables|tasks|steps)\b", ""),
+    )
+)
+"""Shapes of numbers that mean the same everywhere; an empty name is the noun that the number counts."""
+
+
+def extract_answer(material: BriefMaterial) -> BriefAnswer:
+    """What the material says by itself, as a writer's answer: known loops stay, and plain cues add to them."""
+    spoken = material.conversation.utterances[-READ_BACK:]
+    own = [one for one in spoken if is_own_word(one)]
+    plan = _newest_plan(spoken)
+    talk = [one for one in own if one.tool not in PLAN_TOOLS and not one.tool]
+    found = [*(LoopClaim(text=text, quote=text) for text, done in plan if not done), *_open_loops(talk)]
+    finished = [text for text, done in plan if done] + [text for text, done in _boxes(talk) if done]
+    resolved = _finished(material, finished)
+    closed = {claim.id for claim in resolved}
+    known = [LoopClaim(id=loop.id, text=loop.text or loop.id) for loop in material.state.open_loops]
+    return BriefAnswer(
+        agent=material.agent,
+        summary=_last_words(talk),
+        decisions=list(dict.fromkeys(_decisions(talk)))[-5:],
+        open_loops=[claim for claim in known if claim.id not in closed]
+        + [claim for claim in _unlike(found) if not _is_like(claim.text, finished)][:MOST_FOUND],
+        resolved=resolved,
+        numbers=[NumberClaim(name=name, value=value) for name, value in _numbers(spoken).items()],
+    )
+
+
+def _newest_plan(spoken: Iterable[Utterance]) -> list[tuple[str, bool]]:
+    """The newest list that the agent itself keeps of its work: texts, and whether each is done."""
+    for utterance in reversed(list(spoken)):
+        if utterance.tool in PLAN_TOOLS and (items := list(_marked_lines(utterance.text))):
+            return items[:50]
+    return []
+
+
+def _marked_lines(text: str) -> Iterator[tuple[str, bool]]:
+    for line in text.split("\n"):
+        bullet = _BULLET.fullmatch(line)
+        if box := _BOX.fullmatch((bullet[1] if bullet else line).strip()):
+            yield one_line(box[2], TEXT_LIMIT), box[1] in ("x", "X", "-")
+
+
+def _boxes(talk: Iterable[Utterance]) -> Iterator[tuple[str, bool]]:
+    for utterance in talk:
+        yield from _marked_lines(utterance.text)
+
+
+def _open_loops(talk: list[Utterance]) -> Iterator[LoopClaim]:
+    """Newest utterance first, so that what is cut off is the oldest."""
+    for utterance in reversed(talk):
+        for text in _cued(utterance.text):
+            if len(text.split()) >= LEAST_WORDS:
+                yield LoopClaim(text=one_line(text, TEXT_LIMIT), quote=text[:TEXT_LIMIT])
+
+
+def _cued(text: str) -> Iterator[str]:
+    listing = False
+    for line in text.split("\n"):
+        bullet = _BULLET.fullmatch(line)
+        words = (bullet[1] if bullet else line).strip().strip("#*_ ")
+        if box := _BOX.fullmatch(words):
+            if box[1] in ("", " ", "~"):
+                yield box[2]
+            continue
+        cue = _CUE.match(words)
+        if cue:
+            listing = not cue[1].strip("*_ ")
+            if not listing:
+                yield cue[1].strip("*_ ")
+        elif listing and bullet:
+            yield words
+        else:
+            listing = listing and not words
+            yield from _open_sentences(words)
+
+
+def _open_sentences(line: str) -> Iterator[str]:
+    for sentence in _SENTENCE.findall(line):
+        if _OPEN_SENTENCE.search(sentence) and not _QUESTION.search(sentence):
+            yield sentence.strip(" -–—*_`")
+
+
+def _decisions(talk: Iterable[Utterance]) -> Iterator[str]:
+    for utterance in talk:
+        for line in utterance.text.split("\n"):
+            bullet = _BULLET.fullmatch(line)
+            if found := _DECISION.match((bullet[1] if bullet else line).strip()):
+                yield one_line(found[1], TEXT_LIMIT)
+
+
+def _numbers(spoken: Iterable[Utterance]) -> dict[str, str]:
+    """The newest number of each kind."""
+    found: dict[str, str] = {}
+    for utterance in spoken:
+        for shape, name in _COUNTS:
+            for match in shape.finditer(utterance.text):
+                parts = [part.replace(" ", "") for part in match.groups() if part]
+                found[name or f"{match[0].split()[-1].lower()}_done"] = "/".join(parts)
+    return found
+
+
+def _finished(material: BriefMaterial, finished: list[str]) -> list[ResolutionClaim]:
+    """Loops of a brief run's making that the agent's own list, or a ticked box, now says are done."""
+    claims = []
+    for loop in material.state.open_loops:
+        if (loop.model_extra or {}).get(SOURCE) != SESSION:
+            continue
+        done = next((text for text in reversed(finished) if similarity(text, loop.text) >= SAME_LOOP), None)
+        if done is not None:
+            claims.append(ResolutionClaim(id=loop.id, reason="the agent's own list says that it is done", quote=done))
+    return claims
+
+
+def _unlike(claims: Iterable[LoopClaim]) -> list[LoopClaim]:
+    kept: list[LoopClaim] = []
+    for claim in claims:
+        if not _is_like(claim.text, [one.text for one in kept]):
+            kept.append(claim)
+        if len(kept) >= 2 * MOST_FOUND:
+            break
+    return kept
+
+
+def _is_like(text: str, others: list[str]) -> bool:
+    return any(similarity(text, other) >= SAME_LOOP for other in others)
+
+
+def _last_words(talk: list[Utterance]) -> str:
+    """How the session left off, in the agent's own words."""
+    for utterance in reversed(talk):
+        if utterance.speaker == "assistant" and utterance.text.strip():
+            return one_line(utterance.text, 600)
+    return ""

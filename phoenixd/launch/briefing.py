@@ -1,0 +1,175 @@
+"""Briefs written when they are due, one after the other (P20, P24, P40)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import Calendar, Cause, Due, next_run
+from phoenixd.core.spec import WriterKind
+from phoenixd.documents.brief_record import BriefRecord
+from phoenixd.errors import PhoenixdError
+from phoenixd.jobs.brief_run import Outcome
+from phoenixd.launch.brief_runs import BriefRuns, ConversationLook, seen_of
+from phoenixd.launch.publication import Publication
+from phoenixd.ports import BriefWriter, Clock, Entry
+
+RECHECK = 300.0
+"""The longest sleep in seconds: the calendar can move under us, by a set clock or a suspended host."""
+
+RETRY = 600.0
+"""Seconds until a run whose files could not be written is tried again."""
+
+AlertSink = Callable[[str, str, str], Awaitable[None]]
+
+log = structlog.get_logger("phoenixd.briefs")
+
+
+@dataclass(frozen=True, slots=True)
+class BriefStatus:
+    """The newest run and the next one. Wall seconds; 0 for never."""
+
+    written: float
+    due: float
+    writer: str
+    note: str = ""
+    refused: tuple[str, ...] = ()
+
+
+class Briefing:
+    """Knows of every agent when its brief is due; one run at a time, so that a hundred agents are no stampede."""
+
+    def __init__(
+        self,
+        publication: Publication,
+        clock: Clock,
+        calendar: Callable[[], Calendar],
+        conversation: ConversationLook,
+        writers: Mapping[WriterKind, BriefWriter] | None = None,
+        alert: AlertSink | None = None,
+    ) -> None:
+        self._clock = clock
+        self._calendar = calendar
+        self._runs = BriefRuns(
+            publication, clock, conversation, writers or {}, lambda agent: self._agents.get(agent.name, agent)
+        )
+        self._alert = alert
+        self._agents: dict[str, Agent] = {}
+        self._turned: set[str] = set()
+        self._asked: dict[str, Cause] = {}
+        self._not_before: dict[str, float] = {}
+        self._one = anyio.Lock()
+        self._changed = anyio.Event()
+
+    def hear(self, agent: Agent, entries: Sequence[Entry] = ()) -> None:
+        """Note what happened to an agent; never waits."""
+        if agent.removing:
+            self._agents.pop(agent.name, None)
+            return
+        self._agents[agent.name] = agent
+        if any(entry.event == "hook_seen" and entry.detail.get("kind") == "stop" for entry in entries):
+            self._turned.add(agent.name)
+        self._changed.set()
+
+    def request(self, name: str, cause: Cause) -> None:
+        """Ask for a run as soon as may be, for a handoff for instance; never waits."""
+        self._asked[name] = cause
+        self._changed.set()
+
+    async def generate(self, agent: Agent) -> BriefStatus:
+        """Write an agent's brief now, for an operator; raises PhoenixdError and OSError."""
+        self._agents[agent.name] = agent
+        await self._write(agent, Due(self._now(), Cause.OPERATOR, "an operator asked for it"))
+        return await self.status(agent)
+
+    async def status(self, agent: Agent) -> BriefStatus:
+        """When an agent's brief was written last, and when it will be next."""
+        record, due = await self._look(agent)
+        told = record.narrative
+        return BriefStatus(
+            written=record.ledger.last_run,
+            due=due.at if due is not None else 0.0,
+            writer=told.writer if told is not None else "",
+            note=told.note if told is not None else "",
+            refused=told.refused if told is not None else (),
+        )
+
+    async def run(self) -> None:
+        """Write what is due, for ever."""
+        while True:
+            self._changed = anyio.Event()
+            name, due = await self._next()
+            if due is None or due.at > self._now():
+                await self._sleep(due)
+                continue
+            try:
+                await self._write(self._agents[name], due)
+            except (PhoenixdError, OSError) as failure:
+                self._not_before[name] = self._now() + RETRY
+                log.warning("brief_failed", agent=name, reason=str(failure))
+
+    async def _next(self) -> tuple[str, Due | None]:
+        """The run that is due first, of all agents."""
+        found: list[tuple[str, Due]] = []
+        for name, agent in tuple(self._agents.items()):
+            try:
+                _, due = await self._look(agent)
+            except (PhoenixdError, OSError) as failure:
+                self._not_before[name] = self._now() + RETRY
+                log.warning("brief_not_planned", agent=name, reason=str(failure))
+                continue
+            if due is not None:
+                held_back = max(due.at, self._not_before.get(name, 0.0))
+                found.append((name, Due(held_back, due.cause, due.reason)))
+        return min(found, key=lambda one: one[1].at, default=("", None))
+
+    async def _sleep(self, due: Due | None) -> None:
+        """Wait for the next run, or for news."""
+        left = min(RECHECK, due.at - self._now()) if due is not None else RECHECK
+
+        async def wake(event: anyio.Event) -> None:
+            await event.wait()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wake, self._changed)
+            await self._clock.sleep_until(self._clock.now().at + max(0.0, left))
+            tasks.cancel_scope.cancel()
+
+    async def _look(self, agent: Agent) -> tuple[BriefRecord, Due | None]:
+        """What is on record of an agent's runs, and its next one."""
+        state, record = await self._runs.look(agent)
+        now = self._now()
+        if agent.name in self._asked:
+            return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
+        seen = seen_of(agent, state, agent.name in self._turned)
+        return record, next_run(record.ledger, agent.spec.brief, self._calendar(), seen, now)
+
+    async def _write(self, agent: Agent, due: Due) -> None:
+        async with self._one:
+            outcome = await self._runs.write(agent, due)
+            self._turned.discard(agent.name)
+            self._asked.pop(agent.name, None)
+            self._not_before.pop(agent.name, None)
+            await self._tell(agent, due, outcome)
+
+    async def _tell(self, agent: Agent, due: Due, outcome: Outcome) -> None:
+        accepted = outcome.accepted
+        log.info(
+            "brief_written", agent=agent.name, cause=due.cause.value, reason=due.reason, writer=outcome.writer.value,
+            note=outcome.note, loops=len(accepted.state.open_loops), refused=len(accepted.refused),
+            unconfirmed=len(accepted.dropped), tokens=outcome.tokens,
+        )  # fmt: skip
+        for line in accepted.refused:
+            log.warning("brief_claim_refused", agent=agent.name, claim=line)
+        if self._alert is not None and accepted.grave is not None:
+            await self._alert(agent.name, "brief", f"the brief's writer was not believed: {accepted.grave}")
+        elif self._alert is not None and outcome.failed:
+            await self._alert(agent.name, "brief", outcome.note)
+
+    def _now(self) -> float:
+        return self._clock.now().wall
