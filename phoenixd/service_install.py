@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from phoenixd.errors import ConfigurationError
 from phoenixd.service_units import FIRST_CONFIGURATION, UNITS, Service, render_units
@@ -42,16 +43,27 @@ def main(arguments: list[str]) -> int:
             check_python(service.python, account_named(service.user))
         install(service, units, start=not options.no_start and options.root == Path("/"))
     except Refused as refusal:
-        print(f"phoenixctl: {refusal}\n{refusal.remedy}", file=sys.stderr)
-        return refusal.code
+        return refuse(refusal.code, str(refusal), refusal.remedy)
     except ConfigurationError as error:
-        print(f"phoenixctl: {error.message}\n{error.remedy}", file=sys.stderr)
-        return USAGE
+        return refuse(USAGE, error.message, error.remedy or "phoenixctl install-service --help")
     return DONE
 
 
+def refuse(code: int, why: str, remedy: str) -> int:
+    """Refuse as every verb of phoenixctl does: what and why, then what to do, on standard error."""
+    print(f"{why}\ndo: {remedy}", file=sys.stderr)
+    return code
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints have that form too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SystemExit(refuse(USAGE, f"{self.prog}: {message}", f"{self.prog} --help"))
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="phoenixctl install-service",
         description="Run phoenixd by systemd: for an account of a server (--system --user NAME), or for you (--user).",
         epilog="Two units: phoenixd-tmux holds the agents, phoenixd supervises them and may be restarted any time.",
@@ -209,7 +221,7 @@ def enable_linger(user: str) -> None:
     except Refused as refusal:
         raise Refused(
             f"agents would stop when {user} logs out: {refusal}",
-            f"sudo loginctl enable-linger {user}\nthen the same command again",
+            f"sudo loginctl enable-linger {user}, then the same command again",
         ) from refusal
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from phoenixd.core.agent import InboxItem
+from phoenixd.core.restart import CLEAN_CODES
 from phoenixd.ports import Entry, StoredEntry
 
 ENDS = frozenset({"agentexited", "treegone", "startfailed"})
-REQUESTS_TO_END = frozenset({"stoprequested", "restartrequested", "agentwithdrawn"})
+REQUESTS_TO_END = frozenset({"stoprequested", "restartrequested", "agentwithdrawn", "agentdeclared"})
+"""A declaration ends a run when it changes what the run was started with."""
 
 
 def event_key(name: str) -> str:
@@ -33,7 +35,7 @@ class Digest:
     """What happened after a wall time. Rows are fed in order; feeding more later continues the sum.
 
     complete: whether the row numbers had no gap. first_wall: the earliest row that the journal still has, where that
-    is later than asked. deaths counts only ends that nobody asked for.
+    is later than asked. deaths counts only ends that nobody asked for, and that were no end of a loop's iteration.
     """
 
     since: float
@@ -52,6 +54,7 @@ class Digest:
     started: int = 0
     stopped: int = 0
     finished: int = 0
+    iterations: int = 0
     sent: int = 0
     not_delivered: int = 0
     quarantined_agents: dict[str, int] = field(default_factory=dict)
@@ -100,17 +103,24 @@ class Digest:
         self.stopped += event == "stoprequested"
         self.sent += event == "sendrequested"
         self.not_delivered += event == "notdelivered"
+        agent = entry.agent or ""
         if event in REQUESTS_TO_END and entry.state == "stopping":
-            self._deliberate.add(entry.agent or "")
+            self._deliberate.add(agent)
+        if event == "agentwithdrawn":
+            self.ended += len(self._pending.pop(agent, ()))
 
     def _count_end(self, event: str, entry: Entry) -> None:
         agent = entry.agent or ""
         if entry.state not in ("backing_off", "quarantined", "stopped"):
+            # It ended in order to be removed; another agent may get its name.
+            self._deliberate.discard(agent)
             return
         if agent in self._deliberate:
             self._deliberate.discard(agent)
         elif entry.state == "stopped":
             self.finished += 1
+        elif entry.state == "backing_off" and _went_on(entry):
+            self.iterations += 1
         elif event != "startfailed" or entry.state == "quarantined":
             self.deaths += 1
             self._pending.setdefault(agent, []).append(entry.wall)
@@ -135,6 +145,13 @@ class Digest:
             self.quarantined_agents[agent] = self.quarantined_agents.get(agent, 0) + len(walls)
         else:
             self.ended += len(walls)
+
+
+def _went_on(entry: Entry) -> bool:
+    """Whether a run ended as it should, and the next one follows by its kind or its policy."""
+    if entry.reason.startswith("iteration ended"):
+        return True
+    return entry.detail.get("code") in CLEAN_CODES and "failed start" not in entry.reason
 
 
 @dataclass(frozen=True, slots=True)

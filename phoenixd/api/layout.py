@@ -54,6 +54,8 @@ def clean(text: str, *, lines: bool = False) -> str:
     Control, format (bidi, zero width), surrogate, private and unassigned characters go; white space becomes a space.
     With `lines`, newlines and tabs stay.
     """
+    if text.isascii() and text.isprintable():
+        return text
     kept: list[str] = []
     marks = 0
     for character in text:

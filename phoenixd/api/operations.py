@@ -194,8 +194,8 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "this terminal is inside another tmux"),),
     ),
     Operation(
-        "read_pane", ("logs",), "What an agent's terminal shows", (NAME, LINES, FOLLOW), path="/v1/agents/{name}/pane",
-        response="Pane", stream=True,
+        "read_pane", ("logs",), "What an agent's terminal shows, and what scrolled out of it", (NAME, LINES, FOLLOW),
+        path="/v1/agents/{name}/pane", response="Pane", stream=True,
     ),
     Operation(
         "send_text", ("send",), "Type a text into an agent, and say whether it arrived",

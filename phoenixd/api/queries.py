@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from phoenixd.api import exits, problems, representation, text, text_agent, text_history
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import Stretch
@@ -41,7 +43,8 @@ async def list_agents(ask: Ask) -> Reply:
 async def show_agent(ask: Ask) -> Reply:
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
-    code = exits.OK if row.state == "running" else exits.CONDITION
+    fine = row.state == "running" or projection.is_between_iterations(ask.agent())
+    code = exits.OK if fine else exits.CONDITION
     return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name)), code)
 
 
@@ -90,7 +93,9 @@ async def explain_agent(ask: Ask) -> Reply:
 
 async def read_pane(ask: Ask) -> Reply:
     ask.agent()
-    shown = representation.pane_text(await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES))
+    captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
+    # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
+    shown = await asyncio.to_thread(representation.pane_text, captured)
     body = {"name": ask.name, "text": shown}
     empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))

@@ -194,6 +194,7 @@ def stretch(told: Stretch) -> Json:
         "started": digest.started,
         "stopped": digest.stopped,
         "finished": digest.finished,
+        "iterations": digest.iterations,
         "sent": digest.sent,
         "not_delivered": digest.not_delivered,
     }

@@ -192,6 +192,7 @@ SCHEMAS: dict[str, Schema] = {
             "started": COUNT,
             "stopped": COUNT,
             "finished": COUNT,
+            "iterations": COUNT,
         }
     ),
     "Outcome": _object({"agent": _nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),

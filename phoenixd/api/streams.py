@@ -58,7 +58,7 @@ async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> A
         silent = 0.0
         while not closing.is_set() and ask.name in ask.service.fleet().agents:
             try:
-                captured = representation.pane_text(await ask.service.pane(ask.name, lines))
+                captured = await asyncio.to_thread(representation.pane_text, await ask.service.pane(ask.name, lines))
             except TerminalFailed:
                 captured = shown or ""  # The terminal may come back; the follower waits for it.
             if captured != shown:

@@ -38,6 +38,8 @@ def since(stretch: Stretch, here: Page) -> str:
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
     if digest.finished:
         lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
+    if digest.iterations:
+        lines += _line("iterations", digest.iterations, "of loops ended as they should, and the next followed", here)
     asked = [
         f"{word} {count}"
         for count, word in (

@@ -8,7 +8,7 @@ from typing import Literal
 from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Starting, Waiting
 from phoenixd.core.decision import Readings
 from phoenixd.core.events import EvidenceSeen, HookSeen
-from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
 
@@ -68,7 +68,7 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
     at = max(silent_since + rules.stale, lease)
     if activity.looked_at is not None and activity.looked_at >= at:
         at = activity.looked_at + LOOK_TIME
-    return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {rules.stale:.0f} s")
+    return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {in_words(rules.stale)}")
 
 
 def _overtime(agent: Agent, state: Running) -> Overdue | None:
@@ -76,7 +76,9 @@ def _overtime(agent: Agent, state: Running) -> Overdue | None:
     if limit <= 0 or state.activity.waiting is not None or state.activity.parking is not None:
         return None
     return Overdue(
-        state.run.began + limit + state.activity.waited, OVERTIME, f"ran {limit:.0f} s, the most an iteration may take"
+        state.run.began + limit + state.activity.waited,
+        OVERTIME,
+        f"ran {in_words(limit)}, the most an iteration may take",
     )
 
 

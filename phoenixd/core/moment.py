@@ -10,6 +10,18 @@ Instant = float
 stopped, so a deadline can never pass while nobody was watching."""
 
 
+def in_words(seconds: float) -> str:
+    """A length of time as a reason tells it: 45 s, 30 min, 2 h, 1 h 5 min."""
+    whole = round(seconds)
+    if whole < 60 or (whole < 120 and whole % 60):
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 10 and rest:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return " ".join(f"{count} {unit}" for count, unit in ((hours, "h"), (minutes, "min")) if count)
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """When a decision is made.

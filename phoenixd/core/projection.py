@@ -127,6 +127,12 @@ def activity_word(agent: Agent) -> str | None:
     return "working" if agent.state.activity.turn_open else "idle"
 
 
+def is_between_iterations(agent: Agent) -> bool:
+    """Whether a loop rests after an iteration that ended as it should: healthy, though nothing of it runs."""
+    is_waiting = isinstance(agent.state, BackingOff) and agent.spec.kind is Kind.LOOP
+    return is_waiting and agent.last_exit is not None and not _heals(agent)
+
+
 def group(agent: Agent) -> Group:
     """Which of the five groups an agent belongs to."""
     if agent.item is not None or alerts.pressing(agent.alerts):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Run, Session
 from phoenixd.core.decision import Readings
-from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
 
 CLEAN_CODES = (0, 130)
@@ -126,8 +126,8 @@ def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, n
     if len(crashes) >= rules.max_crashes:
         span = crashes[-1] - crashes[0]
         return GiveUp(
-            f"{after}: {len(crashes)} crashes in {span:.0f} s, the limit is {rules.max_crashes} in "
-            f"{rules.period:.0f} s",
+            f"{after}: {len(crashes)} crashes in {in_words(span)}, the limit is {rules.max_crashes} in "
+            f"{in_words(rules.period)}",
             readings,
         )
     return TryAgain(backoff(rules, len(crashes), now.chance), after, crashes, readings)

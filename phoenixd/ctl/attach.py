@@ -15,7 +15,7 @@ from phoenixd.ctl.refusal import refuse
 
 
 def attach(command: Command) -> int:
-    """Exec tmux; returns only where that is not possible."""
+    """Exec tmux; returns only where that is not possible. Needs no daemon."""
     return sit_down(command, str(command.given["name"]), read_only=bool(command.given.get("read_only")))
 
 
@@ -25,13 +25,9 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         return refuse(exits.NOT_FOUND, f"there can be no agent {name[:40]!r}", "phoenixctl status")
     sockets = absence.tmux_sockets(calls.places(command))
     server = next((socket for socket in sockets if os.path.exists(socket)), None)
-    if server is None:
-        return refuse(
-            exits.UNREACHABLE, f"no terminal server of phoenixd is here ({', '.join(sockets)})", "phoenixctl up"
-        )
     session = f"=phx-{name}"
-    if not _has_session(server, session):
-        return refuse(exits.NOT_FOUND, f"{name} has no terminal now", f"phoenixctl status {name}")
+    if server is None or not _has_session(server, session):
+        return _no_terminal(command, name, sockets, server)
     inside = os.environ.get("TMUX", "").partition(",")[0]
     if inside and _same(inside, server):
         return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", session])
@@ -46,6 +42,17 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         return refuse(exits.CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
     print("prefix d (Ctrl-b d) leaves it; the agent runs on", file=sys.stderr)
     return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", session])
+
+
+def _no_terminal(command: Command, name: str, sockets: list[str], server: str | None) -> int:
+    """Why there is nothing to sit down at: a daemon that answers knows whether there is such an agent."""
+    answer = calls.ask(command, calls.operation("show_agent"), {"name": name})
+    if answer is not None and answer.status >= 400:
+        return calls.tell(command, answer)
+    if answer is None and server is None:
+        why = f"no terminal server of phoenixd is here ({', '.join(sockets)})"
+        return refuse(exits.UNREACHABLE, why, "phoenixctl up")
+    return refuse(exits.NOT_FOUND, f"{name} has no terminal now", f"phoenixctl start {name}")
 
 
 def _has_session(server: str, session: str) -> bool:

@@ -18,7 +18,7 @@ OWN_SESSION = "phoenixd"
 TIMEOUT = 10.0
 PASTE_LIMIT = 8 * 1024 * 1024
 SCREEN_LIMIT = 1024 * 1024
-HISTORY_LIMIT = 2000
+HISTORY_LIMIT = 10_000
 """Lines above the visible ones that are looked at; an agent decides how many there are, and how long."""
 NESTED_MODES = 5
 REVIVALS = 2
@@ -97,7 +97,7 @@ class TmuxTerminal:
         """
         back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
         output = await self._call("capture-pane", "-p", *back, "-t", _pane_of(agent))
-        return readable(output[-SCREEN_LIMIT:])
+        return await asyncio.to_thread(readable, _end_of(output))
 
     async def paste(self, agent: str, text: str) -> str:
         """Leave copy mode, paste the sanitised text as one bracketed paste, and return it; Enter is not pressed.
@@ -234,6 +234,14 @@ class TmuxTerminal:
             log.warning("tmux refused a setting", reason=refusal.message)
         self._control = control
         return control
+
+
+def _end_of(output: bytes) -> bytes:
+    """The last whole lines, within the limit."""
+    if len(output) <= SCREEN_LIMIT:
+        return output
+    kept = output[-SCREEN_LIMIT:]
+    return kept[kept.find(b"\n") + 1 :]
 
 
 def _pane_of(agent: str) -> str:

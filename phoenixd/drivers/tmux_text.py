@@ -9,6 +9,7 @@ from phoenixd.errors import TerminalFailed
 
 SESSION_PREFIX = "phx-"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_UNUSUAL = re.compile(r"[^\n -~]+")
 PLAIN_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-")
 
 
@@ -49,8 +50,11 @@ def pasteable(text: str) -> bytes:
 
 def readable(screen: bytes) -> str:
     """A captured screen without control characters, and without what makes text look like another (bidi and such)."""
-    text = screen.decode("utf-8", "replace")
-    return "".join(character for character in text if character == "\n" or unicodedata.category(character)[0] != "C")
+    return _UNUSUAL.sub(_shown, screen.decode("utf-8", "replace"))
+
+
+def _shown(found: re.Match[str]) -> str:
+    return "".join(character for character in found[0] if unicodedata.category(character)[0] != "C")
 
 
 def _is_typeable(character: str) -> bool:

@@ -13,7 +13,7 @@ from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.durations import parse_duration
 from phoenixd.api.history import Digest
 from phoenixd.api.times import ago, parse_past, rfc3339
-from phoenixd.core.events import AgentWithdrawn, RestartRequested, StopRequested, TerminalSeen
+from phoenixd.core.events import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested, TerminalSeen
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
@@ -69,6 +69,54 @@ async def test_what_was_asked_for_is_no_death(daemon: FakeDaemon) -> None:
     found = await digest(daemon)
 
     assert (found.deaths, found.stopped, found.finished) == (0, 1, 1)
+
+
+async def test_iterations_of_a_loop_are_no_deaths_and_its_crashes_are(daemon: FakeDaemon) -> None:
+    daemon.declare("loop", kind="loop")
+    for _ in range(3):
+        daemon.pass_time(60)
+        daemon.die("loop", 0)
+        daemon.pass_time(60)
+
+    found = await digest(daemon)
+    assert (found.deaths, found.iterations, found.finished) == (0, 3, 0)
+    daemon.die("loop", 1)
+    found = await digest(daemon)
+    assert (found.deaths, found.iterations) == (1, 3)
+
+
+async def test_a_failed_start_is_a_death_also_with_exit_0(daemon: FakeDaemon) -> None:
+    daemon.pass_time(2)
+    daemon.die("docs", 0)
+
+    assert ((await digest(daemon)).deaths, (await digest(daemon)).iterations) == (1, 0)
+
+
+async def test_a_restart_for_a_changed_configuration_is_no_death(daemon: FakeDaemon) -> None:
+    daemon.pass_time(60)
+    daemon.happen(AgentDeclared(replace(daemon.state.agents["docs"].spec, argv=("other",))))
+
+    found = await digest(daemon)
+    assert (found.deaths, daemon.state.agents["docs"].incarnation) == (0, 2)
+    daemon.pass_time(60)
+    daemon.happen(AgentDeclared(replace(daemon.state.agents["docs"].spec, prompt="other")))
+    daemon.die("docs")
+    assert (await digest(daemon)).deaths == 1, "a change that ended nothing excuses nothing"
+
+
+async def test_a_removed_agent_is_not_healing_any_more(daemon: FakeDaemon) -> None:
+    daemon.die("docs")
+    daemon.die("docs")
+    assert (await digest(daemon)).healing == 1
+    daemon.happen(AgentWithdrawn("docs"))
+
+    found = await digest(daemon)
+    assert (found.deaths, found.healing, found.ended, found.healing_agents) == (2, 0, 1, {})
+    daemon.declare("docs")
+    daemon.happen(AgentWithdrawn("docs"))
+    daemon.declare("docs")
+    daemon.die("docs")
+    assert (await digest(daemon)).deaths == 3, "what was removed excuses no death of a later agent of that name"
 
 
 async def test_an_outage_is_told_once_however_often_it_was_looked_at(daemon: FakeDaemon) -> None:

@@ -114,6 +114,18 @@ async def test_3_status_of_an_agent_that_is_not_running(ctl: Ctl, daemon: FakeDa
     assert (await ctl("status", "docs", "--json")).code == 3
 
 
+async def test_0_status_of_a_loop_between_two_iterations(ctl: Ctl, daemon: FakeDaemon) -> None:
+    daemon.declare("loop", kind="loop")
+    daemon.die("loop", 0)
+    between = await ctl("status", "loop", "--json")
+    assert (between.code, between.json["agents"][0]["state"]) == (0, "backing_off")
+
+    daemon.declare("crashed", kind="loop")
+    daemon.performs = False
+    daemon.die("crashed", 1)
+    assert (await ctl("status", "crashed")).code == 3
+
+
 async def test_3_doctor_found_a_problem(ctl: Ctl, daemon: FakeDaemon) -> None:
     daemon.findings = (Finding("ok", "tmux"), Finding("problem", "disk full", "0 bytes left", "df -h"))
 

@@ -92,6 +92,16 @@ async def test_attach_says_where_there_is_nothing_to_attach_to(alone: Ctl, tmux:
     assert "shop has no terminal now" in ran.err
 
 
+async def test_attach_says_of_an_unknown_name_what_every_verb_says(ctl: Ctl, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+
+    unknown, known = await ctl("attach", "shop"), await ctl("attach", "docs")
+
+    assert unknown.code == known.code == 4
+    assert unknown.err == (await ctl("status", "shop")).err
+    assert known.err == "docs has no terminal now\ndo: phoenixctl start docs\n"
+
+
 async def test_attach_refuses_inside_a_foreign_tmux_and_says_how_to_nest(alone: Ctl, tmux: Path) -> None:
     ran = await alone("attach", "docs", TMUX="/tmp/tmux-1000/default,1,0")
 

@@ -92,6 +92,23 @@ async def test_the_screen_is_read_as_plain_text(short_tmp: Path) -> None:
     assert all(character.isprintable() or character == "\n" for character in screen)
 
 
+async def test_what_scrolled_out_of_a_pane_is_captured_on_request(short_tmp: Path) -> None:
+    show = "import time\nfor n in range(500): print(f'line {n}\\x1b[31m \\x9b red')\nprint('end')\ntime.sleep(99)"
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", [sys.executable, "-c", show])
+        async with asyncio.timeout(10):
+            while "end" not in (screen := await terminal.capture("a")):
+                await asyncio.sleep(0.01)
+
+        lines = (await terminal.capture("a", 300)).rstrip().splitlines()
+
+    assert "line 100 " not in screen
+    assert lines[-1] == "end"
+    assert len(lines) > 300
+    assert [line.split()[1] for line in lines[-300:-1]] == [str(number) for number in range(201, 500)]
+    assert all(line.isprintable() for line in lines)
+
+
 async def test_a_screen_cannot_speak_for_tmux(short_tmp: Path) -> None:
     """Lines that end a block in the control protocol are only lines, and the next answer is the next answer."""
     show = (

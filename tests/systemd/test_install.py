@@ -27,7 +27,7 @@ def test_root_is_refused_without_allow_root(capsys: pytest.CaptureFixture[str]) 
 
 def test_an_unknown_account_is_not_found_and_the_remedy_creates_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--system", "--user", "no-such-account"]) == NOT_FOUND
-    assert "useradd --create-home" in capsys.readouterr().err
+    assert "\ndo: useradd --create-home" in capsys.readouterr().err
 
 
 def test_an_account_without_a_home_of_its_own_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,11 +45,14 @@ def test_system_units_need_root(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "arguments", [[], ["--system"], ["--user", "root"], ["--system", "--user", "root", "--python", "python3"]]
 )
-def test_a_half_said_wish_is_a_usage_error(arguments: list[str]) -> None:
+def test_a_half_said_wish_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
 
     assert ended.value.code == USAGE
+    why, _, remedy = capsys.readouterr().err.partition("\ndo: ")
+    assert why.startswith("phoenixctl install-service: ")
+    assert remedy.startswith("phoenixctl install-service --help")
 
 
 def test_a_dry_run_prints_all_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
