@@ -199,9 +199,9 @@ class EvidenceFiles:
             # This run's own beats come by the shim's link, faster; another run's say nothing about this one.
             return None
         source = "heartbeat" if beat is not None else "heartbeat that cannot be read"
-        odd = "heartbeat_unreadable" if beat is None else "heartbeat_from_the_future" if beat.skewed else ""
+        odd = "it cannot be read" if beat is None else "it is from the future" if beat.skewed else ""
         if odd and odd != followed.odd_told:
-            log.warning(odd, agent=followed.agent, file=str(path))
+            log.warning("heartbeat_odd", agent=followed.agent, file=str(path), reason=odd)
         followed.odd_told = odd
         # Old is what was old when it was written. What aged since then may have done so while the host slept, the
         # clock was set or nobody looked; and what was written before we followed, while no daemon was there.

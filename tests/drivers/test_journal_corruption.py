@@ -169,6 +169,7 @@ def injure(tmp_path: Path, count: int, seed: int) -> tuple[int, int]:
     return count, reported
 
 
+@pytest.mark.slow
 def test_a_hundred_injured_journals_tell_only_the_truth(tmp_path: Path) -> None:
     injure(tmp_path, 100, seed=1)
 

@@ -59,6 +59,7 @@ def kill_at_random(path: Path, dice: random.Random) -> None:
     check(path, acknowledged_in(output))
 
 
+@pytest.mark.slow
 def test_promise_1_kill_9_loses_nothing_acknowledged(tmp_path: Path) -> None:
     dice = random.Random(1)
     for life in range(25):

@@ -271,6 +271,7 @@ def test_an_event_always_fits_into_its_packet(running: Daemon) -> None:
     assert event["payload"]["prompt_bytes"] == 100_000
 
 
+@pytest.mark.slow
 def test_half_a_request_is_dropped_after_ten_seconds_and_a_whole_one_never_waits(running: Daemon) -> None:
     with socket.create_connection(("127.0.0.1", port_of(running)), DEADLINE) as loris:
         loris.sendall(b"POST /hook/stop HTTP/1.1\r\n")

@@ -43,6 +43,7 @@ def storms(quiet: None) -> list[Outcome]:
     return [simulate(str(seed), agents=20, hours=0.5, weather=STORM) for seed in range(1, 7)]
 
 
+@pytest.mark.slow
 def test_promises_1_to_6_twenty_agents_live_through_a_day() -> None:
     outcome = simulate("1", agents=20, hours=24, weather=DAY)
 
@@ -51,10 +52,12 @@ def test_promises_1_to_6_twenty_agents_live_through_a_day() -> None:
     assert outcome.checks > 10_000
 
 
+@pytest.mark.slow
 def test_promises_1_to_6_hold_in_storms_and_all_is_well_soon_after(storms: list[Outcome]) -> None:
     assert all(outcome.healed_in <= HEAL_BOUND for outcome in storms)
 
 
+@pytest.mark.slow
 def test_the_storms_met_every_misfortune(storms: list[Outcome]) -> None:
     """A fault that never struck proves nothing."""
     seen = sum((outcome.seen for outcome in storms), Counter[str]())
