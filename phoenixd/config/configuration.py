@@ -14,6 +14,7 @@ from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
 from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
 from phoenixd.config.problems import Problem, problems_of
+from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
 from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -76,13 +77,15 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
     for name, table in settings.agent.items():
         problems += agent_problems(name, table, stack)
     problems += shared_heartbeats(settings.agent, state, stack)
+    problems += sequence_problems(settings.sequence, settings.agent, stack)
     unusable = {problem.agent for problem in problems if problem.severity == "error"}
+    usable = {
+        name: specification(name, table, _source(stack, name))
+        for name, table in sorted(settings.agent.items())
+        if name not in unusable
+    }
     return Configuration(
-        agents={
-            name: specification(name, table, _source(stack, name))
-            for name, table in sorted(settings.agent.items())
-            if name not in unusable
-        },
+        agents=dict(sorted(with_sequences(usable, settings.sequence).items())),
         limits=FleetLimits(**settings.fleet.model_dump()),
         settings=settings,
         problems=tuple(problems),

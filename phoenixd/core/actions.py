@@ -125,7 +125,18 @@ class MeasureWork:
     at_end: bool
 
 
-Action = (
+@dataclass(frozen=True, slots=True)
+class LookForFile:
+    """See whether a file matches a pattern below a directory, as the condition of a turn."""
+
+    agent: str
+    number: int
+    turn: int
+    directory: str
+    pattern: str
+
+
+Action = LookForFile | (
     MeasureWork
     | Spawn
     | Terminate

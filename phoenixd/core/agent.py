@@ -340,6 +340,8 @@ class Agent:
     breaker: Breaker = field(default_factory=Closed)
     iteration: Iteration | None = None
     """What a loop is at; None between two iterations."""
+    left_out: bool = False
+    """Somebody stopped this member of a sequence on purpose: it has no turn until somebody starts it, or the first."""
     rounds: int = 0
     """Iterations since somebody started the loop."""
     removing: bool = False

@@ -276,8 +276,18 @@ class WorkMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class FileLooked:
+    """Whether the file exists on which a turn of a sequence depends; None where nobody could tell."""
+
+    agent: str
+    number: int
+    turn: int
+    exists: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class MeasurementLost:
-    """After a daemon start: a measurement that was ordered will not be answered."""
+    """After a daemon start: a measurement or a look that was ordered will not be answered."""
 
     agent: str
 
@@ -348,7 +358,7 @@ OperatorEvent = (
     | BreakerEdited
     | BreakerCorrupt
 )
-WorkEvent = WorkMeasured | MeasurementLost
+WorkEvent = WorkMeasured | FileLooked | MeasurementLost
 RunEvent = (
     AgentStarted
     | StartFailed

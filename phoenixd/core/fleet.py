@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, lifecycle, progress, requests
+from phoenixd.core import accounts, alerts, lifecycle, progress, requests, sequence
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -78,6 +78,7 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
     else:
         decided = _on_run_event(fleet, event, now)
     parked = _put_all(decided, accounts.follow(fleet.agents, decided.fleet.agents, event, now), now)
+    parked = _follow_sequences(fleet, parked, now)
     braked = _brake(fleet, parked, event, now)
     return _release_starts(_release_parked(braked, now), now)
 
@@ -152,7 +153,10 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.set_breaker(agent, event, now)
         case _:
             assert_never(event)
-    return _answer(fleet, decision, now)
+    answered = _answer(fleet, decision, now)
+    if answered.refusal is None and isinstance(event, StartRequested | RestartRequested):
+        return _put_all(answered, sequence.taken_up(answered.fleet.agents, agent), now)
+    return answered
 
 
 def _answer(fleet: Fleet, decision: Decision, now: Moment) -> Step:
@@ -218,6 +222,29 @@ def _clear(found: Step, over: StandingAlert, why: str) -> Step:
     rest = tuple(one for one in found.fleet.alerts if one is not over)
     told = Decision(None, (alerts.reassure(None, over, why),), why)
     return replace(found, fleet=replace(found.fleet, alerts=rest), decisions=(*found.decisions, told))
+
+
+def _follow_sequences(before: Fleet, found: Step, now: Moment) -> Step:
+    """Give the turns of sequences on, and end those that were broken off."""
+    for lead, name in sequence.abandoned(before.agents, found.fleet.agents):
+        agent = found.fleet.agents.get(name)
+        if agent is not None and agent.spec.turn_of == lead.name:
+            ended = requests.stop(agent, StopRequested(name, by=f"the end of {lead.name}'s turns"), now)
+            assert ended.agent is not None
+            found = _put(found, replace(ended, agent=replace(ended.agent, left_out=agent.left_out)), now)
+    found = _begin_turns(found, now)
+    while (decision := sequence.follow(found.fleet.agents, now)) is not None:
+        found = _begin_turns(_put(found, decision, now), now)
+    return found
+
+
+def _begin_turns(found: Step, now: Moment) -> Step:
+    for lead, name in tuple(sequence.wanted(found.fleet.agents)):
+        agent = found.fleet.agents[name]
+        started = requests.start(agent, StartRequested(name, by=f"the sequence of {lead.name}"), now)
+        found = _put(found, sequence.begun(lead, agent.incarnation), now)
+        found = _put(found, started, now)
+    return found
 
 
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:

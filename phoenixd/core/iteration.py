@@ -1,8 +1,9 @@
 """The nouns of one iteration of a loop: one frozen dataclass for each of its phases.
 
-    opening -> underway -> closing -> judged, and none
+    opening -> underway [ -> passing ] -> closing -> judged, and none
 
-`opening` and `closing` wait for the work to be measured, and nothing of the loop starts meanwhile.
+`opening` and `closing` wait for the work to be measured, and nothing of the loop starts meanwhile. `passing` is that of
+a sequence: its other members have their turns.
 """
 
 from __future__ import annotations
@@ -40,6 +41,27 @@ class Underway:
 
 
 @dataclass(frozen=True, slots=True)
+class Passing:
+    """The other members of a sequence have their turns. turn: whose, as an index of the sequence.
+
+    awaits: what is under way of that turn: nothing yet, a look for a file, the agent that answers for a condition, or
+    the member itself. due: when the look for a file is given up. since: the awaited agent's incarnation before.
+    """
+
+    number: int
+    before: str | None
+    signals: Signals
+    done: str
+    note: str = ""
+    turn: int = 0
+    awaits: Literal["nothing", "file", "condition", "member"] = "nothing"
+    due: Instant | None = None
+    since: int = 0
+    asked: int = 1
+    name: Literal["passing"] = "passing"
+
+
+@dataclass(frozen=True, slots=True)
 class Closing:
     """The work is being measured after the last run; then the iteration is judged."""
 
@@ -53,4 +75,4 @@ class Closing:
     name: Literal["closing"] = "closing"
 
 
-Iteration = Opening | Underway | Closing
+Iteration = Opening | Underway | Passing | Closing

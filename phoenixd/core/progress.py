@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import restart
+from phoenixd.core import parking, restart, sequence
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import (
     Afterwards,
@@ -27,33 +27,28 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.breaker import HalfOpen, Open, Signals
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import HookSeen, MeasurementLost, WorkEvent, WorkMeasured
-from phoenixd.core.iteration import Closing, Opening, Underway
+from phoenixd.core.events import FileLooked, HookSeen, MeasurementLost, WorkEvent, WorkMeasured
+from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import enter, keep, open_item
 
-SLACK = 10.0
-"""Seconds beyond the limit of a measurement after which it is asked for again."""
-MOST_ASKED = 2
-LIMITS = frozenset({"rate_limit", "overloaded", "overloaded_error", "server_error", "billing_error"})
-"""Errors of a turn that say nothing about the agent: they never count against the breaker (G60)."""
 MAX_ERROR = 200
 
 
 def is_loop(agent: Agent) -> bool:
-    """Whether this agent's runs are iterations."""
-    return agent.spec.kind is Kind.LOOP
+    """Whether this agent's runs are iterations; the turns of a sequence belong to its first member's."""
+    return agent.spec.kind is Kind.LOOP and agent.spec.turn_of is None
 
 
 def waits(agent: Agent) -> bool:
-    """Whether a measurement is awaited, before which nothing of this agent may start."""
-    return is_loop(agent) and isinstance(agent.iteration, Opening | Closing)
+    """Whether a measurement, or another's turn, is awaited, before which nothing of this agent may start."""
+    return is_loop(agent) and isinstance(agent.iteration, Opening | Passing | Closing)
 
 
 def due(agent: Agent) -> Instant | None:
-    """When an awaited measurement is asked for again, or given up."""
-    return agent.iteration.due if isinstance(agent.iteration, Opening | Closing) else None
+    """When an awaited answer is asked for again, or given up."""
+    return agent.iteration.due if isinstance(agent.iteration, Opening | Passing | Closing) else None
 
 
 def must_open(agent: Agent) -> bool:
@@ -64,7 +59,7 @@ def must_open(agent: Agent) -> bool:
 def begin(agent: Agent, now: Moment) -> Decision:
     """A start is due: have the work measured first."""
     number = agent.incarnation + 1
-    opening = replace(agent, iteration=Opening(number, _answer_by(agent, now)))
+    opening = replace(agent, iteration=Opening(number, sequence.answer_by(agent, now)))
     return Decision(opening, (MeasureWork(agent.name, number, False),), f"iteration {number}: measuring the work first")
 
 
@@ -78,8 +73,10 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
         case Closing(number=number) as closing, WorkMeasured(at_end=True) if number == event.number:
             return _judge(agent, closing, event, now)
         case (Opening() | Closing()) as waiting, MeasurementLost():
-            again = replace(agent, iteration=replace(waiting, due=_answer_by(agent, now)))
+            again = replace(agent, iteration=replace(waiting, due=sequence.answer_by(agent, now)))
             return Decision(again, (_measure(agent, waiting),), "the work is measured again: the answer was lost")
+        case Passing() as passing, FileLooked() | MeasurementLost():
+            return sequence.decide(agent, passing, event, now)
         case _:
             return Decision(agent)
 
@@ -87,9 +84,11 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
 def overdue(agent: Agent, now: Moment) -> Decision:
     """A measurement was not answered: ask once more, then go on without it."""
     waiting = agent.iteration
+    if isinstance(waiting, Passing):
+        return sequence.overdue(agent, waiting, now)
     assert isinstance(waiting, Opening | Closing)
-    if waiting.asked < MOST_ASKED:
-        again = replace(waiting, asked=waiting.asked + 1, due=_answer_by(agent, now))
+    if waiting.asked < sequence.MOST_ASKED:
+        again = replace(waiting, asked=waiting.asked + 1, due=sequence.answer_by(agent, now))
         return Decision(
             replace(agent, iteration=again), (_measure(agent, waiting),), "the work was not measured in time: once more"
         )
@@ -106,7 +105,8 @@ def hear(agent: Agent, event: HookSeen) -> Agent:
     match event.kind:
         case "permission-denied":
             signals = replace(signals, denials=signals.denials + 1)
-        case "stop-failure" if event.error in LIMITS:
+        case "stop-failure" if parking.signal(event) is not None:
+            # It says nothing about the agent, and never counts against the breaker (G60).
             signals = replace(signals, excuse=f"the service refused ({event.error})")
         case "stop-failure":
             words = " ".join(f"{event.error or 'error'}: {event.text}".split())
@@ -129,14 +129,11 @@ def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Deci
         return replace(decision, agent=replace(agent, iteration=None))
     if not end.ran or end.cause in restart.BLAMELESS:
         return decision
-    closing = Closing(
-        underway.number,
-        underway.before,
-        _signals_at_end(before, underway, end),
-        underway.done or _done_by_code(agent, end),
-        _answer_by(agent, now),
-        underway.note,
-    )
+    signals, done = _signals_at_end(before, underway, end), underway.done or _done_by_code(agent, end)
+    if agent.spec.loop.sequence and not done:
+        passing = Passing(underway.number, underway.before, signals, done, underway.note)
+        return replace(decision, agent=replace(agent, iteration=passing))
+    closing = Closing(underway.number, underway.before, signals, done, sequence.answer_by(agent, now), underway.note)
     measured = replace(agent, iteration=closing, rounds=agent.rounds + 1)
     return replace(decision, agent=measured, actions=(*decision.actions, _measure(agent, closing)))
 
@@ -152,7 +149,7 @@ def armed(agent: Agent, by: str) -> Agent:
 
 
 def let_go(agent: Agent) -> Agent:
-    """Drop an iteration that has not begun, or was to go on; one that is over is still judged."""
+    """Drop an iteration that has not begun, or is to be broken off; one that is over is still judged."""
     return agent if isinstance(agent.iteration, Closing) else replace(agent, iteration=None)
 
 
@@ -218,6 +215,8 @@ def _signals_at_end(agent: Agent, underway: Underway, end: LastExit) -> Signals:
         signals = replace(signals, excuse="it met a limit")
     if state.activity.waiting is not None and not signals.excuse:
         signals = replace(signals, excuse=f"it waited for a person ({state.activity.waiting.kind})")
+    if end.limited and not signals.excuse:
+        signals = replace(signals, excuse="it met a limit")
     failed = not restart.ended_well(agent.spec, end)
     return replace(signals, error=end.text) if failed and not signals.error else signals
 
@@ -253,7 +252,3 @@ def _kind(fingerprint: str) -> str:
 
 def _measure(agent: Agent, waiting: Opening | Closing) -> MeasureWork:
     return MeasureWork(agent.name, waiting.number, isinstance(waiting, Closing))
-
-
-def _answer_by(agent: Agent, now: Moment) -> Instant:
-    return now.at + agent.spec.breaker.time_limit + SLACK

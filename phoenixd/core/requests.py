@@ -33,6 +33,7 @@ from phoenixd.core.events import (
     StartRequested,
     StopRequested,
 )
+from phoenixd.core.iteration import Passing
 from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
@@ -50,7 +51,7 @@ def queue(agent: Agent, why: str, now: Moment, fresh: bool = False) -> Decision:
 
 def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     """Start an agent that is down; a quarantine is lifted, and its crashes are forgiven."""
-    wanted = replace(agent, desired=Desired.RUNNING)
+    wanted = replace(agent, desired=Desired.RUNNING, left_out=False)
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
             forgiven = replace(progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0, item=None)
@@ -93,13 +94,16 @@ def _is_clean_slate(agent: Agent) -> bool:
 
 def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     """Stop an agent, and keep it stopped: over daemon restarts, reboots and watchdog passes (P54, F-PROC-4)."""
-    unwanted = replace(agent, desired=Desired.STOPPED)
+    unwanted = replace(agent, desired=Desired.STOPPED, left_out=agent.spec.turn_of is not None)
     why = f"stopped by {event.by}"
     match agent.state:
         case Stopped():
-            return Decision(unwanted, reason=f"stop asked by {event.by}: it is stopped already")
+            left = unwanted if event.after_iteration else progress.let_go(unwanted)
+            return Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
         case BackingOff() | Parked() | Quarantined():
-            return enter(replace(progress.let_go(unwanted), item=None), Stopped(), why, now)
+            goes_on = event.after_iteration and isinstance(agent.iteration, Passing)
+            left = unwanted if goes_on else progress.let_go(unwanted)
+            return enter(replace(left, item=None), Stopped(), f"{why} after this iteration" if goes_on else why, now)
         case Starting() | Running():
             if event.after_iteration:
                 return Decision(unwanted, reason=f"{why} after this run")
@@ -114,7 +118,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
 
 def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decision:
     """Give the agent a new incarnation; one that is down is started."""
-    wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0)
+    wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0, left_out=False)
     why = f"restarted by {event.by}"
     match agent.state:
         case Starting() | Running():

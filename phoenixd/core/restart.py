@@ -68,6 +68,8 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         return GiveUp(f"the command cannot run: {named}")
     if ended.limited and rules.policy is not RestartPolicy.NEVER and not ended_well(spec, ended):
         return TryAgain(0.0, f"{ended.text}, as it had met a limit", agent.crashes)
+    if spec.turn_of is not None:
+        return StayDown(f"{ended.text}: its turn in the sequence of {spec.turn_of} is over")
     if ended_well(spec, ended):
         return _after_clean_exit(spec, ended, agent.crashes)
     if ended.cause == CAUSES[OVERTIME]:

@@ -92,6 +92,18 @@ class LimitRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """One turn of a sequence after the first: whose it is, and when it comes about; without a condition, always.
+
+    when_exists: a path or pattern below the first member's directory. when_agent: an agent whose exit 0 says so.
+    """
+
+    agent: str
+    when_exists: str | None = None
+    when_agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LoopRules:
     """How a loop agent iterates. A max_runtime of 0 means no limit."""
 
@@ -106,6 +118,8 @@ class LoopRules:
     """What the agent says, on a line of its own, when nothing is left to do."""
     done_file: str | None = None
     """A file whose existence says so: a path or pattern below the agent's directory."""
+    sequence: tuple[Member, ...] = ()
+    """Whose turns follow within the same iteration, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +195,8 @@ class AgentSpec:
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
     project: str | None = None
+    turn_of: str | None = None
+    """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
     source: str = ""
     """The file that declared it, for messages."""
 

@@ -17,6 +17,7 @@ from phoenixd.core.actions import (
     Fence,
     Kill,
     LookAtScreen,
+    LookForFile,
     MeasureWork,
     ObserveTerminal,
     Reassure,
@@ -27,6 +28,7 @@ from phoenixd.core.actions import (
 )
 from phoenixd.core.agent import Agent, Starting
 from phoenixd.core.events import (
+    FileLooked,
     IncidentRecorded,
     NotDelivered,
     ScreenSeen,
@@ -107,6 +109,8 @@ class Performer:
             self._tell(StartFailed(action.agent, action.incarnation, 0, why))
         if isinstance(action, Deliver):
             self._tell(NotDelivered(action.agent, action.incarnation, action.message_id, why))
+        if isinstance(action, LookForFile):
+            self._tell(FileLooked(action.agent, action.number, action.turn, None))
         if isinstance(action, MeasureWork):
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
 
@@ -115,6 +119,9 @@ class Performer:
         match action:
             case MeasureWork():
                 await self._measure(action)
+            case LookForFile(agent=agent, number=number, turn=turn):
+                exists = await self._outside.work.exists(action.directory, action.pattern)
+                self._tell(FileLooked(agent, number, turn, exists))
             case Spawn():
                 await self._spawn(action)
             case Terminate(agent=agent, incarnation=incarnation):
@@ -275,7 +282,7 @@ def _lane_of(action: Action) -> str:
             return f"{agent} messages"
         case LookAtScreen(agent=agent):
             return f"{agent} screen"
-        case MeasureWork(agent=agent):
+        case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | RecordIncident() | Release():
             return action.agent

@@ -22,7 +22,7 @@ def leaves(table: BaseModel, prefix: str = "") -> dict[str, Any]:
         value = getattr(table, name)
         if isinstance(value, BaseModel):
             found |= leaves(value, f"{prefix}{name}.")
-        elif f"{prefix}{name}" != "agent":
+        elif f"{prefix}{name}" not in ("agent", "sequence"):
             found[f"{prefix}{name}"] = value
     return found
 

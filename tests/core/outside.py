@@ -16,6 +16,7 @@ from phoenixd.core.actions import (
     Fence,
     Kill,
     LookAtScreen,
+    LookForFile,
     MeasureWork,
     ObserveTerminal,
     Release,
@@ -29,6 +30,7 @@ from phoenixd.core.events import (
     AgentVanished,
     Delivered,
     Event,
+    FileLooked,
     RunAdopted,
     RunMissing,
     ScreenSeen,
@@ -84,7 +86,17 @@ class Outside:
 
     def submit(self, action: Action) -> None:
         match action:
-            case MeasureWork() | Spawn() | Terminate() | Kill() | Fence() | Release() | Deliver() | LookAtScreen():
+            case (
+                MeasureWork()
+                | LookForFile()
+                | Spawn()
+                | Terminate()
+                | Kill()
+                | Fence()
+                | Release()
+                | Deliver()
+                | LookAtScreen()
+            ):
                 self.lanes[action.agent].append(action)
             case ObserveTerminal():
                 self.lanes[TERMINAL].append(action)
@@ -113,6 +125,9 @@ class Outside:
                 assert not self.processes[action.agent], "an agent was let go while it lived"
             case LookAtScreen():
                 self.mail[action.agent].append(ScreenSeen(action.agent, action.incarnation, luck.screen))
+            case LookForFile():
+                exists = luck.work is not None
+                self.mail[action.agent].append(FileLooked(action.agent, action.number, action.turn, exists))
             case MeasureWork():
                 measured = WorkMeasured(action.agent, action.number, action.at_end, luck.work)
                 self.mail[action.agent].append(measured)

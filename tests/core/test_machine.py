@@ -27,15 +27,18 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet, Step, next_deadline, step
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, RestartPolicy, RestartRules
 from tests.core.outside import TERMINAL, Luck, Outside
 from tests.core.story import EPOCH, claude, spec
 
 LIMITS = FleetLimits(max_starting=2, outage_min=2, outage_share=0.5)
+TURNS = LoopRules(sequence=(Member("e", when_exists="x"), Member("e")))
 SPECS: dict[str, tuple[AgentSpec, ...]] = {
     "a": (spec("a"), spec("a", cwd="/elsewhere"), spec("a", restart=RestartRules(RestartPolicy.ALWAYS))),
     "b": (claude("b", account="team"), claude("b", harness="command"), claude("b", prompt=None)),
     "c": (spec("c", account="team", kind=Kind.LOOP, loop=LoopRules(max_runtime=600)), spec("c", kind=Kind.EPHEMERAL)),
+    "d": (spec("d", kind=Kind.LOOP, loop=TURNS), spec("d", kind=Kind.LOOP), spec("d", kind=Kind.LOOP, loop=TURNS)),
+    "e": (spec("e", kind=Kind.LOOP, turn_of="d"), spec("e", kind=Kind.LOOP, turn_of="d", cwd="/elsewhere")),
 }
 STEPS = (StopStep.TERMINATE, StopStep.KILL, StopStep.FENCE)
 HOOKS = (
@@ -161,10 +164,11 @@ class FleetMachine(RuleBasedStateMachine):
         self.request_running(name, RestartRequested(name, fresh))
 
     def request_running(self, name: str, event: Event) -> None:
-        down = name in self.kept_down
-        self.kept_down.discard(name)
-        if not self.tell(event) and down:
-            self.kept_down.add(name)
+        # Who starts the first of a sequence starts them all.
+        down = {name, "e" if name == "d" else name} & self.kept_down
+        self.kept_down -= down
+        if not self.tell(event):
+            self.kept_down |= down
 
     @rule(name=names, after_iteration=st.booleans())
     def stop(self, name: str, after_iteration: bool) -> None:

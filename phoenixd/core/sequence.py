@@ -1,0 +1,195 @@
+"""A sequence: agents that have their turns one after the other, and are judged together as one iteration (G36, G49).
+
+The first member is an ordinary loop, and everything is kept in its iteration: when its own run is over, each other
+member has its turn, if the condition of that turn holds, and then the work is measured. A member runs once for each
+turn, whatever its end. What follows is derived from what the awaited agent is now, so nothing of it can get lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from phoenixd.core.actions import LookForFile, MeasureWork
+from phoenixd.core.agent import Agent, BackingOff, Quarantined, Stopped
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import FileLooked, MeasurementLost
+from phoenixd.core.iteration import Closing, Passing
+from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.spec import Member
+
+SLACK = 10.0
+"""Seconds beyond the limit of a measurement after which it is asked for again."""
+MOST_ASKED = 2
+
+
+def answer_by(agent: Agent, now: Moment) -> Instant:
+    """When an answer about the work is overdue."""
+    return now.at + agent.spec.breaker.time_limit + SLACK
+
+
+def decide(agent: Agent, passing: Passing, event: FileLooked | MeasurementLost, now: Moment) -> Decision:
+    """Take the answer to a look for a file."""
+    member = _member(agent, passing)
+    if passing.awaits != "file" or member is None:
+        return Decision(agent)
+    if isinstance(event, MeasurementLost):
+        again = replace(passing, due=answer_by(agent, now))
+        return Decision(replace(agent, iteration=again), (_look(agent, passing, member),), "the answer was lost")
+    if (event.number, event.turn) != (passing.number, passing.turn):
+        return Decision(agent)
+    if event.exists:
+        return _moved(agent, _to_member(passing), f"the turn of {member.agent} comes: {member.when_exists} exists")
+    why = f"no turn for {member.agent}: {member.when_exists} does not exist"
+    return _moved(agent, _to_next(passing), why if event.exists is not None else f"{why}, as far as can be told")
+
+
+def overdue(agent: Agent, passing: Passing, now: Moment) -> Decision:
+    """A look for a file was not answered: once more, then without."""
+    member = _member(agent, passing)
+    if member is not None and passing.asked < MOST_ASKED:
+        again = replace(passing, asked=passing.asked + 1, due=answer_by(agent, now))
+        return Decision(replace(agent, iteration=again), (_look(agent, passing, member),), "no answer: once more")
+    return decide(agent, passing, FileLooked(agent.name, passing.number, passing.turn, None), now)
+
+
+def wanted(agents: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
+    """Agents that have to be started for a turn now, each after the first member in whose sequence it is."""
+    for lead in agents.values():
+        passing = lead.iteration
+        if not isinstance(passing, Passing) or passing.since >= 0 or passing.awaits not in ("condition", "member"):
+            continue
+        name = _awaited(lead, passing)
+        if name in agents and not agents[name].left_out:
+            yield lead, name
+
+
+def abandoned(before: Mapping[str, Agent], after: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
+    """Agents whose turn was broken off, because somebody stopped or removed the first member."""
+    for name, lead in before.items():
+        passing = lead.iteration
+        if not isinstance(passing, Passing) or passing.awaits not in ("condition", "member"):
+            continue
+        left = after.get(name)
+        if left is None or left.iteration is None:
+            yield lead, _awaited(lead, passing)
+
+
+def taken_up(agents: Mapping[str, Agent], lead: Agent) -> Iterator[Decision]:
+    """Who starts the first member starts them all: those that were stopped on purpose have their turns again."""
+    for member in lead.spec.loop.sequence:
+        agent = agents.get(member.agent)
+        if agent is not None and agent.left_out:
+            yield Decision(replace(agent, left_out=False), reason=f"it has its turns again: {lead.name} was started")
+
+
+def follow(agents: Mapping[str, Agent], now: Moment) -> Decision | None:
+    """The next thing to do for a sequence whose awaited agent is down; None when all have to wait."""
+    for lead in agents.values():
+        if isinstance(lead.iteration, Passing) and (decision := _advance(lead, lead.iteration, agents, now)):
+            return decision
+    return None
+
+
+def begun(lead: Agent, since: int) -> Decision:
+    """The awaited agent was told to start; what it ran before that does not count."""
+    assert isinstance(lead.iteration, Passing)
+    return Decision(replace(lead, iteration=replace(lead.iteration, since=since)))
+
+
+def _advance(lead: Agent, passing: Passing, agents: Mapping[str, Agent], now: Moment) -> Decision | None:
+    member = _member(lead, passing)
+    if member is None:
+        return _close(lead, passing, now)
+    match passing.awaits:
+        case "nothing":
+            return _begin_turn(lead, passing, member, agents, now)
+        case "file":
+            return None
+        case "condition" | "member":
+            awaited = agents.get(_awaited(lead, passing))
+            if awaited is not None and _is_at_it(awaited, lead):
+                return None
+            return _after(lead, passing, member, awaited)
+        case _:
+            assert_never(passing.awaits)
+
+
+def _begin_turn(lead: Agent, passing: Passing, member: Member, agents: Mapping[str, Agent], now: Moment) -> Decision:
+    if member.agent not in agents:
+        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: there is no such agent")
+    if agents[member.agent].left_out:
+        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: it was stopped on purpose")
+    if member.when_exists is not None:
+        looking = replace(passing, awaits="file", due=answer_by(lead, now), asked=1)
+        reason = f"the turn of {member.agent} depends on {member.when_exists}"
+        return Decision(replace(lead, iteration=looking), (_look(lead, passing, member),), reason)
+    if member.when_agent is not None and member.when_agent in agents:
+        asking = replace(passing, awaits="condition", since=-1)
+        return _moved(lead, asking, f"the turn of {member.agent} depends on how {member.when_agent} ends")
+    return _moved(lead, _to_member(passing), f"the turn of {member.agent} comes")
+
+
+def _after(lead: Agent, passing: Passing, member: Member, awaited: Agent | None) -> Decision:
+    end = awaited.last_exit if awaited is not None else None
+    if end is not None and end.incarnation <= passing.since:
+        end = None
+    how = end.text if end is not None else "it did not run"
+    if passing.awaits == "condition":
+        if end is not None and end.code == 0:
+            return _moved(lead, _to_member(passing), f"the turn of {member.agent} comes: {member.when_agent} says so")
+        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: {member.when_agent}, {how}")
+    following = _to_next(passing)
+    if awaited is not None and end is not None and end.code is not None:
+        if end.code == awaited.spec.loop.done_code:
+            following = replace(following, done=f"{member.agent} ended with exit {end.code}, which says so")
+        elif end.code != 0 and not following.signals.error:
+            error = f"{member.agent}: {end.text}"
+            following = replace(following, signals=replace(following.signals, error=error))
+    return _moved(lead, following, f"the turn of {member.agent} is over: {how}")
+
+
+def _close(lead: Agent, passing: Passing, now: Moment) -> Decision:
+    closing = Closing(passing.number, passing.before, passing.signals, passing.done, answer_by(lead, now), passing.note)
+    state = lead.state
+    if isinstance(state, BackingOff):
+        # The pause lies between two iterations, and this one is over only now (G46).
+        state = replace(state, until=max(state.until, now.at + lead.spec.loop.pause))
+    measured = replace(lead, state=state, iteration=closing, rounds=lead.rounds + 1)
+    order = MeasureWork(lead.name, closing.number, True)
+    return Decision(measured, (order,), f"iteration {closing.number}: all have had their turns")
+
+
+def _is_at_it(awaited: Agent, lead: Agent) -> bool:
+    is_down = isinstance(awaited.state, Stopped | Quarantined)
+    return not is_down and awaited.spec.turn_of == lead.name
+
+
+def _member(lead: Agent, passing: Passing) -> Member | None:
+    turns = lead.spec.loop.sequence
+    return turns[passing.turn] if passing.turn < len(turns) and not passing.done else None
+
+
+def _awaited(lead: Agent, passing: Passing) -> str:
+    member = _member(lead, passing)
+    if member is None:
+        return ""
+    return (member.when_agent or "") if passing.awaits == "condition" else member.agent
+
+
+def _look(lead: Agent, passing: Passing, member: Member) -> LookForFile:
+    return LookForFile(lead.name, passing.number, passing.turn, lead.spec.cwd, member.when_exists or "")
+
+
+def _to_member(passing: Passing) -> Passing:
+    return replace(passing, awaits="member", since=-1, due=None)
+
+
+def _to_next(passing: Passing) -> Passing:
+    return replace(passing, turn=passing.turn + 1, awaits="nothing", since=0, due=None, asked=1)
+
+
+def _moved(lead: Agent, passing: Passing, reason: str) -> Decision:
+    said = f"iteration {passing.number}: {reason}"
+    return Decision(replace(lead, iteration=passing, reason=said), reason=said)

@@ -1,0 +1,275 @@
+"""Builder, Criticizer, Planner: turns one after the other, conditions, one judgement for them all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.actions import LookForFile, MeasureWork, Spawn
+from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped
+from phoenixd.core.events import (
+    AgentExited,
+    AgentStarted,
+    AgentWithdrawn,
+    FileLooked,
+    MeasurementLost,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.iteration import Closing, Passing
+from phoenixd.core.spec import Kind, LoopRules, Member
+from tests.core.story import Story, spec
+
+
+class SequenceStory(Story):
+    def __init__(self, *turns: Member, **lead: object) -> None:
+        turns = turns or (Member("criticizer"), Member("planner"))
+        loop = replace(LoopRules(**lead), sequence=turns)  # type: ignore[arg-type]
+        others = {name for turn in turns for name in (turn.agent, turn.when_agent) if name}
+        super().__init__(
+            spec("builder", kind=Kind.LOOP, loop=loop),
+            *(spec(name, kind=Kind.LOOP, turn_of="builder", autostart=False) for name in sorted(others)),
+        )
+        self.work = "git:dirt"
+        self.tell(StartRequested("builder"))
+
+    def of_name(self, name: str) -> Agent:
+        return self.fleet.agents[name]
+
+    def has_run(self, name: str, code: int = 0, work: str | None = None) -> None:
+        """The agent that was ordered to start ran and ended."""
+        run = self.of_name(name).run
+        assert run is not None, f"{name} was not started: {self.of_name('builder').reason}"
+        self.tell(AgentStarted(name, run.incarnation, run.run_id, 5, 50))
+        self.pass_over(400)
+        self.work = work or self.work
+        self.tell(AgentExited(name, run.incarnation, run.run_id, code, None))
+
+    def order(self) -> list[str]:
+        return [action.agent for action in self.actions if isinstance(action, Spawn)]
+
+
+def test_g36_each_has_its_turn_in_order_and_the_next_iteration_follows_the_pause() -> None:
+    story = SequenceStory()
+    for name in ("builder", "criticizer", "planner"):
+        story.has_run(name)
+    assert story.order() == ["builder", "criticizer", "planner"]
+    assert isinstance(story.of_name("planner").state, Stopped)
+    story.wait(9)
+    assert len(story.order()) == 3
+    story.wait(1)
+
+    assert story.order() == ["builder", "criticizer", "planner", "builder"]
+
+
+def test_only_one_of_them_runs_at_a_time() -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+
+    assert isinstance(story.of_name("builder").state, BackingOff)
+    story.wait(5000)
+    assert story.order() == ["builder", "criticizer"], "the first one waits for the turn of the second"
+
+
+@pytest.mark.parametrize("worker", ["builder", "criticizer", "planner"])
+def test_g49_x8b_whoever_changes_the_work_it_is_one_iteration_with_progress(worker: str) -> None:
+    story = SequenceStory()
+    for iteration in range(3):
+        for name in ("builder", "criticizer", "planner"):
+            story.has_run(name, work=f"git:{iteration}" if name == worker else None)
+        story.wait(10)
+    tally = story.of_name("builder").breaker.tally
+
+    assert (tally.iterations, tally.no_progress) == (3, 0)
+
+
+def test_g49_five_idle_rounds_and_not_five_idle_turns_open_the_breaker() -> None:
+    story = SequenceStory()
+    for _ in range(5):
+        for name in ("builder", "criticizer", "planner"):
+            story.has_run(name)
+        story.wait(10)
+
+    assert isinstance(story.of_name("builder").state, Quarantined)
+    assert story.of_name("builder").breaker.tally.no_progress == 5
+    assert len(story.order()) == 15
+    assert [order.agent for order in story.of(MeasureWork)] == ["builder"] * 10
+
+
+@pytest.mark.parametrize("exists", [True, False, None])
+def test_g36_a_turn_that_depends_on_a_file(exists: bool | None) -> None:
+    story = SequenceStory(Member("criticizer", when_exists="src/*.py"), Member("planner"))
+    story.has_run("builder")
+    (look,) = story.of(LookForFile)
+    assert (look.directory, look.pattern) == ("/srv/shop", "src/*.py")
+    story.tell(FileLooked("builder", look.number, look.turn, exists))
+
+    assert story.order()[-1] == ("criticizer" if exists else "planner")
+
+
+def test_a_look_without_an_answer_is_repeated_once_and_then_the_turn_is_left_out() -> None:
+    story = SequenceStory(Member("criticizer", when_exists="x"), Member("planner"))
+    story.has_run("builder")
+    story.wait(61)
+
+    assert len(story.of(LookForFile)) == 2
+    assert story.order()[-1] == "planner"
+
+
+@pytest.mark.parametrize("code", [0, 1, None])
+def test_g36_a_turn_that_depends_on_a_command(code: int | None) -> None:
+    story = SequenceStory(Member("criticizer", when_agent="criticizer-when"), Member("planner"))
+    story.has_run("builder")
+    assert story.order()[-1] == "criticizer-when"
+    run = story.of_name("criticizer-when").run
+    assert run is not None
+    story.tell(AgentStarted("criticizer-when", run.incarnation, run.run_id, 5, 50))
+    story.tell(AgentExited("criticizer-when", run.incarnation, run.run_id, code, 9 if code is None else None))
+
+    assert story.order()[-1] == ("criticizer" if code == 0 else "planner")
+    assert "no turn for criticizer" in " ".join(one.reason for one in story.decisions) or code == 0
+
+
+def test_a_member_that_crashes_has_had_its_turn() -> None:
+    story = SequenceStory()
+    story.has_run("builder", code=1)
+    story.has_run("criticizer", code=1)
+    story.has_run("planner", code=1)
+    story.wait(10)
+
+    assert story.order() == ["builder", "criticizer", "planner", "builder"]
+
+
+def test_a_member_that_cannot_run_is_left_out_and_somebody_is_told() -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+    story.has_run("criticizer", code=127)
+
+    assert story.order()[-1] == "criticizer" or story.order()[-1] == "planner"
+    story.wait(10)
+    assert "planner" in story.order()
+
+
+def test_a_member_that_is_not_there_is_left_out() -> None:
+    story = SequenceStory()
+    story.tell(AgentWithdrawn("criticizer"))
+    story.has_run("builder")
+
+    assert story.order() == ["builder", "planner"]
+
+
+def test_a_member_that_is_removed_during_its_turn_holds_up_nothing() -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+    run = story.of_name("criticizer").run
+    assert run is not None
+    story.tell(AgentStarted("criticizer", run.incarnation, run.run_id, 5, 50))
+    story.tell(AgentWithdrawn("criticizer"))
+    story.tell(AgentExited("criticizer", run.incarnation, run.run_id, 143, None))
+
+    assert story.order()[-1] == "planner"
+
+
+def test_a_stop_of_the_first_stops_whoever_has_its_turn() -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+    run = story.of_name("criticizer").run
+    assert run is not None
+    story.tell(AgentStarted("criticizer", run.incarnation, run.run_id, 5, 50))
+    story.tell(StopRequested("builder"))
+    story.tell(AgentExited("criticizer", run.incarnation, run.run_id, 143, None))
+    story.wait(5000)
+
+    assert {agent.state.name for agent in story.fleet.agents.values()} == {"stopped"}
+    assert story.order() == ["builder", "criticizer"]
+    assert story.of_name("builder").breaker.tally.iterations == 0
+
+
+def test_g45_a_stop_after_the_iteration_waits_for_all_turns() -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+    story.tell(StopRequested("builder", after_iteration=True))
+    assert story.of_name("builder").desired is Desired.STOPPED
+    story.has_run("criticizer")
+    story.has_run("planner", work="git:new")
+    story.wait(5000)
+
+    assert story.order() == ["builder", "criticizer", "planner"]
+    assert isinstance(story.of_name("builder").state, Stopped)
+    assert story.of_name("builder").breaker.tally.iterations == 1
+
+
+def test_p54_a_member_that_was_stopped_on_purpose_has_no_turn_until_somebody_starts_it_or_all() -> None:
+    story = SequenceStory()
+    story.tell(StopRequested("criticizer"))
+    for name in ("builder", "planner", "builder"):
+        story.has_run(name)
+        story.wait(10 if name == "planner" else 0)
+    assert story.order() == ["builder", "planner", "builder", "planner"]
+    story.tell(StartRequested("builder"))
+    story.has_run("planner")
+    story.wait(10)
+    story.has_run("builder")
+
+    assert story.order()[-1] == "criticizer"
+
+
+def test_a_member_started_by_hand_runs_once() -> None:
+    story = SequenceStory()
+    story.tell(StartRequested("planner"))
+    story.has_run("planner")
+    story.wait(5000)
+
+    assert story.order() == ["builder", "planner"]
+
+
+def test_a_member_that_runs_already_is_waited_for() -> None:
+    story = SequenceStory()
+    story.tell(StartRequested("criticizer"))
+    run = story.of_name("criticizer").run
+    assert run is not None
+    story.tell(AgentStarted("criticizer", run.incarnation, run.run_id, 5, 50))
+    story.has_run("builder")
+    assert isinstance(story.of_name("criticizer").state, Running)
+    story.tell(AgentExited("criticizer", run.incarnation, run.run_id, 0, None))
+
+    assert story.order()[-1] == "planner"
+
+
+def test_f_cb_10_a_member_may_say_that_all_is_done() -> None:
+    story = SequenceStory()
+    agents = dict(story.fleet.agents)
+    agents["criticizer"] = replace(
+        agents["criticizer"], spec=replace(agents["criticizer"].spec, loop=LoopRules(done_code=10))
+    )
+    story.fleet = replace(story.fleet, agents=agents)
+    story.has_run("builder")
+    story.has_run("criticizer", code=10)
+    story.wait(5000)
+
+    assert story.order() == ["builder", "criticizer"]
+    assert story.of_name("builder").reason.startswith("done: criticizer ended with exit 10")
+
+
+def test_a_daemon_that_dies_in_between_goes_on_with_the_same_turn() -> None:
+    story = SequenceStory(Member("criticizer", when_exists="x"), Member("planner"))
+    story.has_run("builder")
+    assert isinstance(story.of_name("builder").iteration, Passing)
+    story.tell(MeasurementLost("builder"))
+    assert len(story.of(LookForFile)) == 2
+    story.tell(FileLooked("builder", 1, 0, True))
+    story.has_run("criticizer")
+    story.work = "late"
+    story.has_run("planner")
+
+    assert isinstance(story.of_name("builder").iteration, Closing)
+
+
+def test_an_answer_about_another_turn_changes_nothing() -> None:
+    story = SequenceStory(Member("criticizer", when_exists="x"), Member("planner", when_exists="y"))
+    story.has_run("builder")
+    story.tell(FileLooked("builder", 1, 1, True))
+    story.tell(FileLooked("builder", 7, 0, True))
+
+    assert story.order() == ["builder"]
