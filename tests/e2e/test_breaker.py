@@ -175,3 +175,27 @@ def test_the_repository_disappears_and_comes_back_as_a_link(stage: Stage, dirty:
 
     assert [count for count, _ in judged(stage)] == [1, 1, 1, 2, 3, 4, 5]
     subprocess.run(["git", "-C", str(dirty), "status"], check=True, capture_output=True)
+
+
+def test_g36_g49_a_sequence_has_its_turns_and_opens_as_one(stage: Stage, dirty: Path) -> None:
+    """Builder always, criticizer when there is a report, planner when a command says so; nobody achieves anything."""
+    log = stage.root / "log"
+    for name in ("builder", "criticizer", "planner"):
+        stage.declare(
+            name, f'[agent.{name}]\nkind = "loop"\nargv = ["sh", "-c", "echo {name} >> {log}"]\ncwd = "{dirty}"\n'
+        )
+    stage.declare(
+        "sequence",
+        '[sequence.shop]\nmembers = ["builder", "criticizer", "planner"]\n'
+        f'[sequence.shop.when.criticizer]\nexists = "report*"\n'
+        f'[sequence.shop.when.planner]\ncommand = ["sh", "-c", "test $(grep -c builder {log}) = 2"]\n'
+        '[agent.builder.loop]\npause = "0.05s"\n[agent.builder.breaker]\nwarn = 1\nstop = 3\n',
+    )
+    (dirty / "report.md").write_text("from before")
+    stage.up()
+    stage.until("the breaker opens", lambda: stage.row("builder")["state"] == "quarantined", patience=40)
+
+    assert log.read_text().split() == ["builder", "criticizer", "builder", "criticizer", "planner",
+                                       "builder", "criticizer"]  # fmt: skip
+    assert {row["state"] for name, row in stage.rows().items() if name != "builder"} == {"stopped"}
+    assert stage.row("builder")["breaker"]["no_progress_count"] == 3

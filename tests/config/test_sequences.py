@@ -1,0 +1,65 @@
+"""`[sequence.NAME]`: who has turns in it, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from phoenixd.config import read_configuration
+from phoenixd.core.spec import Kind, Member
+
+LOOPS = "".join(
+    f'[agent.{name}]\nkind = "loop"\nargv = ["{name}"]\ncwd = "/"\n' for name in ("builder", "criticizer", "planner")
+)
+SEQUENCE = LOOPS + '[sequence.shop]\nmembers = ["builder", "criticizer", "planner"]\n'
+
+
+def read(tmp_path: Path, text: str):  # type: ignore[no-untyped-def]
+    (tmp_path / "phoenixd.toml").write_text(text)
+    return read_configuration(tmp_path, tmp_path / "state", {})
+
+
+def test_g36_the_first_leads_and_the_others_have_turns(tmp_path: Path) -> None:
+    more = '[sequence.shop.when.criticizer]\nexists = "src/*.py"\n'
+    configuration = read(tmp_path, SEQUENCE + more)
+    agents = configuration.agents
+
+    assert configuration.problems == ()
+    assert agents["builder"].loop.sequence == (Member("criticizer", when_exists="src/*.py"), Member("planner"))
+    assert [(agents[name].turn_of, agents[name].autostart) for name in ("criticizer", "planner")] == [
+        ("builder", False)
+    ] * 2
+    assert (agents["builder"].turn_of, agents["builder"].autostart) == (None, True)
+
+
+def test_a_command_that_decides_on_a_turn_is_an_agent_with_a_time_limit(tmp_path: Path) -> None:
+    more = '[sequence.shop.when.planner]\ncommand = ["make", "-q", "plan"]\ntime_limit = "5s"\n'
+    agents = read(tmp_path, SEQUENCE + more).agents
+    asked = agents["planner-when"]
+
+    assert agents["builder"].loop.sequence[1] == Member("planner", when_agent="planner-when")
+    assert (asked.argv, asked.cwd, asked.kind, asked.turn_of) == (("make", "-q", "plan"), "/", Kind.LOOP, "builder")
+    assert (asked.loop.max_runtime, asked.autostart) == (5.0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (LOOPS + '[sequence.s]\nmembers = ["builder", "nobody"]\n', "there is no agent nobody"),
+        (LOOPS + '[sequence.s]\nmembers = ["builder", "builder"]\n', "members names one of them twice"),
+        (LOOPS + "[sequence.s]\nmembers = []\n", "sequence.s.members"),
+        (SEQUENCE + '[sequence.t]\nmembers = ["planner"]\n', "planner is in the sequence shop already"),
+        (SEQUENCE + '[sequence.shop.when.builder]\nexists = "x"\n', "builder is none of the members after the first"),
+        (SEQUENCE + '[sequence.shop.when.planner]\ntime_limit = "1s"\n', "either exists or command"),
+        (
+            SEQUENCE + '[sequence.shop.when.planner]\ncommand = ["x"]\n[agent.planner-when]\nargv = ["y"]\ncwd = "/"\n',
+            "its command runs as planner-when, which is taken",
+        ),
+        (SEQUENCE.replace('kind = "loop"', 'kind = "resident"', 1), "builder is no loop"),
+    ],
+)
+def test_what_is_no_sequence_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    told = " ".join(str(problem) for problem in read(tmp_path, text).errors)
+
+    assert complaint in told
