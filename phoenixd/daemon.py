@@ -45,7 +45,6 @@ from phoenixd.drivers.processes_proc import run_of
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
-from phoenixd.drivers.transcripts import TranscriptFiles
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
 from phoenixd.ports import Outside, ShimMessage
@@ -234,9 +233,8 @@ async def _build(
         clock=clock,
         agents=lambda: supervisor.fleet.agents.values(),
         tell=lambda event: supervisor.tell(event),
-        conversation=lambda agent, budget: transcripts.conversation(agent, budget),
+        conversation=lambda agent, budget: launch.transcripts.conversation(agent, budget),
     )
-    transcripts = TranscriptFiles(launch.transcript)
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
 
@@ -270,7 +268,7 @@ async def _build(
         notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime]),
     )
-    messenger = Messenger(terminal, launch, transcripts, clock)
+    messenger = Messenger(terminal, launch, launch.transcripts, clock)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits),
         clock,

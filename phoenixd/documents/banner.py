@@ -11,6 +11,9 @@ from phoenixd.documents.times import timestamp
 
 TASK_LIMIT = 500
 
+INTERRUPTED = "You were interrupted"
+"""How the sentence begins with which a run is told to go on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
@@ -42,4 +45,4 @@ def interruption_sentence(state: StateDocument, ended: float | None, how: str) -
     how = f" ({one_line(how, 200)})" if how else ""
     task = f" The task in hand: {one_line(state.current_task, TASK_LIMIT)}" if state.current_task else ""
     closing = "" if not task or task.endswith((".", "!", "?", "…")) else "."
-    return f"You were interrupted{when}{how}.{task}{closing} Continue."
+    return f"{INTERRUPTED}{when}{how}.{task}{closing} Continue."

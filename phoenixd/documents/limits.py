@@ -17,9 +17,10 @@ _MILLISECONDS = 1e11
 """No time of ours is so many seconds away from 1970: such a number counts milliseconds."""
 
 _CLOCK = r"(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)"
-_DAY = r"(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (?P<day>[1-3]?\d)(?:, (?P<year>20\d\d))?"
+_MONTH = "(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_DAY = rf"{_MONTH} (?P<day>[1-3]?\d)(?:st|nd|rd|th)?(?:, (?P<year>20\d\d))?"
 _RESETS = re.compile(
-    rf"\bresets (?:at )?(?:{_DAY},? (?:at )?)?{_CLOCK}(?: \((?P<zone>[A-Za-z0-9_+/-]{{1,40}})\))?", re.I
+    rf"\b(?:resets|try again) (?:at )?(?:{_DAY},? (?:at )?)?{_CLOCK}(?: \((?P<zone>[A-Za-z0-9_+/-]{{1,40}})\))?", re.I
 )
 _REGAIN = re.compile(r"regain access on (\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")
 _EPOCH = re.compile(r"limit reached\|(\d{10,13})\b")
@@ -51,7 +52,8 @@ def instant(value: object) -> float | None:
 
 
 def reset_in_words(words: str, now: float) -> float | None:
-    """The time that one of the CLI's sentences names: `resets 3pm (Europe/Berlin)`, `regain access on ...`."""
+    """The time that one of the CLI's sentences names: `resets 3pm (Europe/Berlin)`, `regain access on ...`,
+    and Codex's `try again at 4:11 PM`."""
     words = words[:4096]
     if found := _EPOCH.search(words):
         return instant(int(found[1]))

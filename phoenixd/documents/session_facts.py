@@ -68,7 +68,7 @@ class SessionReading:
         if record.kind is not None:
             self.newest_kind = record.kind
             if record.at is not None:
-                self.newest_at = record.at if self.newest_at is None else max(self.newest_at, record.at)
+                self.newest_at = record.at
         if record.kind in ("assistant", "tool"):
             self.turn_open = True
         for fact in record.facts:

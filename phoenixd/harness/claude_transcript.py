@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
+from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
@@ -41,7 +42,6 @@ _MACHINE_MADE = re.compile(
     r"\s*<(command-name|command-message|command-args|local-command-[a-z]+|bash-(input|stdout|stderr)|task-notification"
     r"|system-reminder|user-memory-input|tick)\b"
 )
-_RESETS = re.compile(r"\|(\d{10})\b")
 _LONG_RESULT = re.compile(rb'"tool_use_id":"([A-Za-z0-9_-]{1,128})"')
 
 
@@ -109,8 +109,8 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
     if found.get("isApiErrorMessage") is True:
         words = " ".join(text(part, "text") or "" for part in tables(message, "content"))
         kind = text(found, "error") or text(found, "apiError") or "unknown"
-        reset = _RESETS.search(words[:4096])
-        failed = ApiFailed(kind, words, at, count(found, "apiErrorStatus"), float(reset[1]) if reset else None)
+        resets = reset_in_words(words, at) if at is not None else None
+        failed = ApiFailed(kind, words, at, count(found, "apiErrorStatus"), resets)
         return failed, TurnEnded("failed", at)
     facts: list[Fact] = []
     if message.get("model") != SYNTHETIC and (used := _used(found, message, at)):

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
+from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
@@ -123,7 +124,8 @@ def _ended(payload: Table, at: float | None) -> tuple[Fact, ...]:
     # Its kind is a word, or the only key of an object that says more.
     details = table(error, "codex_error_info")
     kind = text(error, "codex_error_info") or next(iter(details), "unknown")
-    return ApiFailed(kind, words, at, count(table(details, kind), "http_status_code")), TurnEnded("failed", at)
+    status, resets = count(table(details, kind), "http_status_code"), reset_in_words(words, at) if at else None
+    return ApiFailed(kind, words, at, status, resets), TurnEnded("failed", at)
 
 
 def _used(info: Table, at: float | None) -> Used | None:

@@ -27,9 +27,8 @@ Clean = Callable[[str], str]
 """Takes the secrets out of a text."""
 
 
-def current_task(agent: Agent, clean: Clean) -> str | None:
-    """The newest prompt of a person or of `send`, else the operator's goal (design section 5)."""
-    words = agent.last_prompt if agent.last_prompt is not None else agent.spec.prompt
+def current_task(words: str | None, clean: Clean) -> str | None:
+    """What state.json says of the task in hand, which was told in these words."""
     return clip(clean(plain(words[: 4 * TASK_LIMIT])).strip(), TASK_LIMIT) or None if words else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,14 +23,19 @@ from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
 from phoenixd.documents.incident import render_incident, screen_lines
 from phoenixd.documents.ops import Happening, Occurrence
 from phoenixd.documents.redact import redact
+from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.jobs.briefs import compose_brief, current_task
+from phoenixd.jobs.task_in_hand import TaskInHand
 from phoenixd.launch.aside import AsideFiles
 from phoenixd.launch.brief_switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.launch.files import Files
 from phoenixd.launch.shelf import Shelf
+
+SKEW = 60.0
+"""Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
 
 
 class TornState(Exception):
@@ -54,6 +59,10 @@ class Desk:
     git_due: float = 0.0
     """Wall seconds before which git is not asked again."""
     day: str = ""
+    session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
+    """What the agent's transcript tells."""
+    prompts: TaskInHand = field(default_factory=TaskInHand)
+    task: str | None = None
     _record: BriefRecord | None = None
 
     @classmethod
@@ -87,7 +96,7 @@ class Desk:
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
             public_status(agent),
-            current_task(agent, self.clean),
+            self._task(agent, now),
             self._last_active(agent, now),
             today,
             self.clean,
@@ -171,18 +180,32 @@ class Desk:
         return alarms
 
     def has_news(self, now: float) -> bool:
-        """Whether state.json would change without any event: another hand's edit, a new day, a living run's sign."""
+        """Whether state.json would change without any event: another hand's edit, a new day, a living run's sign, a
+        prompt of which no hook told."""
         if self.agent is None or self.shelf.state is None:
             return False
         if utc_date(now).isoformat() != self.day or self.shelf.was_touched():
             return True
-        return self.agent.run is not None and self._last_active(self.agent, now) != self.shelf.state.last_active
+        if self.agent.run is None:
+            return False
+        known = self.task
+        if self._task(self.agent, now) != known:
+            return True
+        return self._last_active(self.agent, now) != self.shelf.state.last_active
+
+    def _task(self, agent: Agent, now: float) -> str | None:
+        self.task = current_task(self.prompts.words(agent, self.session_of(agent), now), self.clean)
+        return self.task
 
     def _last_active(self, agent: Agent, now: float) -> str | None:
+        """The newest sign of life: a heartbeat, what hooks told, a record in the transcript."""
         run = agent.run
         activity = getattr(agent.state, "activity", None)
         seen = [self.shelf.heartbeat_time(now)]
         if run is not None and run.evidence and activity is not None:
             seen.append(activity.evidence_wall)
+        session = self.session_of(agent)
+        if session is not None and session.newest_at is not None and session.newest_at <= now + SKEW:
+            seen.append(min(session.newest_at, now))
         known = [when for when in seen if when is not None]
         return timestamp(max(known)) if known else None

@@ -33,10 +33,12 @@ from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.drivers import files as plain_files
 from phoenixd.drivers.evidence import known_transcript
 from phoenixd.drivers.git import git_summary
+from phoenixd.drivers.transcripts import TranscriptFiles
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import HARNESSES, Harness, LaunchPlaces, Prompt
 from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.jobs.briefs import first_words, interruption_before
+from phoenixd.jobs.task_in_hand import POINTER
 from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
@@ -99,6 +101,8 @@ class Launch:
         self._trust_lock = threading.Lock()
         self._publication = Publication(directories, settings, clock, files, git)
         self._publication.secrets_of = self._variables.secrets
+        self.transcripts = TranscriptFiles(self.transcript)
+        self._publication.session_of = self.transcripts.facts_now
         self.breakers = BreakerFiles(directories, files)
         self._tell = tell
         self.briefing = Briefing(
@@ -278,7 +282,7 @@ def _command_line(
         return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places)
     except ValueError:
         # The kernel takes no argument of that length; the brief has no such bound.
-        pointer = f"The goal that you were given stands in {places.brief}: read it there, and work on it."
+        pointer = f"{POINTER}{places.brief}: read it there, and work on it."
         return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places)
 
 

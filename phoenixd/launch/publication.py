@@ -17,6 +17,7 @@ from phoenixd.directories import Directories
 from phoenixd.documents.brief_health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
+from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import OpenLoop, flag_stale
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
@@ -60,11 +61,13 @@ class Publication:
         self.secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: ()
         self.damaged: Callable[[str, str], None] = lambda name, what: None
         self.published: Callable[[Agent], None] = lambda agent: None
+        self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
 
     def desk(self, name: str) -> Desk:
         if name not in self._desks:
             directory = self._directories.agent_state(name)
-            self._desks[name] = Desk.of(name, directory, self._files, self._settings)
+            desk = self._desks[name] = Desk.of(name, directory, self._files, self._settings)
+            desk.session_of = lambda agent: self.session_of(agent)
         return self._desks[name]
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:

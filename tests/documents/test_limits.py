@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -69,3 +70,21 @@ def test_f_proc_26_a_field_comes_before_a_sentence(payload: dict[str, Any], expe
 def test_no_words_are_too_odd_to_be_read(words: str, now: float) -> None:
     read = reset_in_words(words, now)
     assert read is None or instant(read) is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("You’ve hit your usage limit. Visit the settings or try again at 4:11 PM.", "2026-11-21T16:11:00"),
+        ("You've hit your usage limit. Try again at Nov 23rd, 2026 4:11 PM.", "2026-11-23T16:11:00"),
+    ],
+)
+def test_codex_names_a_time_of_its_machine(words: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As 0.169.0 was seen to word it, on the day itself and with a date."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    try:
+        assert reset_in_words(words, NOW) == at(expected)
+    finally:
+        monkeypatch.undo()
+        time.tzset()

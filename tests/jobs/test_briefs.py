@@ -13,6 +13,7 @@ from phoenixd.documents.redact import redact
 from phoenixd.documents.state import OpenLoop, StateDocument, Status
 from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.jobs.briefs import compose_brief, current_task, first_words, interruption_before
+from phoenixd.jobs.task_in_hand import TaskInHand
 from tests.agents import an_agent
 
 STATE = StateDocument(agent="a", current_task="Fix it")
@@ -67,7 +68,7 @@ def test_p8_the_current_task_is_the_newest_prompt_or_the_goal(
     agent = an_agent()
     agent = replace(agent, spec=replace(agent.spec, prompt=goal), last_prompt=last_prompt)
 
-    assert current_task(agent, redact) == task
+    assert current_task(TaskInHand().words(agent, None, 0.0), redact) == task
 
 
 def test_without_a_goal_a_fresh_run_is_told_to_continue_alone() -> None:

@@ -132,6 +132,14 @@ class Room:
         content: dict[str, Any] = json.loads(Path(path).read_bytes())
         return content
 
+    def write_down(self, agent: Agent, line: bytes) -> None:
+        """Add a line to the transcript that the agent's session writes."""
+        path = self.launch.transcript(agent)
+        assert path is not None
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with Path(path).open("ab") as file:
+            file.write(line)
+
     def document(self, name: str = "state.json") -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.state / name).read_bytes())
         return found

@@ -17,6 +17,7 @@ from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.launch import publication, shelf
 from tests.documents.test_state import SEED_EXAMPLE
 from tests.launch.places import NOW, Room, entry
+from tests.transcripts.samples import answer, prompt
 
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
 
@@ -52,6 +53,38 @@ async def test_the_task_is_the_goal_until_a_prompt_is_submitted_then_the_prompt(
     await room.launch.publish(replace(agent, last_prompt="Fix the \x1b[31mlogin, password=hunter2"), [])
 
     assert room.document()["current_task"] == "Fix the login, password=[redacted]"
+
+
+async def test_p8_an_agent_without_hooks_is_read_by_its_transcript(room: Room) -> None:
+    """Its task and its last sign of life (F-HB-7); a time that lies in the future is none (F-HB-3)."""
+    agent = room.running(room.agent(room.spec(harness="claude")))
+    room.write_down(agent, prompt("Do it.", timestamp="2026-11-21T10:00:00Z"))
+    room.write_down(agent, prompt("Fix the login, password=hunter2", timestamp="2026-11-21T10:00:30Z"))
+    await room.launch.publish(agent, [])
+    assert room.document()["current_task"] == "Fix the login, password=[redacted]"
+
+    room.clock.wall = NOW + 60
+    room.write_down(agent, answer(timestamp="2026-11-21T10:00:40Z"))
+    await room.launch.publish(agent, [])
+    assert room.document()["last_active"] == "2026-11-21T10:00:40Z"
+
+    room.write_down(agent, answer(timestamp="2031-01-01T00:00:00Z"))
+    await room.launch.publish(agent, [])
+    assert room.document()["last_active"] == "2026-11-21T10:00:40Z"
+
+
+async def test_p8_a_lost_prompt_hook_is_noticed_without_any_event(room: Room) -> None:
+    """The fold of every minute reads what the transcripts got since."""
+    agent = room.running(room.agent(room.spec(harness="claude")))
+    await room.launch.publish(agent, [])
+    room.write_down(agent, prompt("Fix the login.", timestamp="2026-11-21T09:00:00Z"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.launch.run)
+        with anyio.fail_after(10):
+            while room.document()["current_task"] != "Fix the login.":
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
 
 
 async def test_p87_the_seeds_quick_start_file_is_taken_over(room: Room) -> None:

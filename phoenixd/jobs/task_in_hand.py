@@ -1,0 +1,56 @@
+"""What an agent was told to do last: by the hooks, and by its transcript where no hook told (design section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.parking import CONTINUE
+from phoenixd.documents.banner import INTERRUPTED
+from phoenixd.documents.session_facts import SessionFacts
+
+POINTER = "The goal that you were given stands in "
+"""How a run is told a goal that is too long to be an argument."""
+
+
+@dataclass(slots=True)
+class TaskInHand:
+    """Follows one agent's prompts; memory only, for the transcript and the fleet's state outlive it."""
+
+    _heard: str | None = None
+    _heard_wall: float | None = None
+    _told: str | None = None
+    _begun: bool = False
+
+    def words(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
+        """The newest prompt of a person or of `send`, else the operator's goal; None where nothing new is known."""
+        if not self._begun:
+            self._begun, self._heard = True, agent.last_prompt
+        elif agent.last_prompt != self._heard:
+            self._heard, self._heard_wall, self._told = agent.last_prompt, now, None
+        prompt = session.prompt if session is not None else None
+        if prompt is not None and not is_ours(agent, prompt.text) and self._is_later(prompt.at):
+            self._told = prompt.text
+        if self._told is not None:
+            return self._told
+        if agent.last_prompt is not None:
+            return agent.last_prompt
+        # A run that was told to go on goes on with what it had: the task that is on record stays.
+        went_on = prompt is not None and is_ours(agent, prompt.text) and not _is_goal(agent, prompt.text)
+        return None if went_on else agent.spec.prompt
+
+    def _is_later(self, at: float | None) -> bool:
+        """Whether a prompt in the transcript is later than the one that a hook told; the transcript may lag behind."""
+        return self._heard_wall is None or (at is not None and at > self._heard_wall)
+
+
+def is_ours(agent: Agent, prompt: str) -> bool:
+    """Whether a prompt is one with which the daemon starts runs or has them go on."""
+    words = prompt.strip()
+    ours = {*CONTINUE.values(), (agent.spec.resume.prompt or "").strip()}
+    return _is_goal(agent, words) or words in ours or words.startswith((INTERRUPTED, POINTER))
+
+
+def _is_goal(agent: Agent, prompt: str) -> bool:
+    goal, words = (agent.spec.prompt or "").strip(), prompt.strip()
+    return goal != "" and (words == goal or words.startswith(f"{goal}\n\n"))
