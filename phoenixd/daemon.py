@@ -29,8 +29,12 @@ from phoenixd.config import Configuration, load_configuration, read_configuratio
 from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import TroubleGone, TroubleSeen
+from phoenixd.core.spec import WriterKind
 from phoenixd.directories import STATE_POINTER, Directories, check_socket_paths, find_configuration, find_directories
 from phoenixd.doctor import Doctor
+from phoenixd.drivers.brief_command import AGENT as NO_AGENT
+from phoenixd.drivers.brief_command import CommandWriter
+from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.evidence import EvidenceFiles
@@ -234,6 +238,14 @@ async def _build(
         agents=lambda: supervisor.fleet.agents.values(),
         tell=lambda event: supervisor.tell(event),
         conversation=lambda agent, budget: launch.transcripts.conversation(agent, budget),
+        writers={
+            WriterKind.COMMAND: CommandWriter(
+                lambda: launch.job_runner,
+                lambda agent: launch.environment_of(agent),
+                lambda run_id: processes.fence(NO_AGENT, 0, run_id, None),
+            ),
+            WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
+        },
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)

@@ -111,6 +111,11 @@ class Launch:
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
+    @property
+    def job_runner(self) -> tuple[str, ...]:
+        """The argv before that of a program that runs once, and of which nothing may stay behind."""
+        return (self._interpreter, "-I", "-S", str(self._installed.shim), "--job")
+
     async def run(self) -> None:
         """Keep documents up to date, and watch over them, for ever."""
         async with anyio.create_task_group() as tasks:

@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 
+import job
 import launch
 from shim import Shim
 
@@ -19,6 +20,8 @@ USAGE, ANOTHER_LIVES = 64, 75
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--job"] and len(arguments) > 1:
+        return job.main(arguments[1:])
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
     if len(arguments) != 2 * len(OPTIONS) or set(options) != {f"--{name}" for name in OPTIONS}:
         sys.stderr.write("usage: shim --agent NAME --state DIR --run DIR --version VERSION\n")

@@ -42,6 +42,12 @@ class _CloneArguments(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in _names]  # ctypes reads it once.
 
 
+def end_with_parent(number: int) -> None:
+    """Have the kernel send this signal when whoever started the caller is gone."""
+    if _prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+
+
 class StartFailure:
     """Why a program did not start: `code` as a shell would exit, 0 where it was not the program's fault."""
 
