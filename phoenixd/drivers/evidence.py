@@ -116,7 +116,9 @@ class EvidenceFiles:
                     await self._changed.wait()
                     continue
                 await self._look()
-                await self._watch(self._changed)
+                # Whoever was followed may have ended during the look.
+                if self._followed:
+                    await self._watch(self._changed)
 
     async def _release(self) -> None:
         """Watchfiles' thread is shielded from cancellation and would hold up an end until its time-out."""

@@ -268,6 +268,27 @@ async def test_a_run_that_is_forgotten_reports_no_more(tmp_path: Path) -> None:
     assert {event.agent for event in watch.seen} == {"b"}
 
 
+async def test_a_run_that_is_forgotten_while_its_files_are_looked_at_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with watching(tmp_path) as watch:
+        watch.home()
+        examine = watch.files._examine
+
+        def forgotten_meanwhile(*given: Any) -> list[EvidenceSeen]:
+            anyio.from_thread.run_sync(watch.files.forget, "a")
+            return examine(*given)
+
+        monkeypatch.setattr(watch.files, "_examine", forgotten_meanwhile)
+        watch.files.follow(running())
+        await eventually(lambda: not watch.files._followed, what="it was forgotten")
+        monkeypatch.setattr(watch.files, "_examine", examine)
+
+        await watch.follow(running("a", 2))
+        watch.beat(timestamp=ago(0))
+        await eventually(lambda: watch.seen)
+
+
 async def test_a_new_session_of_the_same_run_keeps_what_was_seen(tmp_path: Path) -> None:
     async with watching(tmp_path) as watch:
         watch.home()
