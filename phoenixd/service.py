@@ -61,6 +61,10 @@ class Knowledge(Protocol):
         """What somebody did to a loop's breaker file, None for nothing."""
         ...
 
+    def clean(self, agent: str | None, text: str) -> str:
+        """A text without its secrets, also those of the agent's variables."""
+        ...
+
     def command_problem(self, agent: Agent) -> str | None:
         """Why the agent's command could not be run as things stand, for a warning at `add`."""
         ...
@@ -224,10 +228,15 @@ class DaemonService:
 
     async def pane(self, name: str, lines: int) -> str:
         text = await self.terminal.capture(name, lines)
-        return "\n".join(text.rstrip().splitlines()[-lines:])
+        return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
-        return await anyio.to_thread.run_sync(self.knowledge.heartbeat, name)
+        found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, name)
+        if found is None:
+            return None
+        return {
+            key: self.knowledge.clean(name, value) if isinstance(value, str) else value for key, value in found.items()
+        }
 
     async def recheck(self) -> tuple[Rechecked, ...]:
         found = []

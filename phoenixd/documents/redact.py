@@ -46,7 +46,7 @@ _SECRET_NAME = re.compile(
 def redact(text: str, values: Iterable[str] = ()) -> str:
     """Replace what looks like a secret, and every one of `values` (see `secret_values`), by a mark."""
     for value in values:
-        text = text.replace(value, REDACTED)
+        text = _without_cut_off(text.replace(value, REDACTED), value)
     if "PRIVATE KEY" in text:
         text = _without_key_blocks(text)
     text = _SHAPES.sub(REDACTED, text)
@@ -60,9 +60,23 @@ def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -
     """The values to look for: those of variables with a secret's name, and of the names in `certain`; longest first."""
     names = set(certain)
     found = {value for name, value in environment.items() if name in names or _SECRET_NAME.search(name)}
+    # Of a value of several lines each may turn up alone: a key in a file, say, told as JSON.
+    lines = {line.strip() for value in found if "\n" in value for line in value.split("\n")}
     # A path or a socket is where a secret lies, not the secret.
-    kept = {value for value in found if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
+    kept = {value for value in found | lines if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))
+
+
+def _without_cut_off(text: str, value: str) -> str:
+    """The text without the beginning of `value` at its end: whoever cut the text may have cut within the secret."""
+    ending = text[-SHORTEST_VALUE:]
+    at = value.find(ending) if len(ending) == SHORTEST_VALUE else -1
+    while at >= 0:
+        length = at + SHORTEST_VALUE
+        if text.endswith(value[:length]):
+            return f"{text[:-length]}{REDACTED}"
+        at = value.find(ending, at + 1)
+    return text
 
 
 def _without_key_blocks(text: str) -> str:

@@ -111,5 +111,15 @@ def without_secrets(document: StateDocument, clean: Callable[[str], str]) -> Sta
             "open_loops": tuple(loop.model_copy(update={"text": clean(loop.text)}) for loop in document.open_loops),
             "resolved": tuple(item.model_copy(update={"reason": clean(item.reason)}) for item in document.resolved),
             "numbers": {name: clean(value) for name, value in document.numbers.items()},
+            **{name: _cleaned(value, clean) for name, value in document.extras.items()},
         }
     )
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """The same for a value of any shape, as keys have it that this version does not know."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {name: _cleaned(item, clean) for name, item in value.items()}
+    return [_cleaned(item, clean) for item in value] if isinstance(value, list) else value

@@ -28,6 +28,7 @@ from phoenixd.doctor import find_command
 from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.heartbeat import heartbeat_record
+from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.drivers import files as plain_files
@@ -108,6 +109,8 @@ class Launch:
         self.briefing = Briefing(
             self._publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert
         )
+        self._agents = agents
+        self._learnt: set[str] = set()
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
@@ -119,8 +122,27 @@ class Launch:
     async def run(self) -> None:
         """Keep documents up to date, and watch over them, for ever."""
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._learn_secrets)
             tasks.start_soon(self._publication.run)
             tasks.start_soon(self._watch.run)
+
+    def clean(self, name: str | None, text: str) -> str:
+        """A text without its secrets, also those of the agent's own variables as far as they are known."""
+        if name not in self._learnt:
+            agent = next((agent for agent in self._agents() if agent.name == name), None)
+            if agent is None:
+                return redact(text)
+            self._learnt.add(agent.name)
+            desk = self._publication.desk(agent.name)
+            desk.secrets = desk.secrets or self._variables.secrets(agent)
+        return self._publication.desk(name).clean(text) if name is not None else redact(text)
+
+    async def _learn_secrets(self) -> None:
+        """Ask the login shell for those agents that live since before this daemon and have its variables."""
+        for agent in tuple(self._agents()):
+            if agent.spec.env_from == "login":
+                await self._variables.base("login")
+                self._publication.desk(agent.name).secrets = self._variables.secrets(agent)
 
     def shim_command(self, agent: str) -> ShimCommand:
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 import anyio
@@ -58,11 +59,18 @@ class Variables:
     def secrets(self, agent: Agent, variables: Mapping[str, str] | None = None) -> tuple[str, ...]:
         """The values that no document may hold: of the environment as given, or as far as it is known now."""
         if variables is None:
-            known = {name: value for name, value in agent.spec.env if credential_path(value) is None}
-            variables = {**self._daemon, **known}
+            variables = {**(self.known_base(agent.spec.env_from) or self._daemon), **self._known(agent.spec)}
         from_files = [name for name, value in agent.spec.env if credential_path(value) is not None]
         given = {name: value for name, value in variables.items() if not name.startswith("PHOENIX_")}
         return secret_values(given, from_files)
+
+    def _known(self, spec: AgentSpec) -> dict[str, str]:
+        """The operator's variables, those from files included where these can be read now."""
+        found: dict[str, str] = {}
+        for name, value in spec.env:
+            with contextlib.suppress(LaunchFailed):
+                found[name] = self._value(name, value)
+        return found
 
     def _value(self, name: str, value: str) -> str:
         path = credential_path(value)

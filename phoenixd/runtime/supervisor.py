@@ -18,6 +18,7 @@ from phoenixd.core.events import (
     Event,
     EvidenceSeen,
     HookSeen,
+    SendRequested,
     Tick,
     TroubleGone,
     TroubleSeen,
@@ -25,8 +26,10 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet, next_deadline, step
 from phoenixd.core.moment import Moment
+from phoenixd.documents.redact import redact
 from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
 from phoenixd.runtime.alarm import Alarm
+from phoenixd.runtime.cleaning import Clean, cleaned
 from phoenixd.runtime.describe import describe_actions, describe_event
 from phoenixd.runtime.saving import Saver
 
@@ -81,14 +84,19 @@ class Supervisor:
         on_turn: Callable[[], object] = lambda: None,
         on_degraded: Callable[[str | None], None] = lambda why: None,
         longest_pause: float = LONGEST_PAUSE,
+        clean: Clean = lambda agent, text: redact(text),
     ) -> None:
-        """longest_pause: seconds after which `on_turn` is called at the latest, however little happens."""
+        """longest_pause: seconds after which `on_turn` is called at the latest, however little happens.
+
+        clean: applied to the words of others in every event that is told.
+        """
         self.fleet = fleet
         self._clock = clock
         self._dispatch = dispatch
         self._listeners = list(listeners)
         self._on_turn = on_turn
         self._on_degraded = on_degraded
+        self._clean = clean
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._withheld: list[Action] = []
@@ -110,7 +118,7 @@ class Supervisor:
         """Queue an event; `saved` is called once it is durable, be that much later, and never before."""
         if saved is None and len(self._queue) > EVIDENCE_LIMIT and _is_evidence(event):
             return
-        self._put(_Waiting(event, saved=saved))
+        self._put(_Waiting(cleaned(event, self._clean), saved=saved))
 
     def _put(self, waiting: _Waiting) -> None:
         self._queue.append(waiting)
@@ -181,6 +189,8 @@ class Supervisor:
 
     def _note(self, turn: _Turn, event: Event, decisions: Sequence[Decision], now: Moment) -> None:
         kind, detail = describe_event(event)
+        if isinstance(event, SendRequested):
+            detail["text"] = self._clean(event.agent, detail.get("text", ""))
         name: str | None = getattr(event, "agent", None)
         if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))

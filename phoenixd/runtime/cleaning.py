@@ -1,0 +1,55 @@
+"""Secrets are taken out of what agents and programs say before anything is decided, and so before it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from phoenixd.core.events import (
+    AgentExited,
+    Delivered,
+    Event,
+    HookSeen,
+    NotDelivered,
+    ScreenSeen,
+    StartFailed,
+    TreeGone,
+    TroubleSeen,
+)
+
+Clean = Callable[[str | None, str], str]
+"""A text without its secrets, also those of the named agent's variables."""
+
+WORDS: dict[type[Any], tuple[str, ...]] = {
+    HookSeen: ("text", "error", "tool", "source", "notification"),
+    Delivered: ("queued",),
+    NotDelivered: ("reason",),
+    StartFailed: ("message",),
+    AgentExited: ("killed",),
+    TreeGone: ("killed",),
+    ScreenSeen: ("verdict",),
+    TroubleSeen: ("text",),
+}
+"""The fields that hold words of others. Not among them: what an operator sends, which has to arrive as it is."""
+
+
+def cleaned(event: Event, clean: Clean) -> Event:
+    """The event without secrets; the same one where there were none."""
+    names = WORDS.get(type(event))
+    if names is None:
+        return event
+    agent: str | None = getattr(event, "agent", None)
+    changed: dict[str, Any] = {}
+    for name in names:
+        value = getattr(event, name)
+        found = _cleaned(value, agent, clean)
+        if found != value:
+            changed[name] = found
+    return replace(event, **changed) if changed else event
+
+
+def _cleaned(value: str | tuple[str, ...] | None, agent: str | None, clean: Clean) -> str | tuple[str, ...] | None:
+    if not value:
+        return value
+    return clean(agent, value) if isinstance(value, str) else tuple(clean(agent, word) for word in value)
