@@ -268,6 +268,11 @@ async def _build(
         service.ring(max((stored.seq for stored in entries), default=0))
 
     evidence = EvidenceFiles(directories.state, lambda event: supervisor.tell(event), launch.transcript)
+
+    async def tokens_of(agent: Agent) -> int | None:
+        used = await launch.transcripts.usage(agent)
+        return used.tokens if used is not None else None
+
     outside = Outside(
         clock=clock,
         journal=journal,
@@ -278,7 +283,7 @@ async def _build(
         records=records,
         evidence=evidence,
         notifier=notifier,
-        work=WorkPrints([directories.state, directories.runtime]),
+        work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
     )
     messenger = Messenger(terminal, launch, launch.transcripts, clock)
     supervisor = Supervisor(

@@ -313,12 +313,14 @@ class Transcripts(Protocol):
 class WorkReading:
     """How an agent's work looks. fingerprint: None where it cannot be told, and then `note` says why.
 
-    done: the file that says so exists. took: seconds.
+    done: the file that says so exists. tokens: what the session's context holds, 0 where unknown or not asked for.
+    took: seconds.
     """
 
     fingerprint: str | None
     note: str = ""
     done: bool = False
+    tokens: int = 0
     took: float = 0.0
 
 

@@ -124,6 +124,10 @@ def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
 def breaker(told: Agent, here: Page) -> str:
     """A loop's circuit breaker."""
     found, rules, name = told.breaker, told.spec.breaker, told.name
+    if told.spec.turn_of is not None:
+        first = told.spec.turn_of
+        said = f"{name} has its turns in the sequence of {first}, and is judged with it."
+        return page([said, "", f"next: phoenixctl breaker show {first}"])
     if not is_loop(told):
         return page([f"{name} is no loop, and has no use for a breaker.", "", f"next: phoenixctl status {name}"])
     if not rules.enabled:

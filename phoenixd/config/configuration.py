@@ -14,7 +14,7 @@ from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
 from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
 from phoenixd.config.problems import Problem, problems_of
-from phoenixd.config.sequences import sequence_problems, with_sequences
+from phoenixd.config.sequences import sequence_problems, shared_work, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
 from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -78,6 +78,7 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
         problems += agent_problems(name, table, stack)
     problems += shared_heartbeats(settings.agent, state, stack)
     problems += sequence_problems(settings.sequence, settings.agent, stack)
+    problems += shared_work(settings.agent, settings.sequence, stack)
     unusable = {problem.agent for problem in problems if problem.severity == "error"}
     usable = {
         name: specification(name, table, _source(stack, name))

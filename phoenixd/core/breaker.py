@@ -108,20 +108,19 @@ def judge(
     breaker: Breaker, before: str | None, after: str | None, signals: Signals, rules: BreakerRules, now: Moment
 ) -> Judgement:
     """Judge one iteration by the fingerprints of the work before and after it; None is unknown."""
-    tally = breaker.tally
-    progress = _progress(tally, before, after, signals)
-    counted = _count(tally, before, after, signals, progress)
+    progress = _progress(breaker.tally, before, after, signals)
+    excuse = signals.excuse or ("" if before and after else "nobody can tell what it changed")
+    counted = _count(breaker.tally, before, after, signals, progress)
+    if progress is None and not excuse:
+        counted = replace(counted, no_progress=counted.no_progress + 1)
     trip = "" if signals.excuse else _trip(counted, rules)
     if trip:
         return _judged(breaker, _opened(counted, trip, after, now), progress is not None, False, trip, rules)
     if progress is not None:
         return _judged(breaker, Closed(counted), True, False, progress, rules)
-    excuse = signals.excuse or ("" if before and after else "nobody can tell what it changed")
     if excuse:
-        held = _with(breaker, counted)
-        return _judged(breaker, held, False, True, f"no judgement: {excuse}", rules)
-    missed = replace(counted, no_progress=counted.no_progress + 1)
-    return _judged(breaker, _missed(breaker, missed, after, rules, now), False, False, "", rules)
+        return _judged(breaker, _with(breaker, counted), False, True, f"no judgement: {excuse}", rules)
+    return _judged(breaker, _missed(breaker, counted, after, rules, now), False, False, "", rules)
 
 
 def opened_on_trial(breaker: Breaker, reason: str) -> Breaker:

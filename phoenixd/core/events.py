@@ -264,7 +264,7 @@ class TerminalSeen:
 class WorkMeasured:
     """How an agent's work looks before or after an iteration. fingerprint: None where it cannot be told (`note`: why).
 
-    done: the file that says that nothing is left to do exists.
+    done: the file that says that nothing is left to do exists. tokens: spent by the iteration, as far as is known.
     """
 
     agent: str
@@ -273,6 +273,7 @@ class WorkMeasured:
     fingerprint: str | None
     note: str = ""
     done: bool = False
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

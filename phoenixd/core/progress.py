@@ -164,7 +164,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
         after = None
     if (before is None or after is None) and not excuse:
         excuse = f"nobody can tell what it changed ({event.note or closing.note})"
-    signals = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved)
+    signals = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved, tokens=event.tokens)
     judgement = breakers.judge(agent.breaker, before, after, signals, rules, now)
     judged = replace(judged, breaker=judgement.breaker)
     readings = (*judgement.readings, ("before", before), ("after", after))

@@ -65,7 +65,7 @@ def _commits(plumbing: Plumbing) -> Iterator[Commit]:
 
 def _count_changed(plumbing: Plumbing, top: Path, git_directory: Path, head: str | None) -> int:
     """Count the tracked paths whose file differs from the index, or whose index differs from the last commit."""
-    indexed = index_entries(plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=str(top)))
+    indexed = list(index_entries(plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=str(top))))
     committed = tree_entries(plumbing.output("ls-tree", "-r", "-z", "--full-tree", head)) if head else {}
     staged = {entry.path for entry in indexed if entry.stage or committed.get(entry.path) != (entry.mode, entry.blob)}
     staged |= committed.keys() - {entry.path for entry in indexed}

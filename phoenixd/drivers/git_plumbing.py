@@ -10,11 +10,13 @@ import signal
 import stat
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
 OUTPUT_LIMIT = 32 << 20
+INDEX_LIMIT = 128 << 20
+"""Bytes that an index may be told in: some 500,000 files."""
 ERROR_LIMIT = 4096
 
 # The command line's settings win over the repository's, and environment variables over both.
@@ -104,7 +106,9 @@ class Plumbing:
     def fields(self, *arguments: str, cwd: str | None = None) -> list[bytes]:
         return self.output(*arguments, cwd=cwd).split(b"\0")[:-1]
 
-    def output(self, *arguments: str, accepted: Sequence[int] = (0,), cwd: str | None = None) -> bytes:
+    def output(
+        self, *arguments: str, accepted: Sequence[int] = (0,), cwd: str | None = None, limit: int | None = None
+    ) -> bytes:
         """Run one command and return what it wrote; raises PlumbingFailed."""
         settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
         command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
@@ -123,7 +127,7 @@ class Plumbing:
             raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
         with process:
             try:
-                written, complaint = self._read(process)
+                written, complaint = self._read(process, OUTPUT_LIMIT if limit is None else limit)
             except BaseException:
                 _kill(process)
                 raise
@@ -138,23 +142,23 @@ class Plumbing:
             raise PlumbingFailed("git did not answer in time")
         return left
 
-    def _read(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    def _read(self, process: subprocess.Popen[bytes], limit: int) -> tuple[bytes, bytes]:
         assert process.stdout is not None
         assert process.stderr is not None
         written, complaint = bytearray(), bytearray()
         with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ, (written, OUTPUT_LIMIT))
+            selector.register(process.stdout, selectors.EVENT_READ, (written, limit))
             selector.register(process.stderr, selectors.EVENT_READ, (complaint, ERROR_LIMIT))
             while selector.get_map():
                 for key, _ in selector.select(self.require_time()):
                     file: IO[bytes] = key.fileobj  # type: ignore[assignment]
-                    sink, limit = key.data
+                    sink, most = key.data
                     chunk = os.read(file.fileno(), 1 << 16)
                     if not chunk:
                         selector.unregister(file)
-                    elif len(sink) + len(chunk) > limit and sink is written:
+                    elif len(sink) + len(chunk) > most and sink is written:
                         raise PlumbingFailed("the repository has more files than can be counted")
-                    elif len(sink) < limit:
+                    elif len(sink) < most:
                         sink += chunk
         try:
             process.wait(self.require_time())
@@ -163,9 +167,8 @@ class Plumbing:
         return bytes(written), bytes(complaint)
 
 
-def index_entries(content: bytes) -> list[Entry]:
+def index_entries(content: bytes) -> Iterator[Entry]:
     """Read `ls-files --stage --debug -z`; raises PlumbingFailed for a form that this version does not know."""
-    entries: list[Entry] = []
     position = 0
     while position < len(content):
         record = _STAGE_RECORD.match(content, position)
@@ -173,9 +176,8 @@ def index_entries(content: bytes) -> list[Entry]:
             raise PlumbingFailed("this git lists its index in an unknown form")
         mode, blob, stage, path, seconds, nanoseconds, size, flags = record.groups()
         mtime = int(seconds) * 1_000_000_000 + int(nanoseconds)
-        entries.append(Entry(path, int(mode, 8), blob.decode(), int(stage), mtime, int(size), int(flags, 16)))
+        yield Entry(path, int(mode, 8), blob.decode(), int(stage), mtime, int(size), int(flags, 16))
         position = record.end()
-    return entries
 
 
 def tree_entries(content: bytes) -> dict[bytes, tuple[int, str]]:

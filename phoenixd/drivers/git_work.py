@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.drivers.git import differs_by_stat
-from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed, index_entries
+from phoenixd.drivers.git_plumbing import INDEX_LIMIT, Plumbing, PlumbingFailed, index_entries
 from phoenixd.drivers.git_work_files import (
     Budget,
     Excluded,
@@ -38,9 +38,17 @@ NOTHING_EXCLUDED = Excluded()
 
 
 class WorkPrints:
-    """Implements ports.Work. own: directories of the daemon's, which are nobody's work."""
+    """Implements ports.Work.
 
-    def __init__(self, own: Iterable[os.PathLike[str] | str] = ()) -> None:
+    own: directories of the daemon's, which are nobody's work. tokens: how many an agent's session holds; None unknown.
+    """
+
+    def __init__(
+        self,
+        own: Iterable[os.PathLike[str] | str] = (),
+        tokens: Callable[[Agent], Awaitable[int | None]] | None = None,
+    ) -> None:
+        self._tokens = tokens
         self._own = frozenset(os.fsencode(os.path.realpath(path)) for path in own)
         self._threads = anyio.CapacityLimiter(THREADS)
         self._under_way: set[str] = set()
@@ -59,7 +67,10 @@ class WorkPrints:
                 self._under_way.discard(name)
 
         with anyio.move_on_after(rules.time_limit + PATIENCE):
-            return await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._threads)
+            found = await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._threads)
+            if rules.token_ceiling and self._tokens is not None:
+                return replace(found, tokens=await self._tokens(agent) or 0)
+            return found
         return WorkReading(None, f"the work could not be read within {rules.time_limit:g} s")
 
     async def exists(self, directory: str, pattern: str) -> bool:
@@ -148,7 +159,9 @@ class _Work:
     def _tracked(self, plumbing: Plumbing, excluded: Excluded, git_directory: bytes) -> list[bytes]:
         """Take in the index, and the files that differ from it; returns the submodules."""
         top = excluded.top
-        entries = index_entries(plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=os.fsdecode(top)))
+        entries = index_entries(
+            plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=os.fsdecode(top), limit=INDEX_LIMIT)
+        )
         written = _modified(git_directory + b"/index")
         submodules, index = [], hashlib.sha256()
         for number, entry in enumerate(entries):

@@ -150,7 +150,9 @@ class Performer:
         if agent is None:
             return
         found = await self._outside.work.measure(agent)
-        self._tell(WorkMeasured(action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done))
+        number, at_end = action.number, action.at_end
+        measured = WorkMeasured(action.agent, number, at_end, found.fingerprint, found.note, found.done, found.tokens)
+        self._tell(measured)
 
     async def _spawn(self, action: Spawn) -> None:
         agent = self._find(action.agent)

@@ -43,6 +43,15 @@ def test_a_command_that_decides_on_a_turn_is_an_agent_with_a_time_limit(tmp_path
     assert (asked.loop.max_runtime, asked.autostart) == (5.0, False)
 
 
+def test_x8b_two_loops_in_one_directory_are_a_warning_and_a_sequence_is_not(tmp_path: Path) -> None:
+    assert read(tmp_path, SEQUENCE).problems == ()
+    told = read(tmp_path, LOOPS)
+
+    assert told.errors == ()
+    assert [problem.agent for problem in told.problems] == ["criticizer", "planner"]
+    assert "count as the other's progress" in str(told.problems[0])
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

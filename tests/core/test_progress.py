@@ -311,6 +311,21 @@ def test_g56_denials_and_errors_reach_the_rules() -> None:
     assert "the same error: exit 7" in failing.agent.reason
 
 
+def test_tokens_that_were_measured_reach_the_ceiling() -> None:
+    story = LoopStory(breaker=BreakerRules(token_ceiling=1000))
+    for _ in range(2):
+        story.started()
+        story.pass_over(400)
+        story.work = "late"
+        story.exited(0)
+        story.work = "git:dirt"
+        story.tell(WorkMeasured("a", story.agent.incarnation, True, "git:dirt", tokens=600))
+        story.wait(10)
+
+    assert story.breaker == ("OPEN", 2)
+    assert "1200 tokens" in story.agent.reason
+
+
 def test_a_breaker_that_is_off_never_opens() -> None:
     story = LoopStory(breaker=BreakerRules(enabled=False))
     for _ in range(20):

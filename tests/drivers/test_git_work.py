@@ -291,6 +291,18 @@ def test_a_broken_repository_is_unknown(repository: Path) -> None:
         look(repository)
 
 
+async def test_tokens_are_asked_for_only_where_a_ceiling_is(repository: Path) -> None:
+    async def tokens(agent: object) -> int:
+        return 1234
+
+    spec = AgentSpec("a", ("true",), str(repository))
+    without = await WorkPrints(tokens=tokens).measure(an_agent(spec=spec))
+    limited = replace(spec, breaker=BreakerRules(token_ceiling=1000))
+    with_ceiling = await WorkPrints(tokens=tokens).measure(an_agent(spec=limited))
+
+    assert (without.tokens, with_ceiling.tokens) == (0, 1234)
+
+
 async def test_measure_tells_what_it_found_and_whether_the_work_is_done(repository: Path, tmp_path: Path) -> None:
     spec = AgentSpec("a", ("true",), str(repository), loop=LoopRules(done_file="docs/DONE*"))
     agent = an_agent(spec=replace(spec, breaker=BreakerRules(exclude=("*.tmp",))))
