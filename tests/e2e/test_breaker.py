@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phoenixd.config import read_configuration
 from phoenixd.demo.stage import Stage
 from tests.drivers.repositories import git, make_repository
 
@@ -199,3 +202,54 @@ def test_g36_g49_a_sequence_has_its_turns_and_opens_as_one(stage: Stage, dirty: 
                                        "builder", "criticizer"]  # fmt: skip
     assert {row["state"] for name, row in stage.rows().items() if name != "builder"} == {"stopped"}
     assert stage.row("builder")["breaker"]["no_progress_count"] == 3
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/how-to/run-loops.md").read_text(encoding="utf-8")
+
+
+def test_the_how_to_page_does_what_it_says(stage: Stage, dirty: Path, short_tmp: Path) -> None:
+    """Every command of docs/how-to/run-loops.md, in its order, in one shell, with an idle agent in claude's place."""
+    commands = re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    first = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
+    idle = first.replace("/srv/shop", str(dirty)).replace('"claude", "-p"', '"sleep", "0.2"')
+    idle = idle.replace('"claude"', '"command"').replace('pause = "10s"', 'pause = "0.05s"')
+    stage.up()
+    stage.declare("shop", idle)
+    (short_tmp / ".local/state").mkdir(parents=True)
+    (short_tmp / ".local/state/phoenixd").symlink_to(stage.state)
+    phoenixctl = f"{sys.executable} -m phoenixd.ctl --socket {stage.runtime / 'api.sock'}"
+
+    def run(script: str) -> str:
+        ran = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", f'phoenixctl() {{ {phoenixctl} "$@"; }}\n{script}'],
+            env={**stage.environ, "HOME": str(short_tmp)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    apply_and_show, stopped, start, reset = commands
+    assert "the breaker of shop is CLOSED" in run(apply_and_show)
+    stage.until("it stops", lambda: stage.row("shop")["state"] == "quarantined")
+    told = run(stopped)
+    assert "it does not run" in told
+    assert "5 iterations without progress" in told
+    assert '"state": "OPEN"' in told
+    assert "it is on trial" in run(start)
+    stage.until("it stops again", lambda: stage.row("shop")["state"] == "quarantined")
+    assert "the breaker of shop is CLOSED" in run(reset)
+
+
+def test_the_how_to_pages_configuration_is_understood(tmp_path: Path) -> None:
+    tables = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    loops = "".join(
+        f'[agent.{name}]\nkind = "loop"\nargv = ["x"]\ncwd = "/"\n' for name in ("builder", "criticizer", "planner")
+    )
+    shop, rules, done, sequence = tables
+    done = done.replace("[agent.shop.loop]\n", "")
+    (tmp_path / "phoenixd.toml").write_text(f"{shop}\n{done}\n{rules}\n{loops}\n{sequence}")
+    found = read_configuration(tmp_path, tmp_path / "state", {})
+
+    assert [str(problem) for problem in found.errors] == []
+    assert found.agents["shop"].loop.done_text == "ALL DONE"
+    assert found.agents["shop"].breaker.cooldown == 1800
+    assert found.agents["builder"].loop.sequence[1].when_agent == "planner-when"
