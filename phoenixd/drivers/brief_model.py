@@ -69,7 +69,13 @@ class ModelWriter:
             words = one_line(redact(str(error), secret_values(environment)), 200)
             raise WriterFailed(f"{name} cannot be used: {words}", REMEDY) from error
         asked: Any = pydantic_ai.Agent(model, output_type=str, retries=0, model_settings={"max_tokens": MOST_TOKENS})
-        return lambda prompt: asked.run(prompt)
+
+        async def ask(prompt: str) -> Any:
+            # As a context, it closes the connections that were made for it.
+            async with asked:
+                return await asked.run(prompt)
+
+        return ask
 
 
 def infer_model(name: str, environment: Mapping[str, str]) -> Any:

@@ -227,7 +227,9 @@ class FleetMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.history)
     @rule()
     def old_words_change_nothing(self) -> None:
-        self.tell(Tick())  # What is due begins at any event.
+        # What is due begins at any event, and may make more due; ticks_come_to_rest bounds the loop.
+        while (due := next_deadline(self.fleet, self.now())) is not None and due <= self.at:
+            self.tell(Tick())
         for event in self.history[-20:]:
             agent = self.fleet.agents.get(getattr(event, "agent", ""))
             if agent is None or agent.run is None or getattr(event, "incarnation", 0) < agent.run.incarnation:

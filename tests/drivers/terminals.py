@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.drivers.tmux import TmuxTerminal
+from tests.waiting import eventually
 
 RECORDER = r"""
 import os, sys, termios, time, tty
@@ -40,6 +41,8 @@ async def a_terminal(room: Path, **options: Any) -> AsyncIterator[TmuxTerminal]:
         if pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+            # The next one in this room is to meet no server that is just going away.
+            await eventually(lambda: not terminal.server.listens(), what="the server is gone")
 
 
 def tmux(room: Path, *arguments: str) -> str:

@@ -22,6 +22,7 @@ from phoenixd.drivers.transcripts_tail import TranscriptTail, newest_usage, read
 from phoenixd.harness import claude_transcript, codex_transcript, gemini_transcript
 from tests.transcripts import samples
 from tests.transcripts.samples import answer, prompt
+from tests.waiting import eventually_sync
 
 FORMS: dict[str, tuple[TranscriptForm, Path]] = {
     "claude": (claude_transcript, samples.SESSION),
@@ -169,6 +170,8 @@ def test_a_file_that_is_swapped_all_the_time_is_read_or_not(tmp_path: Path) -> N
     try:
         tail = TranscriptTail(str(path), claude_transcript)
         seen = [tail.facts() for _ in range(1500)]
+        # On a busy machine the other thread may have had no turn until now.
+        seen.append(eventually_sync(tail.facts, what="a good file is seen"))
         for _ in range(300):
             newest_usage(str(path), claude_transcript)
             read_conversation(str(path), claude_transcript)

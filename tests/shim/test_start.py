@@ -34,6 +34,9 @@ open(sys.argv[1] + ".new", "w").write(json.dumps(report))
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 signal.pause()
 """
+# Signals 32 and 33 are the C library's own: whoever starts a program by posix_spawn leaves them ignored in it, and no
+# call of the library, so none of Python's, can change that.
+LIBRARY_SIGNALS = 1 << 31 | 1 << 32
 # A shell sees descriptors without opening one: ls has its own for the directory it reads.
 SHOW_DESCRIPTORS = 'ls /proc/$$/fd > "$1.new"; mv "$1.new" "$1"; exec sleep 1000'
 
@@ -89,8 +92,8 @@ def test_the_agent_is_the_foreground_of_the_pane_with_everything_at_its_default(
     assert seen["controlling"]
     assert int(seen["blocked"], 16) == 0
     # The witness is a Python program, and Python itself ignores SIGPIPE and SIGXFSZ and catches SIGINT.
-    assert int(seen["ignored"], 16) == 1 << 12 | 1 << 24
-    assert int(seen["caught"], 16) & ~(1 << 32 | 1 << 31) == 1 << 1
+    assert int(seen["ignored"], 16) & ~LIBRARY_SIGNALS == 1 << 12 | 1 << 24
+    assert int(seen["caught"], 16) & ~LIBRARY_SIGNALS == 1 << 1
     assert seen["nonblocking"] == [False] * 3
     assert seen["umask"] == os.umask(os.umask(0o22)) or seen["umask"] == 0o22
 
@@ -99,7 +102,8 @@ def test_signals_are_at_their_default_in_a_program_that_touches_none(daemon: Dae
     started = daemon.start(["sleep", "1000"])
     status = Path(f"/proc/{started['pid']}/status").read_text()
     fields = dict(line.split(":\t", 1) for line in status.splitlines())
-    assert (int(fields["SigIgn"], 16), int(fields["SigBlk"], 16), int(fields["SigCgt"], 16)) == (0, 0, 0)
+    assert int(fields["SigIgn"], 16) & ~LIBRARY_SIGNALS == 0
+    assert (int(fields["SigBlk"], 16), int(fields["SigCgt"], 16)) == (0, 0)
 
 
 def test_no_descriptor_leaks_into_the_agent(daemon: Daemon) -> None:
