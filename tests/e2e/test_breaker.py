@@ -129,7 +129,9 @@ def test_g32_g33_x8_start_is_a_trial_and_deleting_the_file_a_reset(stage: Stage,
     (stage.root / "work").unlink()
     until_open(stage)
 
-    (stage.state / "agents" / NAME / ".circuit_breaker.json").unlink()
+    written = stage.state / "agents" / NAME / ".circuit_breaker.json"
+    stage.until("the file says so too", lambda: json.loads(written.read_text())["state"] == "OPEN")
+    written.unlink()
     shown = stage.ctl("breaker", "show", NAME, "--json")
     assert (shown.returncode, json.loads(shown.stdout)["state"]) == (0, "CLOSED")
     assert stage.row(NAME)["state"] == "stopped"
