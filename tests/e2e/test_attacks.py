@@ -20,6 +20,8 @@ from phoenixd.demo.stage import Stage
 from tests.e2e.census import incarnations
 from tests.e2e.puppet import Puppet
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 IMPOSTOR = """

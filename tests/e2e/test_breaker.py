@@ -15,6 +15,8 @@ from phoenixd.config import read_configuration
 from phoenixd.demo.stage import Stage
 from tests.drivers.repositories import git, make_repository
 
+pytestmark = pytest.mark.slow
+
 IDLE = "true"
 COMMIT = 'echo "$PHOENIX_INCARNATION" > kept.txt; git commit -q -a -m "$PHOENIX_INCARNATION"'
 EDIT_AND_REVERT = "echo edited > kept.txt; git checkout -q kept.txt"

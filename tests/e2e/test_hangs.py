@@ -7,9 +7,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import incarnations
 from tests.e2e.puppet import Puppet
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SECRET = "sk-ant-0123456789abcdefghijkl"

@@ -9,7 +9,11 @@ import sys
 import time
 from itertools import pairwise
 
+import pytest
+
 from phoenixd.demo.stage import Stage
+
+pytestmark = pytest.mark.slow
 
 AGENTS = [f"a{number}" for number in range(10)]
 LIMIT, EVERY = 9.0, 0.6

@@ -18,6 +18,8 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.e2e.puppet import Puppet
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SLEEP = 'argv = ["sleep", "100000"]\ncwd = "/"\n'
 
