@@ -13,6 +13,7 @@ from typing import Protocol
 
 from phoenixd.demo.stage import Stage
 from tests.bench.arena import wait_until
+from tests.ctl.cost import installed
 
 PEER_PACKAGES = ("supervisor==4.3.0", "circus==0.19.0")
 PM2 = "pm2@7.0.4"
@@ -247,16 +248,11 @@ class Phoenixd:
         return dict(self.stage.environ)
 
     def status_argv(self) -> list[str] | None:
-        return [
-            sys.executable,
-            "-S",
-            "-E",
-            "-m",
-            "phoenixd.ctl",
-            "--socket",
-            str(self.stage.runtime / "api.sock"),
-            "status",
-        ]
+        # As an installation has it: this checkout may be installed in a way that has no package to point at.
+        scripts = self.stage.root / "venv" / "bin"
+        if not scripts.exists():
+            installed(scripts.parent)
+        return [str(scripts / "launcher"), "--socket", str(self.stage.runtime / "api.sock"), "status"]
 
     def stop(self) -> None:
         self.stage.down()
