@@ -335,6 +335,7 @@ async def _build(
         tier=tier(cgroups),
         problems=problems,
         environment_of=launch.environment_of,
+        size_of=terminal.size,
     )
     service = DaemonService(
         supervisor=supervisor,

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
+from phoenixd.doctor_agents import cli_findings, size_finding, version_finding
+from phoenixd.harness import HARNESSES
 
 VERSION_TIMEOUT = 10.0
 
@@ -22,8 +25,9 @@ VERSION_TIMEOUT = 10.0
 class Doctor:
     """Examines the daemon and each agent. Ports are callables, so that it names no driver.
 
-    degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. version_of: runs an
-    agent's command with --version in the agent's environment, and returns its first line or what went wrong.
+    degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. environment_of: what an
+    agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
+    where it has none.
     """
 
     now: Callable[[], Moment]
@@ -33,6 +37,7 @@ class Doctor:
     tier: str
     problems: Callable[[], Awaitable[tuple[str, ...]]]
     environment_of: Callable[[Agent], Awaitable[Mapping[str, str]]]
+    size_of: Callable[[str], Awaitable[tuple[int, int] | None]]
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's."""
@@ -83,16 +88,23 @@ class Doctor:
             findings.append(
                 Finding("problem", f"{name}: its directory is missing", agent.spec.cwd, f"mkdir -p {agent.spec.cwd}")
             )
+        elif not os.access(agent.spec.cwd, os.R_OK | os.X_OK):
+            remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {agent.spec.cwd}"
+            findings.append(Finding("problem", f"{name}: its directory cannot be entered", agent.spec.cwd, remedy))
         environment = await self.environment_of(agent)
         found = find_command(agent.spec.argv[0], environment.get("PATH", os.defpath), agent.spec.cwd)
         if found is None:
             remedy = "install it, or give its whole path in argv"
             findings.append(Finding("problem", f"{name}: its command is not found", agent.spec.argv[0], remedy))
         elif agent.spec.harness != "command":
-            findings.append(await _version(name, found, environment))
+            harness = HARNESSES.get(agent.spec.harness)
+            findings.append(await _version(name, found, environment, harness.tested_version if harness else None))
+            findings += await to_thread.run_sync(lambda: list(cli_findings(agent, environment)))
         if row(agent, self.now()).hooks == "missing":
             detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
             findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
+        if small := size_finding(name, await self.size_of(name)):
+            findings.append(small)
         if all(finding.level == "ok" for finding in findings):
             findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
         return findings
@@ -110,7 +122,7 @@ def find_command(command: str, path: str, cwd: str) -> str | None:
     return None
 
 
-async def _version(name: str, command: str, environment: Mapping[str, str]) -> Finding:
+async def _version(name: str, command: str, environment: Mapping[str, str], tested: str | None) -> Finding:
     try:
         with anyio.fail_after(VERSION_TIMEOUT):
             done = await anyio.run_process([command, "--version"], env=dict(environment), check=False, cwd="/")
@@ -124,4 +136,4 @@ async def _version(name: str, command: str, environment: Mapping[str, str]) -> F
     if done.returncode != 0 or not first:
         words = done.stderr.decode(errors="replace").strip()[-200:]
         return Finding("problem", f"{name}: {command} --version fails", words, "install it again")
-    return Finding("ok", f"{name}: {Path(command).name} is {first[0][:60]}")
+    return version_finding(name, Path(command).name, first[0], tested)

@@ -99,6 +99,15 @@ class TmuxTerminal:
         output = await self._call("capture-pane", "-p", *back, "-t", _pane_of(agent))
         return await asyncio.to_thread(readable, _end_of(output))
 
+    async def size(self, agent: str) -> tuple[int, int] | None:
+        """Columns and lines of the pane; None where the agent has none."""
+        try:
+            told = await self._call("display-message", "-p", "-t", _pane_of(agent), "#{pane_width} #{pane_height}")
+        except TerminalFailed:
+            return None
+        numbers = told.split()
+        return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 and all(map(bytes.isdigit, numbers)) else None
+
     async def paste(self, agent: str, text: str) -> str:
         """Leave copy mode, paste the sanitised text as one bracketed paste, and return it; Enter is not pressed.
 

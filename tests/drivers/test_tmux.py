@@ -34,9 +34,12 @@ async def test_panes_come_and_go(short_tmp: Path) -> None:
         await terminal.open_pane("agent-1", recorder(short_tmp / "one"))
         await terminal.open_pane("agent-10", recorder(short_tmp / "ten"))
         assert await terminal.panes() == {"agent-1", "agent-10"}
+        columns, lines = await terminal.size("agent-1") or (0, 0)
+        assert columns > lines > 0
         await terminal.close_pane("agent-1")
         await terminal.close_pane("agent-1")
         assert await terminal.panes() == {"agent-10"}, "F-TMUX-4: a name is not a prefix"
+        assert await terminal.size("agent-1") is None
 
 
 async def test_a_pane_is_replaced_by_a_new_one_of_its_name(short_tmp: Path) -> None:

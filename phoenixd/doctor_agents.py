@@ -1,0 +1,93 @@
+"""What `phoenixctl doctor` finds of one agent's CLI: its version, login, trust, hooks and terminal. Blocking.
+
+A login is looked for by the name of its file; no file that holds one is ever opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from phoenixd.api.service import Finding
+from phoenixd.core.agent import Agent
+from phoenixd.drivers.files import read_plain
+from phoenixd.errors import UnsafeFile
+from phoenixd.harness import HARNESSES, Harness
+
+SMALLEST = (60, 15)
+"""Columns and lines below which a CLI's input line and dialogs can no longer be told apart."""
+
+TRUST_LIMIT = 32 << 20
+
+
+def version_finding(name: str, program: str, said: str, tested: str | None) -> Finding:
+    """What the CLI says of its version, against the one that the contract suite runs."""
+    told = f"{name}: {program} is {said[:60]}"
+    found = re.search(r"\d+\.\d+(\.\d+)?", said)
+    if tested is None or (found is not None and found[0] == tested):
+        return Finding("ok", told, "the tested version" if tested else "")
+    return Finding(
+        "warning",
+        told,
+        f"phoenixd was tested with {tested}; another one may ask, draw or write otherwise",
+        f"install {tested}, or watch its first start: phoenixctl attach {name}",
+    )
+
+
+def cli_findings(agent: Agent, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Login, trust and the files that hooks need."""
+    harness = HARNESSES.get(agent.spec.harness)
+    if harness is None:
+        return
+    yield from _login(agent.name, harness, environment)
+    yield from _trust(agent, harness, environment)
+    yield from _own_files(agent, harness, environment)
+
+
+def size_finding(name: str, size: tuple[int, int] | None) -> Finding | None:
+    """Whether the terminal is large enough to be read."""
+    if size is None or (size[0] >= SMALLEST[0] and size[1] >= SMALLEST[1]):
+        return None
+    return Finding(
+        "warning",
+        f"{name}: its terminal is {size[0]} columns by {size[1]} lines",
+        f"below {SMALLEST[0]} by {SMALLEST[1]} its screen cannot be read, and nothing can be sent",
+        "detach the small client, or enlarge its window",
+    )
+
+
+def _login(name: str, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:
+    missing = harness.login_missing(environment)
+    if missing is None or any(os.path.exists(path) for path in missing[0]):
+        return
+    yield Finding("problem", f"{name}: no login is to be found", f"looked for {' or '.join(missing[0])}", missing[1])
+
+
+def _trust(agent: Agent, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:
+    path = harness.trust_file(environment)
+    if path is None or agent.spec.seed_trust:
+        return
+    remedy = f"answer its dialogs once: phoenixctl attach {agent.name}; or say seed_trust = true"
+    try:
+        existing = json.loads(read_plain(os.path.realpath(path), TRUST_LIMIT))
+        seen = harness.trusted(existing, os.path.realpath(agent.spec.cwd), environment) == existing
+    except FileNotFoundError:
+        seen = False
+    except (OSError, UnsafeFile, ValueError, RecursionError) as error:
+        yield Finding("problem", f"{agent.name}: {path} cannot be read", str(error), f"mend or remove {path}")
+        return
+    if not seen:
+        told = f"{agent.name}: its CLI will ask before it starts"
+        yield Finding("warning", told, f"{path} does not hold all its answers for {agent.spec.cwd}", remedy)
+
+
+def _own_files(agent: Agent, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:
+    if agent.incarnation == 0:
+        return  # They are written when it starts.
+    for path in harness.own_files(environment):
+        if not Path(path).is_file():
+            told = f"{agent.name}: {path} is missing"
+            yield Finding("warning", told, "its hooks come by that file", f"phoenixctl restart {agent.name}")
