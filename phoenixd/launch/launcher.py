@@ -47,6 +47,7 @@ from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
+from phoenixd.launch.programs import offer, with_phoenixctl
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
@@ -95,6 +96,7 @@ class Launch:
         library = directories.state / "lib"
         self._installed = install(library, source)
         self._interpreter = interpreter()
+        self._programs = offer(directories.state / "bin", files)
         if removed := collect_garbage(library, self._installed):
             log.info("old_shims_removed", count=len(removed))
         self._key = _token_key(files, directories.state / "token.key")
@@ -258,6 +260,7 @@ class Launch:
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
         variables = self._variables.compose(spec, {**base, **harness.variables()}, ours)
+        variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._variables.secrets(agent, variables)

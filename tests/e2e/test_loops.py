@@ -65,7 +65,7 @@ def log(directory: Path) -> list[dict[str, Any]]:
 
 def in_pane(puppet: Puppet, *words: str) -> tuple[int, str, str]:
     """Run phoenixctl inside the agent's process tree, with nothing but what the agent was given."""
-    argv = [sys.executable, "-m", "phoenixd.ctl", *words]
+    argv = ["phoenixctl", *words]
     source = (
         "import subprocess\n"
         f"ran = subprocess.run({argv!r}, capture_output=True, text=True)\n"
@@ -100,7 +100,7 @@ def test_p27_p44_an_agent_resolves_its_own_without_path_or_name_also_while_the_d
     stage: Stage, short_tmp: Path
 ) -> None:
     puppet = Puppet(short_tmp / "puppet")
-    body = f'argv = {json.dumps(puppet.argv)}\ncwd = "{Path.cwd()}"\n'
+    body = f'argv = {json.dumps(puppet.argv)}\ncwd = "{Path.cwd()}"\nenv = {{ PATH = "/usr/bin:/bin" }}\n'
     stage.declare("a", f"[agent.a]\n{body}")
     stage.declare("b", f"[agent.b]\n{SLEEP}")
     own, others = (plant(stage, name, ["first", "second", "third"]) for name in ("a", "b"))

@@ -323,6 +323,21 @@ async def test_p28_p29_stale_loops_are_flagged_as_the_day_turns(room: Room) -> N
     assert "is stale" in room.text("brief.md")
 
 
+async def test_f_st_5_an_edit_is_taken_up_and_stale_flagged_without_any_event(room: Room) -> None:
+    await room.launch.publish(room.agent(), [])
+
+    async with anyio.create_task_group() as tasks:
+        edit(room, open_loops=[{**LOOP, "added": "2026-11-06"}])
+        tasks.start_soon(room.launch.run)
+        with anyio.fail_after(10):
+            while not any(loop.get("stale") for loop in room.document()["open_loops"]):
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+
+    assert (room.launch.loops("a").open, room.launch.loops("a").stale) == (1, 1)
+    assert "`auth-flow` is stale" in room.text("brief.md")
+
+
 async def test_p36_a_heartbeat_moves_last_active_without_any_event(room: Room) -> None:
     await room.launch.publish(room.running(room.agent()), [])
     beat = {"timestamp": "2026-11-21T10:00:30.000Z", "tool": "Bash", "run_id": "r"}
@@ -382,6 +397,47 @@ class TestResolve:
         assert lines[0] == '{"id": "before"}'
         assert (room.state / "resolved.jsonl").stat().st_ino == inode
         assert room.document()["open_loops"] == []
+
+    async def test_p13_p26_a_repeat_is_known_after_it_has_left_the_state(self, room: Room) -> None:
+        place(room, open_loops=[LOOP])
+        await room.launch.resolve(room.agent(), "auth-flow", "tested")
+        room.clock.wall = NOW + 8 * 86400
+        await room.launch.publish(room.agent(), [])
+        assert room.document()["resolved"] == []
+
+        assert await room.launch.resolve(room.agent(), "auth-flow", "again") == "already"
+        assert len(room.text("resolved.jsonl").splitlines()) == 1
+
+    async def test_f_st_11_nothing_is_promised_where_the_state_may_not_be_written(self, room: Room) -> None:
+        place(room, version=3, open_loops=[LOOP])
+
+        assert await room.launch.resolve(room.agent(), "auth-flow", "tested") == "frozen"
+        assert not (room.state / "resolved.jsonl").exists()
+
+    async def test_p76_a_crash_between_the_log_and_the_state_closes_the_loop_at_the_next_start(
+        self, room: Room, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place(room, open_loops=[LOOP])
+        await room.launch.publish(room.agent(), [])
+        with monkeypatch.context() as crash:
+            crash.setattr(room.launch._publication, "publish", lambda *_: anyio.sleep(0))
+            await room.launch.resolve(room.agent(), "auth-flow", "tested")
+        assert [loop["id"] for loop in room.document()["open_loops"]] == ["auth-flow"]
+
+        room.restarted()
+        assert await room.launch.resolve(room.agent(), "auth-flow", "again") == "already"
+        assert (room.document()["open_loops"], len(room.text("resolved.jsonl").splitlines())) == ([], 1)
+
+    async def test_a_line_of_another_hand_behind_ours_is_not_passed_over(self, room: Room) -> None:
+        """phoenixctl writes while no daemon runs; whoever else appended meanwhile is heard too."""
+        place(room, open_loops=[LOOP, {**LOOP, "id": "other"}, {**LOOP, "id": "third"}])
+        await room.launch.publish(room.agent(), [])
+        with (room.state / "resolved.jsonl").open("a") as log:
+            log.write('{"id": "other", "reason": "by hand", "ts": "2026-11-21T10:00:00Z", "domain": "a"}\n')
+
+        await room.launch.resolve(room.agent(), "auth-flow", "tested")
+
+        assert [loop["id"] for loop in room.document()["open_loops"]] == ["third"]
 
     async def test_f_st_10_what_was_resolved_while_the_daemon_was_down_is_applied_once(self, room: Room) -> None:
         place(room, open_loops=[LOOP, {**LOOP, "id": "other"}])
