@@ -282,6 +282,7 @@ async def _build(
         launcher=launch,
         records=records,
         evidence=evidence,
+        transcripts=launch.transcripts,
         notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
     )

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
-from phoenixd.core.events import Event
+from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
@@ -260,8 +260,16 @@ class Launcher(Protocol):
         """What the harness's pane shows: permission, trust, login, resume-picker, working, idle or unknown."""
         ...
 
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+        """The hook that the harness lacks: how the turn of this run ended that its transcript says the API refused."""
+        ...
+
     def input_line(self, agent: Agent, screen: str) -> str | None:
         """What stands in the harness's input line, unsent; None where no input line is to be seen."""
+        ...
+
+    def holds(self, agent: Agent, screen: str, text: str) -> bool:
+        """Whether the pane shows that the harness holds this text until it has time for it."""
         ...
 
     def prompt(self, agent: Agent, text: str) -> Prompt:
@@ -375,6 +383,7 @@ class Outside:
     launcher: Launcher
     records: Records
     evidence: Evidence
+    transcripts: Transcripts
     notifier: Notifier
     work: Work
 

@@ -62,6 +62,8 @@ from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_ste
 
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
+SOMEBODY_ELSE = 60.0
+"""Seconds until a session is tried again that somebody else was at work in."""
 SILENT_START_LOOK = 3.0
 """Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
 EXIT_RECORD_GRACE = 5.0
@@ -258,10 +260,12 @@ def _start_failed(agent: Agent, event: StartFailed, now: Moment) -> Decision:
         return ended(agent, failed, now)
     if not wanted:
         return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall, ran=False), now)
-    delay = restart.HOST_RETRY * (1 + now.chance)
+    held = event.message.startswith("resume held back")
+    # A person who works in the session does so for a while, and an attempt that ended in waiting is no restart.
+    delay = (SOMEBODY_ELSE if held else restart.HOST_RETRY) * (1 + now.chance)
     session_left = restart.unborn(agent.session, run) if agent.session is not None else None
     return enter(
-        replace(agent, session=session_left),
+        replace(agent, session=session_left, restarts=agent.restarts - held),
         BackingOff(now.at + delay, run.mode, run.prompt),
         f"could not be started here, trying again in {delay:.0f} s: {event.message}",
         now,

@@ -5,12 +5,13 @@ The modules differ as their CLIs do; `Harness` is what the rest of the daemon ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import claude, claude_transcript, command
+from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.codex import Codex
 from phoenixd.harness.gemini import Gemini
 from phoenixd.harness.prompts import Prompt as Prompt
@@ -65,6 +66,9 @@ class ClaudeCode:
     def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
         return claude.transcript_is_resumable(head, tail, size)
 
+    def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
+        return runs_program(argv, program_names(spec, "claude")) and claude.works_in(argv, session_id)
+
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return f"{environment.get('CLAUDE_CONFIG_DIR') or environment.get('HOME', '/')}/.claude.json"
 
@@ -75,11 +79,16 @@ class ClaudeCode:
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return claude.login_missing(environment)
 
+    tells_failures = True
+
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
 
     def input_line(self, screen: str) -> str | None:
         return claude.input_line(screen)
+
+    def holds(self, screen: str, text: str) -> bool:
+        return False
 
     def prompt(self, text: str) -> Prompt:
         return claude.typed_prompt(text)
@@ -134,6 +143,9 @@ class AnyCommand:
     def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
         return True
 
+    def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
+        return session_id in argv and runs_program(argv, program_names(spec))
+
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return None
 
@@ -143,11 +155,16 @@ class AnyCommand:
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return None
 
+    tells_failures = True
+
     def screen_says(self, screen: str) -> str:
         return "unknown"
 
     def input_line(self, screen: str) -> str | None:
         return None
+
+    def holds(self, screen: str, text: str) -> bool:
+        return False
 
     def prompt(self, text: str) -> Prompt:
         return Prompt(text, is_seen=False)

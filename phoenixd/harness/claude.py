@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phoenixd.harness.arguments import single_argument
+from phoenixd.harness.arguments import has_value, single_argument
 from phoenixd.harness.claude_screens import draft as draft
 from phoenixd.harness.claude_screens import input_line as input_line
 from phoenixd.harness.claude_screens import screen_says as screen_says
@@ -117,6 +117,13 @@ def settings(
     if skip_bypass_warning:
         made["skipDangerousModePermissionPrompt"] = True
     return made
+
+
+def works_in(argv: Sequence[str], session_id: str) -> bool:
+    """Whether a command line is that of a process which works in the session; a fork only reads it."""
+    if "--fork-session" in argv:
+        return has_value(argv, ("--session-id",), session_id)
+    return has_value(argv, ("--session-id", "--resume", "-r"), session_id)
 
 
 def transcript_path(home: str, cwd: str, session_id: str, config_dir: str | None = None) -> str:

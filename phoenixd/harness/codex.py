@@ -22,7 +22,7 @@ from typing import Any, Literal
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import codex_screens, codex_transcript
-from phoenixd.harness.arguments import literal, single_argument
+from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces
 
@@ -111,6 +111,9 @@ class Codex:
     def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
         return rollout_is_resumable(head)
 
+    def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
+        return runs_program(argv, program_names(spec, "codex")) and {"resume", session_id} <= set(argv)
+
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return None
 
@@ -122,11 +125,16 @@ class Codex:
             return None
         return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
 
+    tells_failures = False
+
     def screen_says(self, screen: str) -> str:
         return codex_screens.screen_says(screen)
 
     def input_line(self, screen: str) -> str | None:
         return codex_screens.input_line(screen)
+
+    def holds(self, screen: str, text: str) -> bool:
+        return codex_screens.holds(screen, text)
 
     def prompt(self, text: str) -> Prompt:
         return typed_prompt(text)

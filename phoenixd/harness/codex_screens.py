@@ -29,6 +29,8 @@ _KEYS = re.compile(
     r" *(Press )?(enter\b.*\b(confirm|continue|select|submit)|enter/esc\b|r retry\b)|.*\besc to \w+ *$", re.I
 )
 _WORKING = re.compile(r"[•◦] .*\besc to interrupt\)")
+_QUEUE, _HELD = re.compile(r"• Messages to be submitted"), re.compile(r" *(↳ )?")
+_FIRST_WORDS = 30
 _PLACEHOLDERS = ("Ask Codex to do anything",)
 
 
@@ -57,6 +59,17 @@ def input_line(text: str) -> str | None:
         typed.append(line.removeprefix("  "))
     said = "\n".join(typed).rstrip()
     return "" if said in _PLACEHOLDERS else said
+
+
+def holds(text: str, prompt: str) -> bool:
+    """Whether a prompt stands, as far as its first words tell, among those that wait for the next step."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    heads = [number for number, line in enumerate(lines) if _QUEUE.match(line)]
+    at = _input_at(lines)
+    if not heads or at is None:
+        return False
+    first = prompt.strip().split("\n")[0][:_FIRST_WORDS].rstrip()
+    return any(_HELD.sub("", line, count=1).startswith(first) for line in lines[heads[-1] + 1 : at])
 
 
 def _input_at(lines: Sequence[str]) -> int | None:

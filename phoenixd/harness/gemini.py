@@ -20,7 +20,7 @@ from typing import Any, Literal
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import gemini_screens, gemini_transcript
-from phoenixd.harness.arguments import literal, single_argument
+from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces
 
@@ -114,6 +114,10 @@ class Gemini:
     def transcript_is_resumable(self, head: bytes, tail: bytes, size: int) -> bool:
         return chat_is_resumable(head, tail)
 
+    def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
+        flags = ("--session-id", "--resume", "-r")
+        return runs_program(argv, program_names(spec, "gemini")) and has_value(argv, flags, session_id)
+
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return None
 
@@ -126,11 +130,16 @@ class Gemini:
         remedy = "run gemini once as the agent's user, and choose how to sign in"
         return (f"{gemini_home(environment)}/oauth_creds.json", f"{gemini_home(environment)}/settings.json"), remedy
 
+    tells_failures = False
+
     def screen_says(self, screen: str) -> str:
         return gemini_screens.screen_says(screen)
 
     def input_line(self, screen: str) -> str | None:
         return gemini_screens.input_line(screen)
+
+    def holds(self, screen: str, text: str) -> bool:
+        return gemini_screens.holds(screen, text)
 
     def prompt(self, text: str) -> Prompt:
         return typed_prompt(text)

@@ -26,6 +26,8 @@ NEWEST = "0.61"
 _RULE = re.compile(r"─{20,}")
 _INPUT = re.compile(r" ([>*]) (.*)")
 _WORKING = re.compile(r".*\(esc to cancel, ")
+_QUEUE, _HELD = re.compile(r" *Queued \(press"), re.compile(r" *")
+_FIRST_WORDS = 30
 _PLACEHOLDER = "Type your message or @path/to/file"
 
 
@@ -56,6 +58,17 @@ def input_line(text: str) -> str | None:
             break
         typed.append(line[3:])
     return "" if typed[0] == _PLACEHOLDER else "\n".join(typed)
+
+
+def holds(text: str, prompt: str) -> bool:
+    """Whether a prompt stands, as far as its first words tell, among those that wait for the next step."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    heads = [number for number, line in enumerate(lines) if _QUEUE.match(line)]
+    at = _input_at(lines)
+    if not heads or at is None:
+        return False
+    first = prompt.strip().split("\n")[0][:_FIRST_WORDS].rstrip()
+    return any(_HELD.sub("", line, count=1).startswith(first) for line in lines[heads[-1] + 1 : at[0]])
 
 
 def _input_at(lines: Sequence[str]) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -86,6 +86,10 @@ class Harness(Protocol):
         """Whether a transcript with these first and last bytes can be resumed."""
         ...
 
+    def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
+        """Whether a process with this command line is the CLI at work in that session."""
+        ...
+
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         """The CLI's own file that remembers which directories are trusted; None where it is told by an argument."""
         ...
@@ -99,10 +103,19 @@ class Harness(Protocol):
         the environment has a key. No file is read."""
         ...
 
+    @property
+    def tells_failures(self) -> bool:
+        """Whether a hook tells that the API refused a turn; else it is looked for in the transcript."""
+        ...
+
     def screen_says(self, screen: str) -> str: ...
 
     def input_line(self, screen: str) -> str | None:
         """What stands in the input line, unsent; None where no input line is to be seen."""
+        ...
+
+    def holds(self, screen: str, text: str) -> bool:
+        """Whether the screen shows that the CLI holds this text until it has time for it."""
         ...
 
     def prompt(self, text: str) -> Prompt:

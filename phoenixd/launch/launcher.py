@@ -21,7 +21,7 @@ from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident, Spawn
 from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.briefing import Calendar
-from phoenixd.core.events import Event
+from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.spec import AgentSpec, WriterKind
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
@@ -30,6 +30,7 @@ from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.drivers import files as plain_files
 from phoenixd.drivers.evidence import known_transcript
@@ -43,7 +44,9 @@ from phoenixd.jobs.task_in_hand import POINTER
 from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
+from phoenixd.launch.coexistence import Coexistence, require_alone
 from phoenixd.launch.desk import Desk
+from phoenixd.launch.failed_turn import failed_turn
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
@@ -114,6 +117,7 @@ class Launch:
         self._agents = agents
         self._learnt: set[str] = set()
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
+        self._coexistence = Coexistence(agents, tell)
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
     @property
@@ -127,6 +131,7 @@ class Launch:
             tasks.start_soon(self._learn_secrets)
             tasks.start_soon(self._publication.run)
             tasks.start_soon(self._watch.run)
+            tasks.start_soon(self._coexistence.run)
 
     def clean(self, name: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's own variables as far as they are known."""
@@ -157,6 +162,8 @@ class Launch:
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
         harness = _harness(agent.spec)
+        if spawn.mode is Mode.RESUME:
+            await require_alone(agent, self._tell)
         base = await self._variables.base(agent.spec.env_from)
         desk = self._publication.desk(agent.name)
         async with desk.lock:
@@ -187,8 +194,14 @@ class Launch:
     def classify(self, agent: Agent, screen: str) -> str:
         return _harness(agent.spec).screen_says(screen)
 
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+        return failed_turn(agent, facts, _harness(agent.spec), self._clock.now().wall)
+
     def input_line(self, agent: Agent, screen: str) -> str | None:
         return _harness(agent.spec).input_line(screen)
+
+    def holds(self, agent: Agent, screen: str, text: str) -> bool:
+        return _harness(agent.spec).holds(screen, text)
 
     def prompt(self, agent: Agent, text: str) -> Prompt:
         return _harness(agent.spec).prompt(text)

@@ -137,7 +137,10 @@ class Messenger:
             no_hook_comes = sending.prompt.is_command or not sending.agent.hooks_seen
             if not no_hook_comes and not is_due and waited < GIVE_UP:
                 continue
-            stands = self._launcher.input_line(sending.agent, await self._terminal.capture(name)) == line
+            shown = await self._terminal.capture(name)
+            stands = self._launcher.input_line(sending.agent, shown) == line
+            if not stands and self._launcher.holds(sending.agent, shown, sending.prompt.text):
+                return QUEUED
             if no_hook_comes and not stands:
                 return "its input line took it"
             if waited >= GIVE_UP:

@@ -26,7 +26,7 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
-from phoenixd.core.agent import Agent, Starting
+from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
     FileLooked,
     IncidentRecorded,
@@ -233,7 +233,14 @@ class Performer:
         if agent is None:
             return
         screen = await self._outside.terminal.capture(action.agent)
-        self._tell(ScreenSeen(action.agent, action.incarnation, self._outside.launcher.classify(agent, screen)))
+        verdict = self._outside.launcher.classify(agent, screen)
+        if verdict == "idle" and isinstance(agent.state, Running) and agent.state.activity.turn_open:
+            # Some CLIs tell by no hook that the API refused their turn; their transcript says why.
+            facts = await self._outside.transcripts.facts(agent)
+            failed = self._outside.launcher.failed_turn(agent, facts) if facts is not None else None
+            if failed is not None:
+                self._tell(failed)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
 
     async def _keep_incident(self, action: RecordIncident) -> None:
         """See what there is to see, for a second at most: the kill stands behind this. The disk may take its time."""

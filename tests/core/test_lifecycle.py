@@ -403,6 +403,19 @@ def test_a_start_that_the_host_refuses_is_tried_again_and_counts_against_nobody(
     assert story.agent.crashes == ()
 
 
+def test_f_proc_15_a_session_that_somebody_else_is_in_is_waited_for() -> None:
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.exited(signal=9)
+    for incarnation in range(2, 6):
+        story.tell(StartFailed("a", incarnation, 0, "resume held back: process 7 works in the same session"))
+        assert isinstance(story.state, BackingOff)
+        assert 60 <= story.state.until - story.at <= 120
+        story.respawned()
+        assert story.spawn.mode.value == "resume"
+    assert (story.agent.crashes, story.agent.restarts) == ((), 1)
+
+
 def test_a_resume_that_the_launcher_refuses_goes_fresh_at_once() -> None:
     story = Story(claude()).works()
     story.pass_over(600)

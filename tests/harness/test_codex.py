@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.spec import AgentSpec
-from phoenixd.harness import HARNESSES, LaunchPlaces, codex
+from phoenixd.harness import HARNESSES, LaunchPlaces, codex, codex_screens
 from phoenixd.harness.codex_screens import input_line, screen_says
 
 SESSION = "01a1fe94-9bfb-7393-9131-a321aada863b"
@@ -139,6 +139,12 @@ def test_what_stands_unsent_is_seen_and_a_placeholder_is_not() -> None:
     assert input_line(screen("working--draft")) == "And the door."
     assert input_line(screen("idle--fresh")) == ""
     assert input_line(screen("working--queued")) == ""
+
+
+def test_what_waits_for_the_next_step_is_seen() -> None:
+    assert codex_screens.holds(screen("working--queued"), "And the door.\nMore of it.")
+    assert not codex_screens.holds(screen("working--queued"), "Another text")
+    assert not codex_screens.holds(screen("working--draft"), "And the door.")
 
 
 @pytest.mark.parametrize(

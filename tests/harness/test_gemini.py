@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.spec import AgentSpec
-from phoenixd.harness import HARNESSES, LaunchPlaces, gemini
+from phoenixd.harness import HARNESSES, LaunchPlaces, gemini, gemini_screens
 from phoenixd.harness.gemini_screens import input_line, screen_says
 
 SESSION = "9af666a3-67e7-428d-b17a-50be7c761d09"
@@ -101,6 +101,12 @@ def test_what_stands_unsent_is_seen_and_a_placeholder_is_not() -> None:
     assert input_line(screen("working--draft")) == "And the door."
     assert input_line(screen("idle--fresh")) == ""
     assert input_line(screen("working--tool")) == ""
+
+
+def test_what_waits_for_the_next_step_is_seen() -> None:
+    assert gemini_screens.holds(screen("working--queued"), "And the door.\nMore of it.")
+    assert not gemini_screens.holds(screen("working--queued"), "Another text")
+    assert not gemini_screens.holds(screen("working--draft"), "And the door.")
 
 
 def test_an_agents_words_cannot_pass_for_the_input_line() -> None:

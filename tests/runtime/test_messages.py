@@ -57,6 +57,9 @@ class Reader:
     def input_line(self, agent: Agent, screen: str) -> str | None:
         return HARNESSES[agent.spec.harness].input_line(screen)
 
+    def holds(self, agent: Agent, screen: str, text: str) -> bool:
+        return HARNESSES[agent.spec.harness].holds(screen, text)
+
     def prompt(self, agent: Agent, text: str) -> Prompt:
         return HARNESSES[agent.spec.harness].prompt(text)
 

@@ -60,10 +60,11 @@ class Daemon:
             launcher=launcher,
             records=records,
             evidence=evidence,
+            transcripts=SimulatedTranscripts(),
             notifier=SimulatedNotifier(host),
             work=SimulatedWork(host),
         )
-        messenger = Messenger(terminal, launcher, SimulatedTranscripts(), clock)
+        messenger = Messenger(terminal, launcher, self._outside.transcripts, clock)
         self.supervisor = Supervisor(
             restore(saved, dict(specs), limits),
             clock,

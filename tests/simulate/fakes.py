@@ -10,7 +10,8 @@ import anyio
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, EvidenceSeen
+from phoenixd.core.events import Event, EvidenceSeen, HookSeen
+from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed
 from phoenixd.harness.prompts import Prompt
 from phoenixd.ports import (
@@ -97,8 +98,14 @@ class SimulatedLauncher:
     def classify(self, agent: Agent, screen: str) -> str:
         return screen or "unknown"
 
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+        return None
+
     def input_line(self, agent: Agent, screen: str) -> str | None:
         return None
+
+    def holds(self, agent: Agent, screen: str, text: str) -> bool:
+        return False
 
     def prompt(self, agent: Agent, text: str) -> Prompt:
         return Prompt(text, is_seen=False)

@@ -1,0 +1,49 @@
+"""Which processes name a session on their command line: no agent CLI locks its sessions, and two may write into one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from phoenixd.drivers import processes_proc as proc
+
+MOST_BYTES = 64 * 1024
+"""Of a command line; a session id stands before a prompt, which may be long."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A living process, what it was started with, and the run that it belongs to, where its environment tells."""
+
+    pid: int
+    parent: int
+    argv: tuple[str, ...]
+    run_id: str | None
+
+
+def command_lines(session_ids: Iterable[str]) -> Iterator[CommandLine]:
+    """All processes that have one of these ids among their arguments, the lowest number first. Blocking."""
+    wanted = tuple(os.fsencode(one) for one in session_ids if one)
+    for pid in sorted(proc.process_ids()) if wanted else ():
+        content = _command_line(pid)
+        if not any(one in content for one in wanted):
+            continue
+        stat = proc.read_stat(pid)
+        if stat is None or stat.state == "Z":
+            continue
+        argv = tuple(part.decode("utf-8", "replace") for part in content.rstrip(b"\0").split(b"\0"))
+        yield CommandLine(pid, stat.parent, argv, proc.run_of(pid))
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        descriptor = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, MOST_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,30 @@
+"""What a transcript tells of a turn that the API refused, as the hook which the CLI does not have."""
+
+from __future__ import annotations
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import HookSeen
+from phoenixd.documents.limits import reset_in_words
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.harness import Harness
+from phoenixd.harness.failures import failure_word
+
+MAX_WORDS = 4096
+
+
+def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float) -> HookSeen | None:
+    """The end of the turn by an error of this run; None where a hook tells such, or where there was none."""
+    run, failed = agent.run, facts.error
+    if harness.tells_failures or run is None or failed is None:
+        return None
+    if failed.at is None or failed.at < run.began_wall or facts.turn_open:
+        return None
+    resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
+    return HookSeen(
+        agent.name,
+        run.incarnation,
+        "stop-failure",
+        text=failed.text[:MAX_WORDS],
+        error=failure_word(failed),
+        reset_wall=resets,
+    )
