@@ -7,36 +7,48 @@ or bounded, nothing is required after an unbounded run, and a key block is found
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from math import log2
+
+from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
 
 REDACTED = "[redacted]"
 SHORTEST_VALUE = 8
 """Characters of a variable's value that is looked for as it stands; shorter ones would blot out ordinary words."""
 
-_SHAPES = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"sk-(?=[A-Za-z_-]{0,80}[0-9])[A-Za-z0-9_-]{20,}+"
-    r"|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}+|whsec_[A-Za-z0-9+/]{20,}+"
-    r"|gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9_]{20,}+|gl(?:pat|ptt|rt|soat)-[A-Za-z0-9_-]{16,}+"
-    r"|xox[abceoprs]-[A-Za-z0-9-]{10,}+|xapp-[A-Za-z0-9-]{10,}+"
-    r"|(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])|AIza[A-Za-z0-9_-]{30,}+|ya29\.[A-Za-z0-9_-]{20,}+"
-    r"|npm_[A-Za-z0-9]{30,}+|pypi-[A-Za-z0-9_-]{30,}+|hf_[A-Za-z0-9]{20,}+|gsk_[A-Za-z0-9]{20,}+|r8_[A-Za-z0-9]{20,}+"
-    r"|do[opr]_v1_[a-f0-9]{40,}+|SG\.[A-Za-z0-9_.-]{30,}+|sq0[a-z]{3}-[A-Za-z0-9_-]{20,}+|dckr_pat_[A-Za-z0-9_-]{20,}+"
-    r"|eyJ[A-Za-z0-9_-]{16,}+(?:\.[A-Za-z0-9_-]*+)*+"
-    r"|AGE-SECRET-KEY-1[A-Z0-9]{30,}+"
-    r")"
+_NAME_WORD = re.compile(
+    alternatives(
+        [f"{kind}{between}key" for kind in ("api", "access", "private") for between in ("", "_", "-", ".", " ")]
+        + ["pass", "pwd", "secret", "cred", "token", "key", "auth", "access", *VENDORS]
+    )
 )
-_ASSIGNMENT = re.compile(
-    r"(?P<name>(?:pass(?:word|wd|phrase)|pwd|secret|credential|token|(?:api|access|private)[_-]?key"
-    r"|auth(?!or(?!iz)))[A-Za-z0-9_-]{0,40}+)"
-    r"(?P<between>[\"'\])]{0,2}+[ \t]{0,4}+(?:=>|:=|=|:)[ \t]{0,4}+(?:(?:bearer|basic|token)[ \t]{1,4}+)?)"
-    r"(?P<value>\"[^\"\n]{4,200}+\"|'[^'\n]{4,200}+'|[\"']?+[^\s\"'`<>(){}\[\],;]{4,}+)",
-    re.IGNORECASE,
+"""In text made lower: what may be a part of a secret's name."""
+
+_ASSIGNED = re.compile(
+    r"(?P<rest>[\w.-]{0,40}+(?:[ \t][\w.-]{1,20}+){0,2})"
+    r"(?P<between>[\\\"'\])]{0,4}+[ \t]{0,4}+(?P<sign>=>|[:?|]?={1,3}|\|\||:{1,3}|>|,)[ \t]{0,4}+"
+    r"(?:(?i:bearer|basic|token)[ \t]{1,4}+)?)"
+    r"(?P<value>\\\"[^\"\\\n]{4,200}+\\\"|\"[^\"\n]{4,200}+\"|'[^'\n]{4,200}+'"
+    r"|(?:\\?[\"'`])?+[^\s\"'`<>(){}\[\],;\\]{4,64}+)"
 )
+_ON = re.compile(r"[^\s\"'`<>(){}\[\],;\\]*+")
+"""What goes on after the part of a value that was judged."""
+_ALWAYS = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|credential|creds")
+"""Names whose value is a secret whatever it looks like."""
+_MOSTLY = re.compile(r"token|(?:api|access|private)[_. -]?key|auth(?!or(?!iz))|cred")
+_RANDOM = re.compile(r"(?!\d{4}-\d\d)[\w=+-][\w=.+/:%~-]{13,}")
 _BEARER = re.compile(r"\b(bearer|basic)([ \t]{1,4}+)([A-Za-z0-9_\-.~+/=]{12,}+)", re.IGNORECASE)
+_CURL = re.compile(r"\bcurl\b(?:[^\n\\]|\\.|\\\n){1,2000}+")
+_CURL_USER = re.compile(r"((?<![\w-])(?:-[A-Za-z]{0,6}u|--user)[= ]{0,4}[\"']?[^\s\"':]{0,100}:)([^\s\"']{3,200}+)")
+_XML_PASSWORD = re.compile(r"(password\"[ \t]{1,4}value=\")([^\"\n]{4,200}+)", re.IGNORECASE)
+_KIND_SECRET = re.compile(r"\bkind[\"']?:[ \t]{0,4}[\"']?secret\b", re.IGNORECASE)
+_SECRET_DATA = re.compile(
+    r"^([ \t]{1,16}[\w.-]{1,80}:[ \t]{1,4}[\"']?)([A-Za-z0-9+/]{10,}+={0,3})(?=[\"']?[ \t]{0,4}$)", re.MULTILINE
+)
 _USERINFO = re.compile(r"(://[^\s/:@]{0,100}+:)([^\s/@]{1,200}+)@")
-_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_ALWAYS_SECRET = re.compile(r"pass|pwd|secret|credential", re.IGNORECASE)
+_KEY_BLOCK = re.compile(r"-----BEGIN[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----")
+_CAPITALS = re.compile("[A-Z]+")
 _SECRET_NAME = re.compile(
     r"pass(word|wd|phrase)|pwd|secret|credential|token|(api|access|private)_?key|_key$|auth(?!or(?!iz))",
     re.IGNORECASE,
@@ -49,11 +61,11 @@ def redact(text: str, values: Iterable[str] = ()) -> str:
         text = _without_cut_off(text.replace(value, REDACTED), value)
     if "PRIVATE KEY" in text:
         text = _without_key_blocks(text)
-    text = _SHAPES.sub(REDACTED, text)
+    text = without_marked(text, REDACTED)
     if "://" in text:
         text = _USERINFO.sub(rf"\g<1>{REDACTED}@", text)
     text = _BEARER.sub(_replace_bearer, text)
-    return _ASSIGNMENT.sub(_replace_value, text)
+    return _without_assigned(_without_told(text))
 
 
 def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -> tuple[str, ...]:
@@ -93,23 +105,74 @@ def _without_key_blocks(text: str) -> str:
     return "".join([*kept, text[position:]])
 
 
-def _replace_value(match: re.Match[str]) -> str:
-    value = match["value"]
-    if not _looks_secret(match["name"], value.strip("\"'")):
-        return match[0]
-    opening, closing = (value[: value[0] in "\"'"], value[len(value) - (value[-1] in "\"'") :])
-    return f"{match['name']}{match['between']}{opening}{REDACTED}{closing}"
+def _without_told(text: str) -> str:
+    """Secrets that are known by what stands before them: a flag of curl's, an attribute, the kind of a document."""
+    if "curl" in text:
+        text = _CURL.sub(lambda command: _CURL_USER.sub(_keep_first, command[0]), text)
+    if "value=" in text:
+        text = _XML_PASSWORD.sub(_keep_first, text)
+    if "kind" in text and _KIND_SECRET.search(text):
+        text = _SECRET_DATA.sub(_keep_first, text)
+    return text
 
 
-def _looks_secret(name: str, value: str) -> bool:
+def _without_assigned(text: str) -> str:
+    """What is assigned to a name that speaks of a secret."""
+    kept: list[str] = []
+    position = 0
+    for word in _NAME_WORD.finditer(_lowered(text)):
+        if word.start() < position:
+            continue
+        found = _ASSIGNED.match(text, word.end())
+        if found is None:
+            continue
+        value = found["value"]
+        opening = value[: len(value) - len(value.lstrip("\\\"'`"))]
+        bare = value.strip("\\\"'`")
+        if _is_secret(word[0] + found["rest"].lower(), found["sign"], bare):
+            begin = found.start("value") + len(opening)
+            kept += [text[position:begin], REDACTED]
+            closed = len(opening) + len(bare) < len(value)
+            position = begin + len(bare) if closed else _end(text, begin + len(bare))
+    return "".join([*kept, text[position:]]) if kept else text
+
+
+def _end(text: str, position: int) -> int:
+    going_on = _ON.match(text, position)
+    return going_on.end() if going_on is not None else position
+
+
+def _lowered(text: str) -> str:
+    """The text in small letters, each in its place."""
+    lowered = text.lower()
+    # A few capitals of other scripts become two letters.
+    return lowered if len(lowered) == len(text) else _CAPITALS.sub(lambda found: found[0].lower(), text)
+
+
+def _is_secret(name: str, sign: str, value: str) -> bool:
     if value.startswith((REDACTED, "$", "%")):
         return False
-    if _ALWAYS_SECRET.search(name):
-        return True
+    is_one_word = " " not in name and "\t" not in name
+    is_assigned = sign not in (",", ">", "||")
+    if is_one_word and is_assigned and (_ALWAYS.search(name) or (name == "pass" and "=" in sign)):
+        # Programs tell the directory that they work in by the same name.
+        return not (name == "pwd" and value.startswith("/"))
     # `tokens: 120000` and `token: expired` are talk about secrets, not secrets.
-    has_digit = any(character.isdigit() for character in value)
-    has_letter = any(character.isalpha() for character in value)
-    return (has_digit and has_letter and len(value) >= 8) or len(value) >= 32
+    has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    if is_assigned and (_MOSTLY.search(name) or _ALWAYS.search(name)):
+        return (has_digit and has_letter and len(value) >= 8) or len(value) >= 32
+    is_mixed = has_digit and (has_letter or len(value) >= 15)
+    return is_mixed and _RANDOM.fullmatch(value) is not None and "://" not in value and _entropy(value[:200]) >= 2.5
+
+
+def _entropy(value: str) -> float:
+    """Bits for each character: words of a language have fewer than what was drawn by lot."""
+    shares = [count / len(value) for count in Counter(value).values()]
+    return -sum(share * log2(share) for share in shares)
+
+
+def _keep_first(match: re.Match[str]) -> str:
+    return f"{match[1]}{REDACTED}"
 
 
 def _replace_bearer(match: re.Match[str]) -> str:

@@ -14,6 +14,9 @@ from phoenixd.documents.json_line import LINE_LIMIT
 CHUNK = 256 << 10
 """Bytes read at once: the buffer is used again and again, and stays in the processor's cache."""
 
+FIRST_CHUNK = 16 << 10
+"""Bytes read at first from the end, where the newest facts mostly are."""
+
 HEAD = 64 << 10
 """How much of a line that is too long is kept: its beginning, which says what it is."""
 
@@ -47,7 +50,7 @@ class OpenLines:
 
     def forwards(self, start: int = 0) -> Iterator[Line]:
         """Every whole line that begins at or after `start`, which is the beginning of a line."""
-        buffer, view = _buffer()
+        buffer, view = _buffer(CHUNK)
         at, begin = start, start
         pieces: list[bytes] = []
         held = 0
@@ -74,14 +77,14 @@ class OpenLines:
 
     def backwards(self, end: int | None = None, limit: int | None = None) -> Iterator[Line]:
         """Every whole line before `end`, newest first, as far back as `limit` bytes; an unfinished one is left out."""
-        buffer, view = _buffer()
+        buffer, view = _buffer(FIRST_CHUNK)
         at = self.size if end is None else min(end, self.size)
         floor = 0 if limit is None else max(0, at - limit)
         stop: int | None = None
         pieces: list[bytes] = []
         held = 0
         while at > floor:
-            start = max(floor, at - CHUNK)
+            start = max(floor, at - len(buffer))
             got = self._fill(view, start, at)
             if got < at - start:
                 return  # It was cut short under our eyes.
@@ -91,6 +94,7 @@ class OpenLines:
                 if stop is not None:
                     held += got
                     pieces = [bytes(view[:got]), *pieces] if held <= LINE_LIMIT else []
+                buffer, view = _grown(buffer, view)
                 continue
             if stop is not None:
                 held += got - last - 1
@@ -104,6 +108,7 @@ class OpenLines:
                     stop -= len(content) + 1
             pieces = [bytes(view[:first])]
             held = first
+            buffer, view = _grown(buffer, view)
         if stop is not None and floor == 0:
             yield self._joined(0, stop, pieces, held)
 
@@ -135,6 +140,11 @@ def open_lines(path: str) -> Iterator[OpenLines | None]:
         os.close(descriptor)
 
 
-def _buffer() -> tuple[bytearray, memoryview]:
-    made = bytearray(CHUNK)
+def _buffer(size: int) -> tuple[bytearray, memoryview]:
+    made = bytearray(size)
     return made, memoryview(made)
+
+
+def _grown(buffer: bytearray, view: memoryview) -> tuple[bytearray, memoryview]:
+    """The buffer for all reads after the first one."""
+    return (buffer, view) if len(buffer) == CHUNK else _buffer(CHUNK)

@@ -2,37 +2,77 @@
 
 from __future__ import annotations
 
+import random
+import re
+from pathlib import Path
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.documents.redact import REDACTED, redact, secret_values
 
-# Put together at run time, so that no scanner takes this file for a leak.
+LETTERS = {
+    "a": ascii_lowercase + digits, "A": ascii_uppercase + digits, "V": f"{ascii_uppercase}234567",
+    "B": ascii_letters + digits, "w": f"{ascii_letters}{digits}_-", "l": f"{ascii_lowercase}{digits}_-",
+    "h": f"{digits}abcdef", "H": f"{digits}ABCDEF", "d": digits, "b": f"{ascii_letters}{digits}+/", "L": ascii_letters,
+}  # fmt: skip
+TABLE = [
+    line.partition(" ")[::2]
+    for line in Path(__file__).with_name("secrets.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
+
+
+def drawn(sample: str, seed: int = 7) -> tuple[str, list[str]]:
+    """The sample with its blanks filled at run time, so that no scanner takes a file for a leak, and the fillings."""
+    dice, secrets = random.Random(f"{seed} {sample}"), []
+
+    def fill(blank: re.Match[str]) -> str:
+        lengths = [int(blank[2])] if blank[2] else [8, 4, 4, 4, 12]
+        letters = LETTERS[blank[1] or "h"]
+        parts = ["".join(dice.choices(letters, k=length)) for length in lengths]
+        if letters != ascii_letters:
+            parts[0] = f"7{parts[0][1:]}"
+        secrets.append("-".join(parts))
+        return secrets[-1]
+
+    return re.sub(r"<(?:([A-Za-z])(\d+)|uuid)>", fill, sample.replace("\\n", "\n")), secrets
+
+
+@pytest.mark.parametrize(("rule", "sample"), TABLE)
+def test_p79_the_secrets_that_scanners_know_are_redacted(rule: str, sample: str) -> None:
+    for seed in range(3):
+        text, secrets = drawn(sample, seed)
+        cleaned = redact(f"It said:\n{text}\nand went on.")
+        assert REDACTED in cleaned
+        assert not [secret for secret in secrets if len(secret) > 5 and secret in cleaned], cleaned
+        assert cleaned.startswith("It said:\n")
+        assert redact(cleaned) == cleaned
+
+
+def test_p79_the_table_holds_every_rule() -> None:
+    rules = {rule for rule, _ in TABLE if not rule.startswith("others-")}
+    assert len(rules) == 221
+
+
 SHAPES = {
-    "anthropic": "sk-" + "ant-api03-" + "a1B2" * 12,
-    "openai": "sk-" + "proj-" + "Ab1_" * 10,
-    "github": "ghp_" + "a1" * 18,
-    "github fine-grained": "github_pat_" + "11AB_cd" * 6,
-    "gitlab": "glpat-" + "a1b2" * 5,
-    "slack": "xoxb-" + "1234567890-abcdef",
-    "aws": "AKIA" + "ABCDEFGH12345678",
-    "google": "AIza" + "a1B_" * 9,
-    "google oauth": "ya29." + "a0Af" * 10,
-    "npm": "npm_" + "a1" * 18,
-    "pypi": "pypi-" + "AgEI" * 12,
-    "hugging face": "hf_" + "aBc1" * 8,
-    "stripe": "sk_live_" + "a1" * 10,
-    "sendgrid": "SG." + "a1b2" * 5 + "." + "c3d4" * 10,
-    "json web token": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxIn0" + ".c2ln",
-    "age": "AGE-SECRET-KEY-1" + "QPZRY9X8" * 7,
+    "anthropic": "sk-ant-api03-<w93>AA",
+    "github": "ghp_<B36>",
+    "gitlab": "glpat-<w20>",
+    "slack": "xoxb-<d12>-<d12>-<B24>",
+    "aws": "AKIA<V16>",
+    "npm": "npm_<a36>",
+    "json web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.<w43>",
+    "age": "AGE-SECRET-KEY-1<A58>",
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("around", ["{}", "export X={}\n", '"{}",', "see {} there", "https://h/?k={}&x=1"])
 def test_p79_a_secret_shape_is_redacted_wherever_it_stands(shape: str, around: str) -> None:
-    secret = SHAPES[shape]
+    secret, _ = drawn(SHAPES[shape])
 
     cleaned = redact(around.format(secret))
 
@@ -52,6 +92,8 @@ def test_p79_a_secret_shape_is_redacted_wherever_it_stands(shape: str, around: s
         ("curl -H 'authorization: token a1b2c3d4e5'", f"curl -H 'authorization: token {REDACTED}'"),
         ("postgres://user:pa55@host/db", f"postgres://user:{REDACTED}@host/db"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nafter", f"{REDACTED}\nafter"),
+        ('{\\"db_password\\": \\"correct horse\\"}', f'{{\\"db_password\\": \\"{REDACTED}\\"}}'),
+        ("curl -su me:hunter2 https://h/ && ls -u a:b", f"curl -su me:{REDACTED} https://h/ && ls -u a:b"),
         ("before -----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn", f"before {REDACTED}"),
     ],
 )
@@ -73,6 +115,13 @@ def test_p79_a_secret_is_known_by_its_name(text: str, cleaned: str) -> None:
         "password=$DB_PASSWORD",
         "auth-flow: OAuth redirect not tested",
         "passed: 47/52",
+        "PWD=/srv/shop",
+        "linear: 0.0001, sentry: https://sentry.example/organizations/a1",
+        "key: src/auth/login_view.py",
+        "jira: SHOP-1234 is open; discord: someone#1234",
+        "the secret to good tests: patience",
+        "Sentry: 2026-11-21T10:00:00Z was quiet",
+        "docker run -u 1000:1000 x; curl https://h/",
     ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
@@ -98,12 +147,14 @@ def test_the_values_of_secret_variables_are_redacted_as_they_stand() -> None:
 @pytest.mark.parametrize(
     "piece",
     ["token", "a.-", "eyJ", "sk-", "-----BEGIN RSA PRIVATE KEY-----", "://a:", "password=", "bearer ", "SG.", "auth_", "://",
-     " ", "AKIA", "ghp_", "token: ", "a", "=", "\x1b["],
+     " ", "AKIA", "ghp_", "token: ", "a", "=", "\x1b[", "key:", "key=key:", "curl -u a:b", "curl \\", "kind: secret\n",
+     " a: aaaaaaaaaaaa\n", 'Password" value="a', "s.a1", "t1.a", "sk-a", "password='", 'token=\\"', "İkey:"],
 )  # fmt: skip
-@pytest.mark.timeout(20)
-def test_a_megabyte_of_an_agents_choice_is_no_attack(piece: str) -> None:
-    """What backtracks needs minutes or hours for this; the suite's timeout is the judge."""
-    text = piece * (1_000_000 // len(piece))
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_text_of_an_agents_choice_is_no_attack(piece: str) -> None:
+    """What backtracks needs minutes or hours for this; the suite's timeout is the judge. `./dev bench` has figures."""
+    text = piece * (300_000 // len(piece))
 
     redact(text)
     redact(f"-----BEGIN PRIVATE KEY-----{text}")

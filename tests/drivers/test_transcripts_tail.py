@@ -264,6 +264,7 @@ def test_lines_are_the_same_from_both_ends_at_any_chunk(
         start += len(one) + 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transcripts_lines, "CHUNK", chunk)
+        patch.setattr(transcripts_lines, "FIRST_CHUNK", max(1, chunk // 2))
         patch.setattr(transcripts_lines, "HEAD", 50)
         patch.setattr(transcripts_lines, "LINE_LIMIT", limit)
         for forwards in (True, False):

@@ -11,7 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-NAMES = ("state.json", "brief.md", "resolved.jsonl", "ops.jsonl", "session.json", "heartbeat.json", "exit.json")
+NAMES = (
+    "state.json", "brief.md", "resolved.jsonl", "ops.jsonl", "session.json", "heartbeat.json", "exit.json",
+    "brief.json", ".brief-switch.json", "session-start.json", "session-start.txt", "run.json",
+)  # fmt: skip
+GOOD_NUMBERS = {"good": "1"}
 GOOD = {"id": "good-one", "text": "the redirect is not tested", "added": "2026-11-15"}
 OTHER = {"id": "good-two", "text": "the invoice rounds down", "added": "2026-11-18"}
 CLOSED = {"id": "good-two", "reason": "fixed", "ts": "2026-11-20T10:00:00Z", "domain": "a"}
@@ -61,7 +65,7 @@ class Vandal:
         loops = [GOOD, OTHER, *self.dice.sample(BAD_LOOPS, self.dice.randint(0, 3))]
         self.dice.shuffle(loops)
         state["open_loops"] = loops
-        state["numbers"] = self.dice.choice([{"good": "1", "bad": [1]}, {"good": "1"}, {"good": "1", "nan": None}])
+        state["numbers"] = GOOD_NUMBERS | self.dice.choice([{}, {"bad": [1]}, {"bad": None}, {"bad": {"good": "1"}}])
         (self.directory / "state.json").write_text(json.dumps(state))
 
     def _resolve(self) -> None:

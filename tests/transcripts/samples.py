@@ -17,11 +17,24 @@ _clock = itertools.count()
 
 
 def claude(kind: str, **more: Any) -> bytes:
-    """One line, newline and all."""
+    """One line, newline and all, its keys in the CLI's order."""
     second = next(_clock)
     at = f"2026-11-21T{10 + second // 3600 % 12:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
-    record = {"parentUuid": None, "isSidechain": False, "type": kind, "timestamp": at, "sessionId": "s-1"}
-    return json.dumps({**record, **more}, separators=(",", ":")).encode() + b"\n"
+    record = {"parentUuid": None, "isSidechain": False, "type": kind}
+    if "message" in more:
+        record["message"] = more.pop("message")
+    record |= {"uuid": f"{second:08x}-0000-4000-8000-000000000000", "timestamp": at, **more}
+    record.setdefault("sessionId", "s-1")
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def hook_ran(call: str) -> bytes:
+    """What the CLI writes down of each hook that ran, its keys in its own order."""
+    record = json.loads(claude("attachment"))
+    parent, sidechain = record.pop("parentUuid"), record.pop("isSidechain")
+    attached = {"type": "hook_success", "hookName": "PreToolUse:Bash", "toolUseID": call, "stdout": "{}"}
+    made = {"parentUuid": parent, "isSidechain": sidechain, "attachment": attached, **record}
+    return json.dumps(made, separators=(",", ":")).encode() + b"\n"
 
 
 def prompt(text: str, **more: Any) -> bytes:
