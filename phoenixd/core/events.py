@@ -171,6 +171,7 @@ class HookSeen:
     lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
     reset_wall: when the limit that ended a turn is over, where the harness named a time.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
+    more: so many of the same kind came just before, too fast to be kept one by one.
     """
 
     agent: str
@@ -188,6 +189,7 @@ class HookSeen:
     error: str | None = None
     reset_wall: float | None = None
     seq: int = 0
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,8 +389,8 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick() | TroubleSeen() | TroubleGone():
-            # What a watch finds is kept where it raises or clears an alert, and then by that decision.
+        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone():
+            # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:
             return True

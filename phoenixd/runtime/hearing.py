@@ -23,12 +23,16 @@ from phoenixd.core.events import (
 )
 from phoenixd.documents.hooks import hook_event
 from phoenixd.ports import Clock, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+from phoenixd.runtime.throttle import HookThrottle
 
 EXIT_WORD_GRACE = 0.25
 """Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
 
 HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EINTR"})
 """Reasons for a failed start that lie with the host, not with the order."""
+
+ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
+"""A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
 
 log = structlog.get_logger()
 
@@ -60,6 +64,7 @@ class Hearing:
         self._later = later
         self._heard = heard
         self._greeted = greeted
+        self._throttle = HookThrottle(clock, later, tell)
         self._shim_of: dict[str, ProcessIdentity] = {}
 
     def hear(self, message: ShimMessage) -> None:
@@ -71,6 +76,8 @@ class Hearing:
 
     def _hear(self, message: ShimMessage) -> None:
         agent, body = message.agent, message.body
+        if message.event in ENDS_AND_BEGINNINGS:
+            self._throttle.flush(agent)
         match message.event:
             case "started":
                 run_id, pid, start_time = str(body["run_id"]), int(body["pid"]), int(body["start_time"])
@@ -104,7 +111,7 @@ class Hearing:
         self._heard(agent, kind, payload)
         acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
         event = replace(hook_event(agent, int(body["incarnation"]), kind, payload, self._clock.now().wall), seq=seq)
-        self._tell(event, acknowledge)
+        self._throttle.offer(event, acknowledge)
 
     def reconcile(self, agent: Agent, hello: ShimHello, *, unwatched: bool = True) -> None:
         """Compare what a shim says with what is known; unwatched: after a daemon start or a lost link."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import time
 from collections import deque
 
 import records
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PACKET_LIMIT = 64 * 1024
 QUEUE_LIMIT = 256
 PACKETS_PER_TURN = 64
+COMPLAINT_INTERVAL = 1.0
 
 
 class Link:
@@ -51,6 +53,8 @@ class Link:
         self._queue: deque[tuple[int, bytes]] = deque()
         self._evidence: tuple[int, bytes] | None = None
         self._sent_seq = 0
+        self._silent_until = 0.0
+        self._untold = 0
         self._listener = listen(path, socket.SOCK_SEQPACKET)
         reactor.watch(self._listener.fileno(), READABLE, self._accept)
 
@@ -146,6 +150,16 @@ class Link:
 
     def complain(self, message: str) -> None:
         self.send({"event": "error", "message": message[:1024]})
+
+    def complain_of_agent(self, message: str) -> None:
+        """Tell of a fault of the agent's making, at most one a second: it can make any number of them."""
+        now = time.monotonic()
+        if now < self._silent_until:
+            self._untold += 1
+            return
+        more = f" (and {self._untold} more before)" if self._untold else ""
+        self._silent_until, self._untold = now + COMPLAINT_INTERVAL, 0
+        self.complain(message[:900] + more)
 
     def _pump(self) -> None:
         """Send what there is, oldest first, until there is none or the socket is full."""

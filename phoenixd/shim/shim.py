@@ -52,9 +52,9 @@ class Shim:
         self._heartbeat = Heartbeat(os.path.join(state_dir, "heartbeat.json"), self._reactor)
         self._spool = Spool(os.path.join(state_dir, "spool.jsonl"))
         self._hooks = HookEndpoint(
-            os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_hook, self._complain
+            os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_hook, self._complain_of_hook
         )
-        self._hook_files = HookFiles(run_dir, self._reactor, self._incarnation, self._on_hook, self._complain)
+        self._hook_files = HookFiles(run_dir, self._reactor, self._incarnation, self._on_hook, self._complain_of_hook)
         self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
             "start": self._start,
@@ -275,6 +275,9 @@ class Shim:
 
     def _complain(self, message: str) -> None:
         self._link.complain(message)
+
+    def _complain_of_hook(self, message: str) -> None:
+        self._link.complain_of_agent(message)
 
 
 def _default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:

@@ -9,8 +9,10 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,9 @@ head = [
     "Authorization: Bearer " + os.environ["PHOENIX_TOKEN"],
 ]
 request = "".join(line + "\\r\\n" for line in [*head, ""]).encode() + body
+fifo = os.open(os.environ["PHOENIX_HOOK_DIR"] + "/hook.fifo", os.O_RDWR)
 for _ in range(400):
+    os.write(fifo, b"stop 1.2.json\\n")  # Of a file that is not there: the shim complains of each.
     hooks.sendall(request * 50)
     answered = 0
     while answered < 50:
@@ -104,6 +108,12 @@ class Arena:
     def run(self) -> dict[str, Any]:
         record: dict[str, Any] = json.loads(self.file("run.json").read_text())
         return record
+
+    def hooks_of_bad(self) -> list[dict[str, Any]]:
+        """What the journal says of the hooks of `bad`."""
+        with closing(sqlite3.connect(f"file:{self.stage.state}/journal.sqlite3?mode=ro", uri=True)) as journal:
+            found = journal.execute("SELECT detail FROM entries WHERE agent = 'bad' AND event = 'hook_seen'")
+            return [json.loads(detail) for (detail,) in found]
 
     def restart_daemon(self) -> None:
         self.stage.kill()
@@ -186,6 +196,10 @@ def test_promise_7_twenty_thousand_notifications_end_neither_daemon_nor_neighbou
     assert arena.bad.do(FLOOD) == "'flooded'"
     assert arena.stage.process.poll() is None, arena.stage.log_tail()
     arena.assert_good_is_untouched()
+    rows = arena.hooks_of_bad()
+    assert len(rows) < 500, "the surplus is a count, and no row for each"
+    assert arena.stage.log_tail(10_000).count("shim_says") < 100
+    arena.stage.until("all are counted", lambda: sum(1 + row.get("more", 0) for row in arena.hooks_of_bad()) >= 20_000)
     arena.stage.ask("stop", "bad")
     assert incarnations(arena.stage.root, "bad") == {}
 
