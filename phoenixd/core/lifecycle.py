@@ -94,7 +94,8 @@ def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return _tree_gone(agent, event, now)
         case TreeLingers(pids=pids):
             text = f"{len(pids)} processes of a run outlive SIGKILL: {', '.join(map(str, pids[:5]))}"
-            return Decision(agent, (Alert(agent.name, "lingering", text),), text)
+            is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
+            return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
         case HookSeen():
             return session.hear_hook(progress.hear(agent, event), event, now)
         case EvidenceSeen():

@@ -20,6 +20,9 @@ from phoenixd.core.agent import (
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 
+FENCE_PAUSE = 60.0
+"""Seconds between two fences of the same remains, to which the pause grows."""
+
 
 def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
     """Move the agent into a state; the reason stays with it."""
@@ -78,7 +81,9 @@ def raise_step(agent: Agent, state: Stopping, now: Moment) -> Decision:
             reason = f"no end was reported within {rules.kill_retry:g} s of the kill: fencing without the shim"
             return Decision(replace(agent, state=fencing), (fence,), reason)
         case StopStep.FENCE:
-            again = replace(state, deadline=now.at + 2 * rules.kill_retry)
+            # What hangs in the kernel may hang for days, and each attempt is a row in the journal.
+            pause = max(2 * rules.kill_retry, min(FENCE_PAUSE, (now.at - state.asked) / 4))
+            again = replace(state, deadline=now.at + pause)
             reason = "what is left of the run could not be ended yet: fencing again"
             return Decision(replace(agent, state=again), (fence, Alert(agent.name, "lingering", reason)), reason)
 

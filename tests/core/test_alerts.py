@@ -18,6 +18,7 @@ from phoenixd.core.events import (
     TreeLingers,
     TroubleGone,
     TroubleSeen,
+    is_journaled,
 )
 from phoenixd.core.fleet import Fleet, step
 from phoenixd.documents.codec import dump_agent, load_agent
@@ -65,6 +66,9 @@ def test_p84_processes_that_linger_are_told_once_and_are_over_when_the_tree_is_g
         story.tell(TreeLingers("a", 1, (5, 6)))
         story.wait(10)
     assert (story.alerts(), over(story)) == (["lingering"], [])
+    told = [decision for decision in story.decisions if "outlive SIGKILL" in decision.reason]
+    assert len(told) == 1, "one row in the journal, not one for each time that it is said"
+    assert not is_journaled(TreeLingers("a", 1, (5, 6)))
     assert projection.inbox(story.fleet)[0].kind == "lingering"
     story.tell(TreeGone("a", 1))
     assert over(story) == ["lingering"]
