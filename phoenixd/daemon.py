@@ -153,8 +153,6 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
 
 def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None:
     """What stood of it before this start is over, unless it was found again."""
-    if supervisor.degraded is None:
-        supervisor.tell(TroubleGone(None, "degraded", "the journal takes every decision"))
     if journal.damage is not None:
         supervisor.tell(TroubleSeen(None, "journal", str(journal.damage)))
     else:
@@ -260,8 +258,6 @@ async def _build(
 
     def degraded(why: str | None) -> None:
         manager.status(f"degraded: {why}" if why else "ready")
-        if why is not None:
-            journal.release_reserve()
 
     def listen(entries: Sequence[Any], changed: Sequence[Agent]) -> None:
         publisher.hear(entries, changed)

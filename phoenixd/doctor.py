@@ -51,7 +51,9 @@ class Doctor:
         degraded, damage, tmux = self.degraded(), self.damage(), self.tmux()
         if degraded:
             remedy = "free space or mend the file system of the state directory; it recovers by itself"
-            findings.append(Finding("problem", "the journal cannot be written", degraded, remedy))
+            findings.append(
+                Finding("problem", "nothing new is started: decisions cannot be saved safely", degraded, remedy)
+            )
         else:
             findings.append(Finding("ok", "the journal takes every decision"))
         if damage:

@@ -119,6 +119,17 @@ class Journal(Protocol):
 
     async def recall(self, key: str) -> str | None: ...
 
+    def release_reserve(self) -> bool:
+        """Free the space held back for orders that end processes; whether there was any."""
+        ...
+
+    async def shortage(self) -> str | None:
+        """Why nothing new should begin although commits may succeed: too little room is left. None: there is enough.
+
+        The space held back is taken again as soon as there is room for it.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ShimRun:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextlib import suppress
 
 from phoenixd.api.history import Digest
+from phoenixd.errors import JournalFailed
 from phoenixd.ports import Journal
 
 HOUR = 3600.0
@@ -15,6 +17,8 @@ SITTING = 600.0
 WRITE_EVERY = 60.0
 PAGE_ROWS = 1000
 KEPT_DIGESTS = 16
+PATIENCE = 0.5
+"""Seconds that an answer waits for the note of a look to be kept."""
 
 
 class Chronicle:
@@ -57,7 +61,10 @@ class Chronicle:
         self._looks[uid] = (base, now)
         if now - self._written.get(uid, 0.0) >= WRITE_EVERY:
             self._written[uid] = now
-            await self._journal.remember(f"looked:{uid}", f"{base} {now}")
+            # A journal that fails or hangs must not keep from its operator that it does.
+            with suppress(JournalFailed, TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self._journal.remember(f"looked:{uid}", f"{base} {now}")
 
     async def _look(self, uid: int) -> tuple[float, float]:
         if uid not in self._looks:

@@ -85,6 +85,8 @@ class Digest:
 
     def _count(self, entry: Entry) -> None:
         event = event_key(entry.event)
+        # What a journal that failed for long could not take stands in it as a count.
+        self.complete = self.complete and event != "entriesgivenup"
         if entry.agent is None:
             blind = event == "terminalseen" and not entry.detail.get("alive", False)
             self.outages += blind and not self._blind

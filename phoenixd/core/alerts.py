@@ -21,12 +21,20 @@ QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing", "
 NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal"})
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
+DEGRADED = "degraded"
+"""The fleet's alert that decisions cannot be saved, or soon may not be: while it stands, nothing is started."""
+
 MAX_TEXT = 2048
 
 
 def needs_person_kind(kind: str) -> bool:
     """Whether an alert of this kind makes its agent one that needs a person."""
     return kind not in NEEDS_NOBODY
+
+
+def is_degraded(fleets_own: Iterable[StandingAlert]) -> bool:
+    """Whether starts have to wait until decisions can be saved again."""
+    return any(one.kind == DEGRADED for one in fleets_own)
 
 
 def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:

@@ -85,7 +85,7 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     """The earliest instant at which a Tick is needed; starts that are due but held or capped need none."""
-    blocked = fleet.hold_until is not None or _free_slots(fleet, now) <= 0
+    blocked = fleet.hold_until is not None or alerts.is_degraded(fleet.alerts) or _free_slots(fleet, now) <= 0
     earliest = fleet.hold_until
     for agent in fleet.agents.values():
         due = lifecycle.deadline(agent, now)
@@ -293,7 +293,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
 
 def _release_starts(found: Step, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
-    if found.fleet.hold_until is not None:
+    if found.fleet.hold_until is not None or alerts.is_degraded(found.fleet.alerts):
         return found
     slots = _free_slots(found.fleet, now)
     if slots <= 0:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from anyio import to_thread
+
 from phoenixd.core.agent import StandingAlert
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
@@ -23,7 +25,7 @@ from phoenixd.drivers.journal_rows import BatchRows, batch_rows, sealed, storabl
 from phoenixd.drivers.journal_salvage import Damage
 from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
-from phoenixd.drivers.journal_writer import Fact, Writer
+from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, Fact, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Saved, StoredEntry
 
@@ -35,7 +37,9 @@ BOOT_KEY = "boot_id"
 class SqliteJournal:
     """Implements ports.Journal. One process at a time may write; the caller holds the state directory's lock."""
 
-    def __init__(self, path: Path, *, reserve_bytes: int = RESERVE_BYTES) -> None:
+    def __init__(
+        self, path: Path, *, reserve_bytes: int = RESERVE_BYTES, entries_per_agent: int = ENTRIES_PER_AGENT
+    ) -> None:
         """Open the journal, or begin one; a damaged one is kept aside and salvaged, which `damage` then tells.
 
         Raises ConfigurationError when a newer version wrote it, UnsafeFile, JournalFailed.
@@ -43,7 +47,7 @@ class SqliteJournal:
         _require_private_directory(path.parent)
         self._path = path
         self._reserve = Reserve(path.with_name(path.name + ".reserve"), reserve_bytes)
-        self._writer = Writer(path, self._reserve)
+        self._writer = Writer(path, self._reserve, entries_per_agent)
         self._reader = Reader(path)
         self._writing = DatabaseThread("journal-writer", self._writer.write, self._writer.rest)
         self._reading = DatabaseThread("journal-reader", self._reader.answer, largest_group=1)
@@ -115,6 +119,10 @@ class SqliteJournal:
     def release_reserve(self) -> bool:
         """Free the space held back for orders that end processes; whether there was any. Never blocks on the writer."""
         return self._reserve.release()
+
+    async def shortage(self) -> str | None:
+        """Why every further write may be the last, or None; takes the reserve back where there is room for it."""
+        return await to_thread.run_sync(self._reserve.ensure)
 
     def close(self) -> None:
         """Commit what waits, and close. Blocks until it is done."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,24 +17,33 @@ class Reserve:
         self._path = path
         self._size = size
         self.held = False
+        self._lock = threading.Lock()
 
     def release(self) -> bool:
         """Give the space to whoever writes next; whether there was any."""
-        self.held = False
-        try:
-            self._path.unlink()
-        except OSError:
-            return False
-        return True
+        with self._lock:
+            self.held = False
+            try:
+                self._path.unlink()
+            except OSError:
+                return False
+            return True
 
-    def ensure(self) -> None:
-        """Take the space back, once there is so much of it that this does not make the disk full again."""
+    def ensure(self) -> str | None:
+        """Take the space back, once there is so much of it that this does not make the disk full again.
+
+        Returns why there is too little, where so little is left that every write may be the last.
+        """
         if self.held:
-            return
-        with suppress(OSError):
+            return None
+        with self._lock, suppress(OSError):
             disk = os.statvfs(self._path.parent)
-            if self._is_there() or disk.f_bavail * disk.f_frsize >= 2 * self._size:
+            free = disk.f_bavail * disk.f_frsize
+            if self._is_there() or free >= 2 * self._size:
                 self.held = self._is_there() or self._allocate()
+            else:
+                return f"{free // 1024} KiB are left on the disk of {self._path.parent}"
+        return None
 
     def _is_there(self) -> bool:
         try:

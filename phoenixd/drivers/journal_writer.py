@@ -23,7 +23,14 @@ from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 KEEP_SECONDS = 30 * 24 * 3600.0
 RETENTION_INTERVAL = 3600.0
 RETENTION_STEP = 500
+ENTRIES_PER_AGENT = 100_000
+"""Entries of one agent that are kept at most: one that talks without end costs its own past, not the disk."""
 OLDEST_STEP = "SELECT max(seq), min(wall) FROM (SELECT seq, at, wall FROM entries ORDER BY seq LIMIT ?) WHERE at < ?"
+TOO_MANY = "SELECT agent FROM entries WHERE agent IS NOT NULL GROUP BY agent HAVING count(*) > ?"
+NEWEST_SURPLUS = "SELECT seq FROM entries WHERE agent = ? ORDER BY seq DESC LIMIT 1 OFFSET ?"
+FORGET_SURPLUS = (
+    "DELETE FROM entries WHERE seq IN (SELECT seq FROM entries WHERE agent = ? AND seq <= ? ORDER BY seq LIMIT ?)"
+)
 CHECKPOINT_COMMITS, CHECKPOINT_COMMITS_BUSY = 128, 1024
 """Commits after which the log is copied into the file: when nobody waits, and at the latest."""
 
@@ -38,7 +45,7 @@ class Fact:
 class Writer:
     """Lives on one thread. After an error it has no connection until the next write has checked and reopened one."""
 
-    def __init__(self, path: Path, reserve: Reserve) -> None:
+    def __init__(self, path: Path, reserve: Reserve, entries_per_agent: int = ENTRIES_PER_AGENT) -> None:
         connection, damage = open_sound(path)
         self.damage: Damage | None = damage
         self._connection: sqlite3.Connection | None = connection
@@ -46,6 +53,7 @@ class Writer:
         """What housekeeping last failed at; commits go on."""
         self._path = path
         self._reserve = reserve
+        self._entries_per_agent = entries_per_agent
         self._content_suspect = False
         self._acknowledged = 0
         self._unmoved_commits = 0
@@ -80,11 +88,7 @@ class Writer:
                 self._unmoved_commits = 0
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             if self._at >= self._retained_at + RETENTION_INTERVAL:
-                done = False
-                while is_idle() and not done:
-                    done = self._forget_some(self._connection)
-                if done:
-                    self._retained_at = self._at
+                self._retain(self._connection, is_idle)
             self.trouble = None
         except sqlite3.Error as error:
             self.trouble = str(error)
@@ -109,6 +113,20 @@ class Writer:
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
         self._at = request.at
         return numbers
+
+    def _retain(self, connection: sqlite3.Connection, is_idle: Callable[[], bool]) -> None:
+        """Remove what is too old or too much, as long as nobody waits."""
+        done = False
+        while not done:
+            if not is_idle():
+                return
+            done = self._forget_some(connection)
+        for (agent,) in connection.execute(TOO_MANY, (self._entries_per_agent,)).fetchall():
+            (newest,) = connection.execute(NEWEST_SURPLUS, (agent, self._entries_per_agent)).fetchone()
+            while connection.execute(FORGET_SURPLUS, (agent, newest, RETENTION_STEP)).rowcount == RETENTION_STEP:
+                if not is_idle():
+                    return
+        self._retained_at = self._at
 
     def _forget_some(self, connection: sqlite3.Connection) -> bool:
         """Remove a step of old entries; whether none is left.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -43,7 +44,11 @@ from phoenixd.launch.resolved_log import ResolvedLog
 
 OPS_LIMIT, OPS_KEPT = 10 << 20, 4
 OPS_TAIL = 64 * 1024
+OPS_UNWRITTEN = 1000
 BRIEF_LIMIT = 4 << 20
+
+LEFT_BEHIND = re.compile(r"\..+\.[0-9]+\.new")
+"""Names of files that were to take a document's place; see phoenixd.drivers.files.replace."""
 
 Clean = Callable[[str], str]
 
@@ -68,6 +73,8 @@ class Shelf:
     """What could not be relied on; taken by whoever tells the operator."""
     last_end: tuple[int, bool] | None = None
     """The newest incarnation whose end was told, and whether as an error."""
+    _unwritten: deque[bytes] = field(default_factory=lambda: deque(maxlen=OPS_UNWRITTEN))
+    """Lines of ops.jsonl that a full disk did not take, to be written before any other."""
     _kept: Bookkeeping | None = None
     _on_disk: StateDocument | None = None
     _read_only: bool = False
@@ -82,6 +89,7 @@ class Shelf:
         if self._kept is not None:
             return
         self.files.ensure_private_dir(self.directory)
+        self._clear_away()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         if not self.happenings:
             self.happenings.extend(read_happenings(tail(self.directory / "ops.jsonl", OPS_TAIL)))
@@ -193,11 +201,13 @@ class Shelf:
             if occurrence.event == "agent_exited":
                 self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
         self.happenings.extend(happenings(seen, clean))
+        self._unwritten.extend(render_occurrence(occurrence, clean) for occurrence in seen)
         path = self.directory / "ops.jsonl"
         if size_of(path) > OPS_LIMIT:
             rotate(path, OPS_KEPT)
-        for occurrence in seen:
-            self.files.append(path, render_occurrence(occurrence, clean), durable=False)
+        while self._unwritten:
+            self.files.append(path, self._unwritten[0], durable=False)
+            self._unwritten.popleft()
 
     def write_session(self, agent: Agent) -> None:
         self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
@@ -247,6 +257,13 @@ class Shelf:
 
     def heartbeat(self) -> bytes | None:
         return self.content("heartbeat.json", HEARTBEAT_LIMIT)
+
+    def _clear_away(self) -> None:
+        """Remove what daemons that were killed in the middle of a write left beside the documents."""
+        for entry in os.scandir(self.directory):
+            if LEFT_BEHIND.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
 
     def _dated(self, document: StateDocument, today: date) -> StateDocument:
         return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)

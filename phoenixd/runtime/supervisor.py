@@ -12,13 +12,16 @@ import structlog
 
 from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Reassure, RecordIncident, Terminate
 from phoenixd.core.agent import Agent
+from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     EVIDENCE_KINDS,
+    AgentWithdrawn,
     Event,
     EvidenceSeen,
     HookSeen,
     SendRequested,
+    StopRequested,
     Tick,
     TroubleGone,
     TroubleSeen,
@@ -69,6 +72,8 @@ class _Turn:
     actions: list[Action]
     answers: list[tuple[Callable[[Refusal | None], None], Refusal | None]]
     receipts: list[Callable[[], None]]
+    ends: bool = False
+    """Somebody is told that a stop or a removal stands: for that the journal's reserve is there."""
 
 
 class Supervisor:
@@ -139,6 +144,10 @@ class Supervisor:
 
     async def run(self) -> None:
         """Turn for ever."""
+        await self.saver.look()
+        if self.degraded is None:
+            # What a daemon before this one may have found.
+            self.tell(TroubleGone(None, DEGRADED, "the journal takes every decision"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.saver.run)
             tasks.start_soon(self.alarm.run)
@@ -163,7 +172,7 @@ class Supervisor:
                 next_item=self.fleet.next_item,
                 alerts=self.fleet.alerts,
             )
-            saved = await self.saver.save(batch)
+            saved = await self.saver.save(batch, is_order=turn.ends)
         self._act(turn, saved is not None)
         self._answer(turn, saved is not None)
         seqs = saved if saved is not None else (0,) * len(turn.entries)
@@ -183,6 +192,7 @@ class Supervisor:
             self._note(turn, waiting.event, result.decisions, now)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
+                turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None
             if waiting.saved is not None:
                 turn.receipts.append(waiting.saved)
         return turn, now
@@ -231,9 +241,10 @@ class Supervisor:
                 turn.changed[agent.name] = agent
 
     def _act(self, turn: _Turn, durable: bool) -> None:
-        """Dispatch what was saved; of what was not, only that which ends processes or tells people."""
+        """Dispatch what was saved; while the journal fails or lacks room, only what ends processes or tells people."""
+        goes_on = durable and self.degraded is None
         for action in turn.actions:
-            if durable or isinstance(action, OF_NO_DELAY):
+            if goes_on or isinstance(action, OF_NO_DELAY):
                 self._dispatch(action)
             else:
                 self._withheld.append(action)
@@ -261,9 +272,9 @@ class Supervisor:
         self._on_degraded(why)
         if why is not None:
             log.error("degraded", reason=why)
-            self.tell(TroubleSeen(None, "degraded", why))
+            self.tell(TroubleSeen(None, DEGRADED, why))
             return
-        self.tell(TroubleGone(None, "degraded", "the journal takes every decision again"))
+        self.tell(TroubleGone(None, DEGRADED, "the journal takes every decision again"))
         log.warning("journal_recovered", withheld=len(self._withheld))
         owed, self._owed = self._owed, []
         for saved in owed:

@@ -52,9 +52,12 @@ def write(path: str, record: dict[str, Any], durable: bool) -> None:
             unwritten = unwritten[os.write(fd, unwritten) :]
         if durable:
             os.fsync(fd)
+        os.rename(temporary, path)
+    except OSError:
+        os.unlink(temporary)  # Half a file takes up the room that a full disk lacks.
+        raise
     finally:
         os.close(fd)
-    os.rename(temporary, path)
     if durable:
         _sync_directory(directory)
 

@@ -6,8 +6,10 @@ Numbers go on where the last shim's ended, so that a number never means two even
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import time
 
 import records
 
@@ -21,6 +23,7 @@ MAX_BYTES = 1024 * 1024
 # Acknowledged lines stay in the file until it has grown to this; rewriting it for each would cost more than it saves.
 COMPACT_AT = 2 * MAX_BYTES
 READ_LIMIT = 4 * MAX_BYTES
+RETRY_SECONDS = 1.0
 
 
 class Spool:
@@ -32,6 +35,8 @@ class Spool:
         self._bytes = 0
         self._file_bytes = 0
         self._fd: int | None = None
+        self._lacks_some = False
+        self._next_try = 0.0
         self.last_seq = 0
         self.dropped = 0
         self._load()
@@ -77,33 +82,46 @@ class Spool:
         return bool(acknowledged)
 
     def _append(self, packet: bytes) -> None:
-        if self._fd is None or self._file_bytes + len(packet) > COMPACT_AT:
+        if self._fd is None or self._lacks_some or self._file_bytes + len(packet) > COMPACT_AT:
             self._rewrite()
             return
+        line = packet + b"\n"
         try:
-            written = os.write(self._fd, packet + b"\n")
-        except OSError:  # A full disk: memory still has it all, and the next event tries the file again.
-            self._close()
-            return
-        self._file_bytes += written
+            written = os.write(self._fd, line)
+            if written < len(line):
+                os.ftruncate(self._fd, self._file_bytes)  # Half a line would spoil the one after it.
+        except OSError:
+            written = 0
+        self._lacks_some = written < len(line)
+        if not self._lacks_some:
+            self._file_bytes += written
 
     def _rewrite(self) -> None:
-        """The file anew, with nothing but what is still to be acknowledged."""
-        self._close()
+        """The file anew, with nothing but what is still to be acknowledged.
+
+        On a full disk the old file stays, memory has what it lacks, and a later event tries again.
+        """
+        if self._lacks_some and time.monotonic() < self._next_try:
+            return
         first = next(iter(self._packets), self.last_seq + 1)
-        lines = [records.encode({"acked": first - 1}), *self._packets.values()]
+        content = b"\n".join([records.encode({"acked": first - 1}), *self._packets.values(), b""])
         temporary = f"{self._path}.shim"
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
+        _remove(temporary)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = None
         try:
-            self._fd = os.open(temporary, flags, 0o600)
-            self._file_bytes = os.write(self._fd, b"\n".join(lines) + b"\n")
+            fd = os.open(temporary, flags, 0o600)
+            if os.write(fd, content) < len(content):
+                raise OSError(errno.ENOSPC, "no room for all of it")
             os.rename(temporary, self._path)
         except OSError:
-            self._close()
+            self._lacks_some, self._next_try = True, time.monotonic() + RETRY_SECONDS
+            if fd is not None:
+                os.close(fd)
+                _remove(temporary)
+            return
+        self._close()
+        self._fd, self._file_bytes, self._lacks_some = fd, len(content), False
 
     def _close(self) -> None:
         if self._fd is not None:
@@ -124,6 +142,13 @@ class Spool:
             elif acked:
                 self.last_seq = max(self.last_seq, acked)
                 self._forget(acked)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _number(value: object) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import ObserveTerminal, Spawn
-from phoenixd.core.agent import BackingOff, Quarantined, Running, Starting
+from phoenixd.core.agent import BackingOff, Quarantined, Running, Starting, Stopped
+from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import (
     AgentDeclared,
@@ -19,6 +20,8 @@ from phoenixd.core.events import (
     TerminalSeen,
     Tick,
     TreeGone,
+    TroubleGone,
+    TroubleSeen,
 )
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, RestartRules
@@ -320,3 +323,17 @@ def test_a_mere_note_of_evidence_is_not_journaled() -> None:
     story.hook("tool-end", tool="Read")
     assert [decision.is_worth_keeping for decision in story.decisions] == [False]
     assert not Decision(story.agent).is_worth_keeping
+
+
+def test_nothing_is_started_while_decisions_cannot_be_saved_and_all_goes_on_after_that() -> None:
+    story = Story().runs()
+    story.tell(TroubleSeen(None, DEGRADED, "the disk is full"))
+    story.exited(signal=9)
+    story.wait(3600)
+    assert len(story.of(Spawn)) == 1
+    assert next_deadline(story.fleet, story.now) is None, "nothing to wake up for"
+    story.stop()
+    assert isinstance(story.state, Stopped), "what ends something is decided all the same"
+    story.start()
+    story.tell(TroubleGone(None, DEGRADED, "there is room"))
+    assert len(story.of(Spawn)) == 2

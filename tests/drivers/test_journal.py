@@ -187,6 +187,22 @@ async def test_values_that_json_does_not_know_are_kept_as_text(journal: SqliteJo
     assert stored.entry.detail == {"path": "/srv", "text": "\ud800\x00"}
 
 
+async def test_an_agent_that_talks_without_end_costs_its_own_past_and_nobody_elses(path: Path) -> None:
+    with SqliteJournal(path, entries_per_agent=700) as journal:
+        quiet = tuple(an_entry(agent="quiet", detail={"n": n}) for n in range(5))
+        await journal.commit(Batch(at=1.0, wall=1e9, entries=quiet))
+        for number in range(3):
+            loud = tuple(an_entry(agent="loud", detail={"n": 1000 * number + n}) for n in range(1000))
+            await journal.commit(Batch(at=2.0, wall=1e9, entries=loud))
+        # Housekeeping is due once an hour of supervised time.
+        await journal.commit(Batch(at=4000.0, wall=1e9))
+
+        await eventually(lambda: rows(path, "SELECT count(*) FROM entries WHERE agent = 'loud'") == [(700,)])
+        kept = [stored.entry.detail["n"] for stored in await journal.read(agent="loud")]
+        assert kept == list(range(2300, 3000))
+        assert len(await journal.read(agent="quiet")) == 5
+
+
 async def test_entries_past_thirty_days_are_removed_by_supervised_time(path: Path, journal: SqliteJournal) -> None:
     """A wall clock that jumps a year ahead removes nothing."""
     old = Batch(0.0, 0.0, tuple(an_entry(at=1.0) for _ in range(1700)))

@@ -92,6 +92,12 @@ class MemoryJournal:
     async def recall(self, key: str) -> str | None:
         return self._remembered.get(key)
 
+    def release_reserve(self) -> bool:
+        return False
+
+    async def shortage(self) -> str | None:
+        return None
+
     def _apply(self, batch: Batch) -> tuple[int, ...]:
         self.commits += 1
         first = len(self.entries) + 1
