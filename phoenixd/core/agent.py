@@ -125,6 +125,8 @@ class Activity:
     evidence_wall: float
     leases: tuple[Lease, ...] = ()
     waiting: Waiting | None = None
+    also_asked: tuple[Waiting, ...] = ()
+    """Questions whose dialogs come up again, the newest first, when the one that it waits for is answered."""
     stale_claim: Instant | None = None
     """An explicitly old heartbeat timestamp, believed while a turn is open."""
     looked_at: Instant | None = None

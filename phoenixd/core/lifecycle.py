@@ -388,10 +388,12 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
             replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
         )
     overdue = liveness.due(agent, _unseen(state))
-    if overdue is None or overdue.at > now.at:
+    asks = event.verdict in session.ASKED_IN_A_TURN and state.activity.turn_open
+    if not asks and (overdue is None or overdue.at > now.at):
         return Decision(agent)
     if event.verdict in session.SCREEN_DIALOGS:
         return session.judge_dialog(agent, state, session.SCREEN_DIALOGS[event.verdict], now)
+    assert overdue is not None
     return _end_overdue(agent, state, overdue, now)
 
 

@@ -21,6 +21,9 @@ FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
 """A dialog is looked at after these seconds, and what is looked at again at ages that grow by this share, but by no
 more than so many seconds."""
 
+DRAWN_WITHIN = 1.0
+"""Seconds after its hook in which a dialog is drawn, and in which calls begin that were made together with its own."""
+
 LOOK_TIME = 10.0
 """Seconds that a look at the screen may take before a silent run is judged without it."""
 
@@ -136,10 +139,10 @@ def is_judged(agent: Agent) -> bool:
     return agent.hooks_seen or spec.heartbeat_file is not None or spec.transcript is not None or spec.kind is Kind.LOOP
 
 
-def hear_hook(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
+def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment) -> Activity:
     """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54)."""
-    if activity.waiting is not None and not _still_waits(activity.waiting, event):
-        activity = answered(activity, now)
+    rules = spec.liveness
+    activity = _hear_answer(activity, event, spec.has_hooks, now)
     if event.sub:
         return _hear_subagent(activity, event, rules, now)
     heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, looked_at=None)
@@ -172,8 +175,37 @@ def answered(activity: Activity, now: Moment) -> Activity:
     took = max(0.0, now.at - waiting.since)
     leases = tuple(replace(lease, until=lease.until + took, started=lease.started + took) for lease in activity.leases)
     return replace(
-        activity, waiting=None, waited=activity.waited + took, leases=leases, evidence_at=now.at, looked_at=None
+        activity,
+        waiting=None,
+        also_asked=(),
+        waited=activity.waited + took,
+        leases=leases,
+        evidence_at=now.at,
+        looked_at=None,
     )
+
+
+def _hear_answer(activity: Activity, event: HookSeen, has_screen: bool, now: Moment) -> Activity:
+    """Close what this hook answers. Of several questions the newest is shown; those before it come up again after it.
+
+    A call that begins says that the question before it was answered, unless both calls were made together. Where a
+    screen can be read, it decides.
+    """
+    waiting = activity.waiting
+    if waiting is None:
+        return activity
+    if has_screen and event.kind == "tool-start" and not event.sub and not waiting.sub:
+        drawn = waiting.seen or now.at - waiting.since >= DRAWN_WITHIN
+        return replace(activity, waiting=replace(waiting, seen=drawn))
+    asked = (waiting, *activity.also_asked)
+    over = tuple(question for question in asked if not _still_waits(question, event))
+    if event.kind in ("tool-end", "tool-failure", "permission-denied"):
+        over = over[:1]
+    left = tuple(question for question in asked if all(question is not one for one in over))
+    if not left:
+        return answered(activity, now)
+    # One question after the other is one wait.
+    return replace(activity, waiting=replace(left[0], since=waiting.since), also_asked=left[1:])
 
 
 def _still_waits(waiting: Waiting, event: HookSeen) -> bool:

@@ -28,6 +28,9 @@ from phoenixd.core.transitions import end_run, enter, keep, open_item
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
 
+MAX_QUESTIONS = 8
+"""Questions at once that are remembered; an agent cannot make the daemon remember more."""
+
 PERSON_LEFT = "prompt_input_exit"
 """Why a session ended that a person left by /exit or Ctrl-C."""
 
@@ -37,6 +40,8 @@ DIALOG_NOTIFICATIONS = {
     "elicitation_dialog": "question",
 }
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
+ASKED_IN_A_TURN = frozenset({"permission", "question"})
+"""What a screen can show that nobody but the agent opened: a menu can be a person's own."""
 SCREEN_DIALOGS = {
     "permission": "permission",
     "trust": "trust dialog",
@@ -84,7 +89,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
         return Decision(agent)
-    activity = liveness.hear_hook(state.activity, event, agent.spec.liveness, now)
+    activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
     if isinstance(state, Stopping):
@@ -96,6 +101,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         heard, run, said = _hear_prompt(heard, run, event)
         notes = (*notes, said)
     waiting, asked = _waiting(activity, event, now)
+    activity = _with_question(activity, asked)
+    if asked is None and _is_another(state.activity.waiting, waiting):
+        asked = waiting
     heard_parking = parking.hear(heard, replace(activity, waiting=waiting), event, now)
     activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
     if event.kind == "stop":
@@ -287,6 +295,19 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
         asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall, since=since)
         return asked, asked
     return activity.waiting, None
+
+
+def _with_question(activity: Activity, asked: Waiting | None) -> Activity:
+    """Remember the question that a newer one covers: calls that are made together ask all at once."""
+    covered = activity.waiting
+    if asked is None or covered is None or covered.kind != "permission":
+        return activity
+    return replace(activity, also_asked=(covered, *activity.also_asked)[:MAX_QUESTIONS])
+
+
+def _is_another(before: Waiting | None, after: Waiting | None) -> bool:
+    """Whether a question came up again that another one had covered."""
+    return before is not None and after is not None and (before.kind, before.text) != (after.kind, after.text)
 
 
 def _hear_item(agent: Agent, before: Waiting | None, after: Waiting | None, now: Moment) -> Agent:

@@ -43,6 +43,8 @@ def test_p84_a_question_is_told_once_and_is_over_when_it_is_answered() -> None:
     ask(story, "make")
     assert (story.alerts(), over(story), standing(story)) == (["permission"], [], ["permission"])
     story.tell(HookSeen("a", 1, "tool-end", tool="Bash"))
+    assert (over(story), standing(story)) == ([], ["permission"]), "it was asked twice"
+    story.tell(HookSeen("a", 1, "tool-end", tool="Bash"))
     assert (over(story), standing(story)) == (["permission"], [])
     ask(story, "make")
     assert story.alerts() == ["permission", "permission"]
@@ -168,4 +170,4 @@ def test_an_alert_cannot_fill_the_state_with_an_agents_words() -> None:
     for number in range(300):
         ask(story, f"{number} {'x' * 100_000}")
     assert len(story.agent.alerts) == 1
-    assert len(dump_agent(story.agent)) < 20_000
+    assert len(dump_agent(story.agent)) < 40_000

@@ -255,7 +255,6 @@ def test_a_notification_alone_is_a_question_too(notification: str, kind: str) ->
         ("tool-failure", {"tool": "Bash"}),
         ("permission-denied", {"tool": "Bash"}),
         ("permission-denied", {}),
-        ("tool-start", {"tool": "Read"}),
         ("prompt-submit", {"text": "no, do not"}),
         ("stop", {}),
         ("stop-failure", {"error": "server_error"}),
@@ -268,6 +267,50 @@ def test_a_question_is_closed_by_the_event_that_proves_it(hook: str, details: di
     story.hook(hook, **details)
     assert waits(story) is None
     assert "no longer waits" in story.reasons[-1]
+
+
+def test_a_call_that_begins_closes_a_question_where_the_screen_agrees() -> None:
+    """Calls that are made together ask together; a refusal by a rule leaves nothing but the next call."""
+    story = asks()
+    story.screen = "working"
+    story.hook("tool-start", tool="Read")
+    assert waits(story) == "permission", "made together"
+    story.pass_over(1.5)
+    story.hook("tool-start", tool="Read")
+    story.wait(2.1)
+    assert waits(story) is None
+
+    program = Story(spec()).runs()
+    program.hook("permission-request", tool="Bash")
+    program.hook("tool-start", tool="Read")
+    assert waits(program) is None, "it has no screen that can be read"
+
+
+def test_questions_asked_at_once_are_answered_one_by_one() -> None:
+    story = asks()
+    story.hook("permission-request", tool="WebFetch", text="https://example.org")
+    assert story.agent.item is not None
+    assert story.agent.item.text == "WebFetch https://example.org"
+    story.hook("tool-end", tool="WebFetch")
+    assert story.agent.item.text == "Bash npm publish"
+    assert story.alerts() == ["permission"] * 3, "the one that comes up again is told again"
+    story.hook("tool-end", tool="Bash")
+    assert story.agent.item is None
+
+
+def test_an_agents_questions_cannot_fill_the_state() -> None:
+    story = asks()
+    for number in range(100):
+        story.hook("permission-request", tool="Bash", text=str(number))
+    assert len(activity(story).also_asked) <= 8
+
+
+@pytest.mark.parametrize("screen", ["permission", "question"])
+def test_f_proc_16_a_question_of_which_no_hook_told_is_seen_within_a_check(screen: str) -> None:
+    story = Story(claude()).works()
+    story.screen = screen
+    story.wait(61)
+    assert waits(story) == "dialog"
 
 
 @pytest.mark.parametrize(
@@ -499,7 +542,7 @@ def test_a_turn_that_was_broken_off_is_over_within_minutes() -> None:
     assert story.spawn.prompt is PromptKind.NONE
 
 
-@pytest.mark.parametrize("screen", ["working", "unknown", "permission"])
+@pytest.mark.parametrize("screen", ["working", "unknown", "dialog"])
 def test_a_look_at_a_turn_that_goes_on_changes_nothing(screen: str) -> None:
     story = Story(claude()).works()
     story.screen = screen
