@@ -40,7 +40,7 @@ DIALOG_NOTIFICATIONS = {
     "elicitation_dialog": "question",
 }
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
-ASKED_IN_A_TURN = frozenset({"permission", "question"})
+ASKED_IN_A_TURN = frozenset({"permission", "question", "login", "limit"})
 """What a screen can show that nobody but the agent opened: a menu can be a person's own."""
 SCREEN_DIALOGS = {
     "permission": "permission",

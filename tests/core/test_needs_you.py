@@ -177,6 +177,8 @@ STREAMS = [
     case("Gemini: asked and allowed", hook("BeforeTool", tool_name="run_shell_command"),
          notice("ToolPermission", "Tool Shell requires execution"), PERMISSION, draws("permission--command"), LOOK,
          hook("AfterTool", tool_name="run_shell_command"), CALM, hook("AfterAgent"), harness="gemini"),
+    case("Gemini: a daily limit, which opens a dialog", draws("limit--daily"), after(120), DIALOG,
+         hook("AfterAgent"), CALM, harness="gemini"),
     case("Gemini: asked and refused", notice("ToolPermission", "Tool Shell requires execution"), PERMISSION,
          draws("permission--command"), LOOK, draws("idle--refused"), LOOK, CALM, harness="gemini"),
     case("Gemini: asked, the second choice is marked", notice("ToolPermission", "Tool Shell requires execution"),

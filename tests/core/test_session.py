@@ -305,7 +305,7 @@ def test_an_agents_questions_cannot_fill_the_state() -> None:
     assert len(activity(story).also_asked) <= 8
 
 
-@pytest.mark.parametrize("screen", ["permission", "question"])
+@pytest.mark.parametrize("screen", ["permission", "question", "login", "limit"])
 def test_f_proc_16_a_question_of_which_no_hook_told_is_seen_within_a_check(screen: str) -> None:
     story = Story(claude()).works()
     story.screen = screen

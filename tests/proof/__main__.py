@@ -31,7 +31,12 @@ PROOFS = (
     Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
     Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
-    Proof("claude", "the real Claude Code, trap by trap", _pytest("-m", "real_claude")),
+    Proof("claude", "the real Claude Code, trap by trap", _pytest("-m", "real_claude and not proof")),
+    Proof(
+        "opencode",
+        "the recipe of docs/how-to, with the real opencode",
+        _pytest("-m", "proof", "tests/real/test_opencode.py"),
+    ),
     Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",

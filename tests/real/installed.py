@@ -1,8 +1,8 @@
 """Where the real agent CLIs of the tested versions are: installed from npm, cached outside the repository.
 
-The versions stand in phoenixd.harness, one for each CLI: what is tested is what `phoenixctl doctor` knows. Tests take
-a CLI by `require(...)`; where it cannot be had they are skipped with "not run: <reason>", never passed.
-PHOENIX_TEST_NEWEST=1 takes the newest ones instead.
+The versions stand in phoenixd.harness, one for each CLI: what is tested is what `phoenixctl doctor` knows. opencode,
+which has no harness, has its version in OTHERS. Tests take a CLI by `require(...)`; where it cannot be had they are
+skipped with "not run: <reason>", never passed. PHOENIX_TEST_NEWEST=1 takes the newest ones instead.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ import pytest
 
 from phoenixd.harness import HARNESSES
 
-PACKAGES = {"claude": "@anthropic-ai/claude-code", "codex": "@openai/codex", "gemini": "@google/gemini-cli"}
-"""By harness, which is also the command's name."""
+PACKAGES = {
+    "claude": "@anthropic-ai/claude-code",
+    "codex": "@openai/codex",
+    "gemini": "@google/gemini-cli",
+    "opencode": "opencode-ai",
+}
+"""By the command's name, which is the harness's as well."""
+
+OTHERS = {"opencode": "1.18.33"}
 
 NEWEST = "PHOENIX_TEST_NEWEST"
 _INSTALL_LIMIT_S = 400
@@ -37,7 +44,7 @@ class Located:
 
 def version(harness: str) -> str:
     """The version that is wanted."""
-    tested = HARNESSES[harness].tested_version
+    tested = OTHERS[harness] if harness in OTHERS else HARNESSES[harness].tested_version
     assert tested is not None
     return "latest" if os.environ.get(NEWEST) else tested
 
