@@ -45,6 +45,7 @@ from phoenixd.drivers.notify import Notifier, Route
 from phoenixd.drivers.notify_command import CommandRoute
 from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes import Processes
+from phoenixd.drivers.processes_leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes_proc import run_of
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
@@ -281,6 +282,7 @@ async def _build(
         transcripts=launch.transcripts,
         notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
+        cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     messenger = Messenger(terminal, launch, launch.transcripts, clock)
     supervisor = Supervisor(
@@ -338,6 +340,7 @@ async def _build(
         supervisor=supervisor,
         clock=clock,
         journal=journal,
+        cleaner=outside.cleaner,
         terminal=terminal,
         shims=shims,
         hearing=hearing,

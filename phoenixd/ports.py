@@ -225,6 +225,41 @@ class Fenced:
     remaining: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A process that a run of ours owns, and why it was chosen."""
+
+    pid: int
+    command: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortHolder:
+    """A stranger that listens on a port which an agent wants. pid: None where it is another user's, and unknown."""
+
+    port: int
+    pid: int | None
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What a cleanup found: owned processes (ended, unless it was a dry run or they remain), and strangers at ports."""
+
+    owned: tuple[Leftover, ...] = ()
+    foreign: tuple[PortHolder, ...] = ()
+    remaining: tuple[int, ...] = ()
+
+
+class Cleaner(Protocol):
+    """Ends what runs of an agent left over, and nothing else."""
+
+    async def clean(self, agent: Agent, *, dry_run: bool = False) -> Leftovers:
+        """Clean by the agent's rules; raises PhoenixdError where the process table cannot be read."""
+        ...
+
+
 class ProcessTable(Protocol):
     """Processes by identity, never by name."""
 
@@ -397,6 +432,7 @@ class Outside:
     transcripts: Transcripts
     notifier: Notifier
     work: Work
+    cleaner: Cleaner
 
 
 Sink = Callable[[Event], None]

@@ -30,8 +30,9 @@ from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
-from phoenixd.ports import Clock, Journal, ProcessIdentity, ShimLinks, Terminal
+from phoenixd.ports import Cleaner, Clock, Journal, Leftovers, ProcessIdentity, ShimLinks, Terminal
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.supervisor import Supervisor
 
 
@@ -77,6 +78,7 @@ class DaemonService:
     supervisor: Supervisor
     clock: Clock
     journal: Journal
+    cleaner: Cleaner
     terminal: Terminal
     shims: ShimLinks
     hearing: Hearing
@@ -237,6 +239,14 @@ class DaemonService:
         return {
             key: self.knowledge.clean(name, value) if isinstance(value, str) else value for key, value in found.items()
         }
+
+    async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
+        agent = self.fleet().agents[name]
+        found = await self.cleaner.clean(agent, dry_run=dry_run)
+        told = None if dry_run else cleaned_up(agent, f"ordered by {by}", found)
+        if told is not None:
+            await self.order(told)
+        return found
 
     async def recheck(self) -> tuple[Rechecked, ...]:
         found = []

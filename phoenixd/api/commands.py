@@ -154,6 +154,25 @@ async def breaker_reset(ask: Ask) -> Reply:
     return _message(f"{words}. Start it: phoenixctl start {ask.name}" if stopped else words, done=True)
 
 
+async def clean_agent(ask: Ask) -> Reply:
+    ask.agent()
+    dry_run = bool(ask.arguments["dry_run"])
+    found = await ask.service.clean(ask.name, dry_run, ask.caller.name)
+    body = representation.leftovers(ask.name, found, dry_run=dry_run)
+    code = exits.FAILED if found.remaining else exits.OK
+    return Reply(body, lambda here: text_agent.leftovers({ask.name: found}, here, dry_run=dry_run), code)
+
+
+async def clean_fleet(ask: Ask) -> Reply:
+    dry_run = bool(ask.arguments["dry_run"])
+    found = {
+        name: await ask.service.clean(name, dry_run, ask.caller.name) for name in sorted(ask.service.fleet().agents)
+    }
+    body = {"agents": [representation.leftovers(name, one, dry_run=dry_run) for name, one in found.items()]}
+    code = exits.FAILED if any(one.remaining for one in found.values()) else exits.OK
+    return Reply(body, lambda here: text_agent.leftovers(found, here, dry_run=dry_run), code)
+
+
 async def watchdog(ask: Ask) -> Reply:
     looked = await ask.service.recheck()
     body = {"agents": [{"agent": look.agent, "found": look.found, "done": look.done} for look in looked]}

@@ -84,6 +84,7 @@ LOOK = Parameter("look", "query", "boolean", "a person reads this: remember when
 FOLLOW = Parameter("follow", "local", "boolean", "go on as it changes", flag="--follow", short="-f", default=False)
 CONFIG = Parameter("config", "local", "string", "configuration file or directory", flag="--config")
 FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
+DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
 LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
 TEXT_FORM = (WIDTH, COLOUR)
 TIMED_OUT = (8, "it did not come about in time; it may still")
@@ -306,6 +307,15 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "breaker_reset", ("breaker", "reset"), "Close a breaker and count from nothing", (NAME, *TEXT_FORM),
         method="POST", path="/v1/agents/{name}/breaker/reset", rights="operate", response="Message",
+    ),
+    Operation(
+        "clean_fleet", ("cleanup",), "The same for every agent", (DRY_RUN, *TEXT_FORM),
+        method="POST", path="/v1/cleanup", rights="operate", response="Cleanups",
+    ),
+    Operation(
+        "clean_agent", ("cleanup",), "End what an agent's runs left over, and what its cleanup rules name; list it",
+        (NAME, DRY_RUN, *TEXT_FORM),
+        method="POST", path="/v1/agents/{name}/cleanup", rights="operate", response="Cleanup",
     ),
     Operation(
         "watchdog", ("watchdog",), "Have every agent looked at again now (the form for cron)",

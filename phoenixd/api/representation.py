@@ -14,7 +14,7 @@ from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
-from phoenixd.ports import StoredEntry
+from phoenixd.ports import Leftovers, StoredEntry
 
 Json = dict[str, Any]
 
@@ -159,6 +159,24 @@ def incident(told: Agent) -> Json | None:
         "reason": found.reason,
         "at": rfc3339(found.at_wall),
         "file": found.file,
+    }
+
+
+def leftovers(name: str, found: Leftovers, *, dry_run: bool) -> Json:
+    """What a cleanup found."""
+    return {
+        "name": name,
+        "dry_run": dry_run,
+        "owned": [
+            {
+                "pid": one.pid,
+                "command": one.command,
+                "why": one.why,
+                "ended": not dry_run and one.pid not in found.remaining,
+            }
+            for one in found.owned
+        ],
+        "foreign": [{"port": one.port, "pid": one.pid, "command": one.command} for one in found.foreign],
     }
 
 

@@ -136,6 +136,15 @@ SCHEMAS: dict[str, Schema] = {
             "at": _or_null(TIME),
         }
     ),
+    "Cleanup": _object(
+        {
+            "name": STRING,
+            "dry_run": BOOLEAN,
+            "owned": _list(_object({"pid": COUNT, "command": STRING, "why": STRING, "ended": BOOLEAN})),
+            "foreign": _list(_object({"port": COUNT, "pid": _or_null(INTEGER), "command": STRING})),
+        }
+    ),
+    "Cleanups": _object({"agents": _list(_ref("Cleanup"))}),
     "Incident": _object(
         {
             "incarnation": COUNT,

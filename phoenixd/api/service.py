@@ -14,7 +14,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports import Journal
+from phoenixd.ports import Journal, Leftovers
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,10 @@ class Service(Protocol):
 
     async def look_at_breaker(self, name: str) -> None:
         """Take in what somebody did to the file of an agent's breaker."""
+        ...
+
+    async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
+        """End what the agent's runs left over, and what its rules choose of the living one; strangers are listed."""
         ...
 
     async def recheck(self) -> tuple[Rechecked, ...]:

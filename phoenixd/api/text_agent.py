@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from phoenixd.api.layout import Page, clip, columns, pad, page, wrap
+from phoenixd.api.layout import Page, clean, clip, columns, pad, page, wrap
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
 from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
 from phoenixd.api.times import ago
@@ -12,6 +12,7 @@ from phoenixd.core.agent import Agent, InboxItem
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
+from phoenixd.ports import Leftovers
 
 LABEL_COLUMNS = 12
 HOOKS = {"ok": "its hooks arrive", "missing": "its hooks are missing", "none": "no hooks"}
@@ -119,6 +120,28 @@ def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
     for key, value in (file or {}).items():
         lines += _labelled(str(key)[: LABEL_COLUMNS - 1], str(value), here)
     return page([*lines, "", f"next: phoenixctl explain {row.name}"])
+
+
+def leftovers(found: Mapping[str, Leftovers], here: Page, *, dry_run: bool) -> str:
+    """What a cleanup of these agents ended, or would end, and which strangers hold their ports."""
+    lines = [
+        clip(line, here.width) for name, one in found.items() for line in _leftovers_of(name, one, dry_run=dry_run)
+    ]
+    whose = f" {next(iter(found))}" if len(found) == 1 else ""
+    if not lines:
+        lines.append(f"nothing{f' of{whose}' if whose else ''} is left over")
+    if dry_run and any(one.owned for one in found.values()):
+        return page([*lines, "", f"end them: phoenixctl cleanup{whose}"])
+    return page([*lines, "", f"why: phoenixctl explain{whose}"] if whose else lines)
+
+
+def _leftovers_of(name: str, found: Leftovers, *, dry_run: bool) -> Iterable[str]:
+    for one in found.owned:
+        verb = "would end" if dry_run else "could not end" if one.pid in found.remaining else "ended"
+        yield f"{verb} {one.pid} of {name}: {clean(one.why)}: {clean(one.command)}"
+    for holder in found.foreign:
+        whose = f"pid {holder.pid}: {clean(holder.command)}" if holder.pid is not None else "another user's process"
+        yield f"left alone: port {holder.port} of {name} is held by none of ours, {whose}"
 
 
 def breaker(told: Agent, here: Page) -> str:

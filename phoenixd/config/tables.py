@@ -144,6 +144,12 @@ class StopTable(Table):
     kill_retry: Annotated[Duration, Field(gt=0)] = _STOP.kill_retry
 
 
+class CleanupTable(Table):
+    match: Annotated[tuple[Annotated[Text, Field(min_length=3)], ...], BeforeValidator(_list_to_tuple)] = ()
+    ports: Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], BeforeValidator(_list_to_tuple)] = ()
+    foreign_port: Literal["report", "refuse"] = "report"
+
+
 class LoopTable(Table):
     pause: Duration = _LOOP.pause
     max_runtime: Duration = _LOOP.max_runtime
@@ -220,6 +226,7 @@ class AgentTable(Table):
     breaker: BreakerTable = BreakerTable()
     stop: StopTable = StopTable()
     loop: LoopTable = LoopTable()
+    cleanup: CleanupTable = CleanupTable()
     limits: LimitsTable = LimitsTable()
     brief: AgentBriefTable = AgentBriefTable()
 

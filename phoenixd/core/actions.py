@@ -66,6 +66,14 @@ class LookAtScreen:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanUp:
+    """End what a run left over that its own end did not, and look who holds the agent's ports."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class RecordIncident:
     """Keep what can be seen of a run that is about to be ended, and the readings that its end rests on."""
 
@@ -144,6 +152,7 @@ Action = LookForFile | (
     | Fence
     | Deliver
     | LookAtScreen
+    | CleanUp
     | RecordIncident
     | Release
     | Alert

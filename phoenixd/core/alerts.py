@@ -125,6 +125,9 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return isinstance(agent.breaker, Open) or (
                 isinstance(agent.breaker, Closed) and not agent.breaker.tally.unknown
             )
+        case "port held":
+            # A cleanup that finds the ports free clears it by itself.
+            return not agent.spec.cleanup.ports
         case "hooks missing":
             return agent.hooks_seen or run is None
         case kind if kind in QUESTIONS:

@@ -223,6 +223,21 @@ class IncidentRecorded:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanedUp:
+    """What a cleanup ended of an agent's runs, what it could not end, and which strangers hold its ports.
+
+    occasion: before a run, after one, or by whose order.
+    """
+
+    agent: str
+    incarnation: int
+    occasion: str
+    killed: tuple[str, ...] = ()
+    remaining: tuple[int, ...] = ()
+    foreign: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
@@ -381,7 +396,7 @@ RunEvent = (
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
 WatchEvent = TroubleSeen | TroubleGone
-Event = OperatorEvent | RunEvent | WorkEvent | WatchEvent | FleetEvent
+Event = OperatorEvent | RunEvent | WorkEvent | CleanedUp | WatchEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:

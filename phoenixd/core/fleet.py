@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, lifecycle, progress, requests, sequence
+from phoenixd.core import accounts, alerts, cleanup, lifecycle, progress, requests, sequence
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -17,6 +17,7 @@ from phoenixd.core.events import (
     BreakerCorrupt,
     BreakerEdited,
     BreakerReset,
+    CleanedUp,
     Event,
     FleetEvent,
     LimitsDeclared,
@@ -73,6 +74,9 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_request(fleet, event, now)
     elif isinstance(event, WorkEvent):
         decided = _on_work_event(fleet, event, now)
+    elif isinstance(event, CleanedUp):
+        known = fleet.agents.get(event.agent)
+        decided = _put(Step(fleet), cleanup.decide(known, event), now) if known is not None else Step(fleet)
     elif isinstance(event, WatchEvent):
         decided = _on_watch(fleet, event, now)
     else:
@@ -175,9 +179,9 @@ def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     return _put(Step(fleet), Decision(agent, reason="declared"), now)
 
 
-def declared(spec: AgentSpec, now: Moment) -> Agent:
-    """A new agent, down until somebody starts it."""
-    return Agent(spec, Desired.STOPPED, Stopped(), now.wall, "declared, never started")
+def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
+    """A new agent, down until somebody starts it. incarnation: the last one that its name ever had."""
+    return Agent(spec, Desired.STOPPED, Stopped(), now.wall, "declared, never started", incarnation)
 
 
 def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import liveness, parking, progress, requests, restart, session
+from phoenixd.core import cleanup, liveness, parking, progress, requests, restart, session
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -433,7 +433,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
     decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
-    return progress.close(agent, decision, end, now)
+    return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 
 def _ended(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -167,6 +168,22 @@ class BriefRules:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanupRules:
+    """Which processes of a run are chosen by words of their command line and by TCP port, before and after each run.
+
+    foreign_port: whether a start waits until a stranger has left one of the ports, or goes on.
+    """
+
+    match: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    foreign_port: Literal["report", "refuse"] = "report"
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.match or self.ports)
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSpec:
     """One agent as the operator declared it; frozen, compared by value on reload."""
 
@@ -192,6 +209,7 @@ class AgentSpec:
     stop: StopRules = StopRules()
     loop: LoopRules = LoopRules()
     brief: BriefRules = BriefRules()
+    cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
     project: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -101,6 +101,12 @@ def run_of(pid: int) -> str | None:
         return None
     start = at + 1 + len(RUN_MARKER)
     return environment[start : environment.index(b"\0", start)].decode("utf-8", "replace")
+
+
+def run_marked(pid: int, marks: Iterable[bytes]) -> str | None:
+    """The run id in a process's environment, if all of these entries stand there as well."""
+    environment = _environment(pid) or b""
+    return run_of(pid) if all(b"\0" + mark + b"\0" in environment for mark in marks) else None
 
 
 def carries(pid: int, run_id: str) -> bool | None:

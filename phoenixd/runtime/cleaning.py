@@ -8,6 +8,7 @@ from typing import Any
 
 from phoenixd.core.events import (
     AgentExited,
+    CleanedUp,
     Delivered,
     Event,
     HookSeen,
@@ -28,6 +29,7 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     StartFailed: ("message",),
     AgentExited: ("killed",),
     TreeGone: ("killed",),
+    CleanedUp: ("killed", "foreign"),
     ScreenSeen: ("verdict",),
     TroubleSeen: ("text",),
 }

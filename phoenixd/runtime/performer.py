@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from phoenixd.core.actions import (
     Action,
     Alert,
+    CleanUp,
     Deliver,
     Fence,
     Kill,
@@ -41,6 +42,7 @@ from phoenixd.core.events import (
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.messages import Messenger
 
 INCIDENT_LINES = 100
@@ -134,6 +136,8 @@ class Performer:
                 await self._deliver(action)
             case LookAtScreen():
                 await self._look(action)
+            case CleanUp():
+                await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
                 await self._keep_incident(action)
             case Release():
@@ -165,6 +169,8 @@ class Performer:
                 raise ShimFailed(
                     f"incarnation {hello.run.incarnation} is still alive under the shim; it is being ended"
                 )
+            if agent.spec.cleanup.is_set:
+                await self._clean(action, f"before run {action.incarnation}")
             order = await self._outside.launcher.write_order(agent, action, hello)
             if not self._is_wanted(action):
                 return
@@ -242,6 +248,18 @@ class Performer:
                 self._tell(failed)
         self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
 
+    async def _clean(self, action: CleanUp | Spawn, occasion: str) -> None:
+        """Clean up by the agent's rules, and tell what was found; raises ShimFailed where no run may start."""
+        agent = self._find(action.agent)
+        if agent is None:
+            return
+        told = cleaned_up(agent, occasion, await self._outside.cleaner.clean(agent))
+        if told is None:
+            return
+        self._tell(told)
+        if told.foreign and isinstance(action, Spawn) and agent.spec.cleanup.foreign_port == "refuse":
+            raise ShimFailed(f"{'; '.join(told.foreign)}, which is none of ours (cleanup.foreign_port)")
+
     async def _keep_incident(self, action: RecordIncident) -> None:
         """See what there is to see, for a second at most: the kill stands behind this. The disk may take its time."""
         agent = self._find(action.agent)
@@ -293,7 +311,7 @@ def _lane_of(action: Action) -> str:
             return f"{agent} screen"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
-        case Spawn() | Terminate() | Kill() | Fence() | RecordIncident() | Release():
+        case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():
             return action.agent
         case _:
             assert_never(action)

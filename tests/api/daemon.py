@@ -35,7 +35,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports import Batch, Entry, Saved, StoredEntry
+from phoenixd.ports import Batch, Entry, Leftovers, Saved, StoredEntry
 
 FIXTURE_EPOCH = 1_795_200_000.0
 
@@ -101,6 +101,7 @@ class FakeDaemon:
     heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)
     changes: tuple[Change, ...] = ()
+    leftovers: Leftovers = field(default_factory=Leftovers)
     degraded: str | None = None
     tmux: str | None = "3.3a"
     work: str | None = "git:1"
@@ -313,6 +314,9 @@ class FakeDaemon:
 
     async def look_at_breaker(self, name: str) -> None:
         """Its file is as it was."""
+
+    async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
+        return self.leftovers
 
     async def recheck(self) -> tuple[Rechecked, ...]:
         return tuple(

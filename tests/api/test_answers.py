@@ -48,6 +48,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("brief_generate", "POST", "/v1/agents/docs/brief", None),
     ("list_loops", "GET", "/v1/loops", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
+    ("clean_fleet", "POST", "/v1/cleanup", None),
+    ("clean_agent", "POST", "/v1/agents/docs/cleanup", {"dry_run": True}),
     ("heartbeat_simulate", "POST", "/v1/agents/docs/heartbeat", {"age": "20m"}),
     ("breaker_show", "GET", "/v1/agents/docs/breaker", None),
     ("breaker_reset", "POST", "/v1/agents/docs/breaker/reset", None),
@@ -76,8 +78,8 @@ def test_every_operation_is_served_described_and_tried_here() -> None:
 def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
-        heartbeat-simulate breaker-show breaker-reset watchdog install-service demo version completion resolve loops
-        brief-show brief-check brief-generate"""
+        heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
+        resolve loops brief-show brief-check brief-generate"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -330,6 +332,6 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
 
 def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
-              "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
+              "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "brief_generate"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting

@@ -20,6 +20,7 @@ from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore
 from phoenixd.runtime.supervisor import Supervisor
 from tests.simulate.fakes import (
+    SimulatedCleaner,
     SimulatedEvidence,
     SimulatedLauncher,
     SimulatedNotifier,
@@ -63,6 +64,7 @@ class Daemon:
             transcripts=SimulatedTranscripts(),
             notifier=SimulatedNotifier(host),
             work=SimulatedWork(host),
+            cleaner=SimulatedCleaner(),
         )
         messenger = Messenger(terminal, launcher, self._outside.transcripts, clock)
         self.supervisor = Supervisor(

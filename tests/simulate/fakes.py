@@ -17,6 +17,7 @@ from phoenixd.harness.prompts import Prompt
 from phoenixd.ports import (
     Entry,
     Fenced,
+    Leftovers,
     ProcessIdentity,
     ShimCommand,
     ShimHello,
@@ -177,6 +178,13 @@ class SimulatedWork:
 
     async def exists(self, directory: str, pattern: str) -> bool:
         return self._host.happens(0.5)
+
+
+class SimulatedCleaner:
+    """Implements ports.Cleaner: the fence has left nothing over."""
+
+    async def clean(self, agent: Agent, *, dry_run: bool = False) -> Leftovers:
+        return Leftovers()
 
 
 class SimulatedNotifier:
