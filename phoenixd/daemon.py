@@ -202,7 +202,14 @@ async def _build(
     saved = journal.load()
     clock = SupervisedClock(saved.at)
     ending = _Ending()
-    terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present)
+    shims: SeqpacketShims
+    processes: Processes
+
+    def shim_pid(agent: str) -> int | None:
+        shim = shims.shim_of(agent)
+        return shim.pid if shim is not None and processes.identity_of(shim.pid) == shim else None
+
+    terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present, shim_pid=shim_pid)
     if not await _look(terminal):
         log.warning("tmux_unavailable")
     server_pid = await terminal.server_pid()
@@ -331,6 +338,7 @@ async def _build(
         degraded=lambda: supervisor.degraded or journal.trouble,
         damage=lambda: str(journal.damage) if journal.damage else None,
         tmux=lambda: facts().tmux,
+        foreign_panes=terminal.foreign,
         tier=tier(cgroups),
         problems=problems,
         environment_of=launch.environment_of,

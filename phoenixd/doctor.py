@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.doctor_agents import cli_findings, size_finding, version_finding
+from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 
 VERSION_TIMEOUT = 10.0
+PANES_NAMED = 5
 
 
 @dataclass(slots=True)
@@ -34,6 +36,7 @@ class Doctor:
     degraded: Callable[[], str | None]
     damage: Callable[[], str | None]
     tmux: Callable[[], str | None]
+    foreign_panes: Callable[[], Awaitable[Sequence[tuple[str, int]]]]
     tier: str
     problems: Callable[[], Awaitable[tuple[str, ...]]]
     environment_of: Callable[[Agent], Awaitable[Mapping[str, str]]]
@@ -41,7 +44,7 @@ class Doctor:
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's."""
-        findings = [*self._daemon(), *await self._configuration()]
+        findings = [*self._daemon(), *await self._strangers(), *await self._configuration()]
         for _, agent in sorted(fleet.agents.items()):
             findings += await self._agent(agent)
         return tuple(findings)
@@ -75,6 +78,20 @@ class Doctor:
                 )
             )
         return findings
+
+    async def _strangers(self) -> list[Finding]:
+        """Panes in our tmux server that are no agent's: they are nobody's to supervise, and end with the server."""
+        if not self.tmux():
+            return []
+        try:
+            panes = await self.foreign_panes()
+        except PhoenixdError:
+            panes = ()
+        if not panes:
+            return []
+        named = ", ".join(f"{pane} (pid {pid})" for pane, pid in panes[:PANES_NAMED])
+        title = f"{len(panes)} pane{'' if len(panes) == 1 else 's'} in phoenixd's tmux server opened by hand"
+        return [Finding("warning", title, f"{named}: no agent's, and left alone", "use a tmux server of your own")]
 
     async def _configuration(self) -> list[Finding]:
         return [Finding("problem", "configuration", text, "phoenixctl config check") for text in await self.problems()]

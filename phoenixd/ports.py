@@ -5,8 +5,8 @@ Drivers implement these, tests and the simulation put fakes in their place, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
@@ -74,7 +74,8 @@ class Batch:
     wall: float
     entries: tuple[Entry, ...] = ()
     changed: tuple[Agent, ...] = ()
-    removed: tuple[str, ...] = ()
+    removed: tuple[tuple[str, int], ...] = ()
+    """Agents by name, and their last incarnations, which are never given again."""
     next_item: int = 1
     alerts: tuple[StandingAlert, ...] = ()
     """The fleet's own; an agent's stand in its snapshot."""
@@ -90,6 +91,8 @@ class Saved:
     agents: tuple[Agent, ...] = ()
     next_item: int = 1
     alerts: tuple[StandingAlert, ...] = ()
+    retired: Mapping[str, int] = field(default_factory=dict)
+    """The last incarnations of removed agents, by name."""
 
 
 class Journal(Protocol):
@@ -271,6 +274,10 @@ class ProcessTable(Protocol):
 
     def is_alive(self, identity: ProcessIdentity) -> bool:
         """Same process and not a zombie."""
+        ...
+
+    def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
+        """Whether a process descends from another one; None when there is no such process (any more)."""
         ...
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.doctor import Doctor
 from phoenixd.doctor_agents import cli_findings, size_finding, version_finding
+from phoenixd.errors import TerminalFailed
 
 
 def agent(harness: str, cwd: Path, incarnation: int = 1, **changes: object) -> Agent:
@@ -105,6 +106,13 @@ def program(directory: Path, script: str) -> Path:
 
 async def examined(agent: Agent, home: Path, size: tuple[int, int] | None = None) -> dict[str, str]:
     """What doctor finds of the agent, by level and title, with the remedy; the daemon's own findings are left out."""
+    found = await doctor(home, size).examine(Fleet(agents={"a": agent}))
+    assert all(finding.remedy for finding in found if finding.level != "ok")
+    return {f"{one.level}: {one.title}": one.remedy for one in found if one.title.startswith("a")}
+
+
+def doctor(home: Path, size: tuple[int, int] | None = None, panes: Sequence[tuple[str, int]] | None = ()) -> Doctor:
+    """A doctor whose daemon is well. panes: those that are no agent's, None where tmux does not tell."""
 
     async def environment_of(agent: Agent) -> Mapping[str, str]:
         return {"PATH": f"{home}:/usr/bin:/bin", "HOME": str(home), "ANTHROPIC_API_KEY": "k"}
@@ -115,7 +123,12 @@ async def examined(agent: Agent, home: Path, size: tuple[int, int] | None = None
     async def no_problems() -> tuple[str, ...]:
         return ()
 
-    doctor = Doctor(
+    async def foreign_panes() -> Sequence[tuple[str, int]]:
+        if panes is None:
+            raise TerminalFailed("tmux did not answer within 10 s")
+        return panes
+
+    return Doctor(
         now=lambda: Moment(1000.0, 1000.0, 0.5, "n"),
         degraded=lambda: None,
         damage=lambda: None,
@@ -124,14 +137,25 @@ async def examined(agent: Agent, home: Path, size: tuple[int, int] | None = None
         problems=no_problems,
         environment_of=environment_of,
         size_of=size_of,
+        foreign_panes=foreign_panes,
     )
-    found = await doctor.examine(Fleet(agents={"a": agent}))
-    assert all(finding.remedy for finding in found if finding.level != "ok")
-    return {f"{one.level}: {one.title}": one.remedy for one in found if one.title.startswith("a")}
 
 
 def claude_agent(home: Path, **changes: object) -> Agent:
     return agent("claude", home, seed_trust=True, **changes)  # type: ignore[arg-type]
+
+
+async def test_panes_that_somebody_opened_by_hand_are_told(tmp_path: Path) -> None:
+    panes = [(f"%{number}", 100 + number) for number in range(7)]
+
+    async def told(panes: Sequence[tuple[str, int]] | None) -> list[str]:
+        found = await doctor(tmp_path, panes=panes).examine(Fleet())
+        return [f"{one.title}: {one.detail}" for one in found if "by hand" in one.title]
+
+    assert await told(()) == await told(None) == []
+    (seven,) = await told(panes)
+    assert seven.startswith("7 panes in phoenixd's tmux server opened by hand: %0 (pid 100), %1 (pid 101), ")
+    assert seven.endswith("%4 (pid 104): no agent's, and left alone")
 
 
 async def test_an_agent_that_is_well_is_told_so(tmp_path: Path) -> None:

@@ -356,6 +356,11 @@ class Agent:
         return self.spec.name
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a run was begun since it was declared; the incarnation alone does not tell (see Fleet.retired)."""
+        return self.session is not None
+
+    @property
     def state_name(self) -> str:
         """The state as people and scripts are told it: a run that lives through a limit is parked."""
         return "parked" if self.parking is not None else self.state.name

@@ -55,6 +55,8 @@ class Fleet:
     alerts: tuple[StandingAlert, ...] = ()
     """Those that concern no single agent."""
     gates: Mapping[str, Instant] = field(default_factory=dict)
+    retired: Mapping[str, int] = field(default_factory=dict)
+    """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     known = fleet.agents.get(event.spec.name)
     if known is not None:
         return _answer(fleet, requests.redeclare(known, event.spec, now), now)
-    agent = declared(event.spec, now)
+    agent = declared(event.spec, now, fleet.retired.get(event.spec.name, 0))
     if event.start:
         return _put(Step(fleet), requests.start(agent, StartRequested(agent.name, by="autostart"), now), now)
     return _put(Step(fleet), Decision(agent, reason="declared"), now)
@@ -347,7 +349,9 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
         rest = {name: other for name, other in fleet.agents.items() if name != agent.name}
         over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
         decision = replace(decision, actions=(*decision.actions, *over))
-        return replace(found, fleet=replace(fleet, agents=rest), decisions=(*found.decisions, decision))
+        retired = {**fleet.retired, agent.name: agent.incarnation}
+        gone = replace(fleet, agents=rest, retired=retired)
+        return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if agent.item is not None and agent.item.id == 0:
         agent = replace(agent, item=replace(agent.item, id=number))

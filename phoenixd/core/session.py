@@ -77,7 +77,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
-        agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.incarnation else 0)
+        agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.has_begun else 0)
     )
     spawn = Spawn(agent.name, incarnation, run.run_id, run.mode, run.session_id, run.prompt)
     reason = f"starting incarnation {incarnation}, {run.mode.value}"

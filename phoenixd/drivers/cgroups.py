@@ -8,8 +8,10 @@ cgroup.procs, which is what the run-id sweep looks for.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
+import weakref
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +23,8 @@ UNIT = re.compile(r"phoenixd-tmux(-[0-9a-f]+)?\.(service|scope)")
 """The unit of the tmux server: installed as a service, or the scope that the tmux driver asks systemd for."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+OURS = re.compile(r"phoenixd-[0-9a-f]{12}")
+"""A root that some daemon made for itself: the digits are a hash of its state directory."""
 MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 """Where cgroup v2 is on today's hosts, and on those that still mount the controllers of v1 beside it."""
 
@@ -56,6 +60,8 @@ class CgroupTree:
             except OSError:
                 continue
             if os.access(tree._agents / "cgroup.kill", os.W_OK) and os.access(root / "cgroup.procs", os.W_OK):
+                tree._hold()
+                tree._remove_abandoned()
                 return tree
         return None
 
@@ -77,6 +83,7 @@ class CgroupTree:
     def place_shim(self, pid: int) -> bool:
         """Move a shim out of harm's way: what it forks starts there, and the agent moves on to its leaf by itself."""
         with contextlib.suppress(OSError):
+            self._shims.mkdir(parents=True, exist_ok=True)
             (self._shims / "cgroup.procs").write_text(str(pid), encoding="ascii")
             return True
         return False
@@ -118,6 +125,24 @@ class CgroupTree:
             return None
         agent, incarnation, *_ = (*at.relative_to(self._agents).parts, "", "")
         return (agent, int(incarnation)) if NAME.fullmatch(agent) and incarnation.isdigit() else None
+
+    def _hold(self) -> None:
+        """Have others see, until this process ends, that the tree is in use although nothing may live in it."""
+        with contextlib.suppress(OSError):
+            descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            weakref.finalize(self, os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def _remove_abandoned(self) -> None:
+        """Remove the trees beside ours that no daemon holds and nothing lives in: their state directories are dead.
+
+        Where that is wrong after all, because a daemon is just beginning, it makes again what it needs.
+        """
+        if not OURS.fullmatch(self.root.name):
+            return
+        for root in _directories(self.root.parent):
+            if root != self.root and OURS.fullmatch(root.name) and not _is_populated(root):
+                _remove_unless_held(root)
 
     def _agent(self, agent: str) -> Path:
         if not NAME.fullmatch(agent):
@@ -170,6 +195,24 @@ def _directories(path: Path) -> list[Path]:
             return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
+
+
+def _is_populated(root: Path) -> bool:
+    """Whether anything lives in a cgroup or below it; one that cannot be asked is left alone as if it did."""
+    try:
+        return "populated 0" not in (root / "cgroup.events").read_text(encoding="ascii")
+    except OSError:
+        return True
+
+
+def _remove_unless_held(root: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(root)
+        finally:
+            os.close(descriptor)
 
 
 def _remove(leaf: Path) -> None:

@@ -64,7 +64,7 @@ class BatchRows:
 
     entries: tuple[Row, ...]
     agents: tuple[Row, ...]
-    removed: tuple[str, ...]
+    removed: tuple[tuple[str, int], ...]
     incarnations: tuple[Incarnation, ...]
     saved: str
     at: float

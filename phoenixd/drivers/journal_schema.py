@@ -38,7 +38,7 @@ INDEXES = {
     "entries_by_agent": "CREATE INDEX entries_by_agent ON entries (agent, seq)",
     "entries_by_wall": "CREATE INDEX entries_by_wall ON entries (wall)",
 }
-SAVED_KEY, SCHEMA_KEY = "#saved", "#schema"
+SAVED_KEY, SCHEMA_KEY, RETIRED_KEY = "#saved", "#schema", "#retired "
 """Rows of `meta` that are ours; a remembered fact may not begin with the sign."""
 
 Check = Literal["thorough", "quick", "light"]
@@ -173,6 +173,18 @@ def load_agents(connection: sqlite3.Connection) -> tuple[Agent, ...]:
                 remedy="run the version that wrote it; nothing was changed",
             ) from error
     return tuple(agents)
+
+
+def load_retired(connection: sqlite3.Connection) -> dict[str, int]:
+    """The last incarnations of agents that were removed, by name; raises Damaged."""
+    rows = connection.execute("SELECT key FROM meta WHERE key GLOB ?", (f"{RETIRED_KEY}*",)).fetchall()
+    return {key.removeprefix(RETIRED_KEY): int(meta(connection, key) or 0) for (key,) in rows}
+
+
+def retired_row(name: str, incarnation: int) -> tuple[str, str, int]:
+    """The row of `meta` that keeps the last incarnation of an agent that is removed."""
+    key, value, crc = sealed("meta", RETIRED_KEY + name, str(incarnation))
+    return key, value, crc
 
 
 def meta(connection: sqlite3.Connection, key: str) -> str | None:

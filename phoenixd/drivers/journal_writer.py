@@ -17,6 +17,7 @@ from phoenixd.drivers.journal_schema import (
     INSERT_INCARNATION,
     INSERT_META,
     SAVED_KEY,
+    retired_row,
 )
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 
@@ -107,7 +108,8 @@ class Writer:
         numbers = tuple(range(first, first + len(request.entries)))
         connection.executemany(INSERT_ENTRY, map(sealed_entry, numbers, request.entries))
         connection.executemany(INSERT_AGENT, request.agents)
-        connection.executemany("DELETE FROM agents WHERE name = ?", [(name,) for name in request.removed])
+        connection.executemany("DELETE FROM agents WHERE name = ?", [(name,) for name, _ in request.removed])
+        connection.executemany(INSERT_META, [retired_row(name, last) for name, last in request.removed])
         for row in request.incarnations:
             _write_incarnation(connection, row)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))

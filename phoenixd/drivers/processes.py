@@ -83,9 +83,13 @@ class Processes:
         os.close(pidfd)
         return True
 
-    def is_inside(self, pid: int, root: ProcessIdentity) -> bool:
-        """Whether a process is `root` or one of its descendants at this moment."""
-        return self.is_alive(root) and (pid == root.pid or root.pid in proc.ancestors(pid))
+    def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
+        """Whether a process descends from another at this moment, reaped or not; None when nobody has its number."""
+        stat = proc.read_stat(identity.pid)
+        if stat is None or stat.start_time != identity.start_time or identity.boot_id != proc.boot_id():
+            return None
+        above = proc.read_stat(root.pid)
+        return above is not None and above.start_time == root.start_time and root.pid in proc.ancestors(identity.pid)
 
     def signal(self, identity: ProcessIdentity, number: signal.Signals) -> bool:
         """Send a signal to that very process; False when it is gone."""

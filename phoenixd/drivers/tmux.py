@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import structlog
 
 from phoenixd.drivers.tmux_control import ControlConnection, Lost, Refused
+from phoenixd.drivers.tmux_panes import MARK, OWN_SESSION, Pane, Panes, mark
 from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
-from phoenixd.drivers.tmux_text import agent_of, pasteable, quote, readable, session_of
+from phoenixd.drivers.tmux_text import pasteable, quote, readable, session_of
 from phoenixd.errors import TerminalFailed
 
-OWN_SESSION = "phoenixd"
 TIMEOUT = 10.0
 PASTE_LIMIT = 8 * 1024 * 1024
 SCREEN_LIMIT = 1024 * 1024
@@ -32,14 +33,23 @@ class TmuxTerminal:
 
     Commands go over one control-mode connection, which is made when it is needed and after each loss. Only `revive`
     ever starts a server, and never with `under_systemd`: there the server is a unit of its own.
+
+    shim_pid: the process of an agent's shim, by which its pane is known from those that somebody opened by hand.
     """
 
     def __init__(
-        self, runtime_dir: Path, *, under_systemd: bool = False, tmux: str = "tmux", timeout: float = TIMEOUT
+        self,
+        runtime_dir: Path,
+        *,
+        under_systemd: bool = False,
+        tmux: str = "tmux",
+        timeout: float = TIMEOUT,
+        shim_pid: Callable[[str], int | None] = lambda agent: None,
     ) -> None:
         self.server = TmuxServer(runtime_dir, tmux, timeout)
         self._under_systemd = under_systemd
         self._timeout = timeout
+        self._panes = Panes(self._ask, shim_pid)
         self._control: ControlConnection | None = None
         self._connecting: asyncio.Task[ControlConnection] | None = None
 
@@ -69,26 +79,37 @@ class TmuxTerminal:
         return False
 
     async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
-        """Make the agent's session with one pane that runs `argv`; a session of that name is closed first."""
+        """Make the agent's session with one pane that runs `argv`; a pane that it has is closed first.
+
+        A session of that name which somebody opened by hand is not ours to close: it gets another name.
+        """
         session = session_of(agent)
         if len(argv) < 2:
             raise ValueError("a pane's argv has at least two words: tmux gives a single one to a shell")
         await self.close_pane(agent)
+        await self._move_aside(session)
         await self._run("new-session", "-d", "-s", session, "--", *argv)
+        # Refused where the pane has ended already.
+        with contextlib.suppress(Refused):
+            await self._run("set-option", "-pF", "-t", f"={session}:0.0", MARK, mark(agent))
 
     async def close_pane(self, agent: str) -> None:
-        """Close the agent's session, whose pane gets SIGHUP; no session is no failure."""
-        session = session_of(agent)
-        try:
-            await self._ask("kill-session", "-t", f"={session}")
-        except Refused as refusal:
-            if "can't find session" not in refusal.message:
-                raise
+        """Close the agent's pane, which gets SIGHUP, and with it its session; no pane is no failure."""
+        session_of(agent)
+        while (pane := await self._panes.of(agent)) is not None:
+            try:
+                await self._ask("kill-pane", "-t", pane.id)
+            except Refused as refusal:
+                if "can't find pane" not in refusal.message:
+                    raise
 
     async def panes(self) -> frozenset[str]:
-        """Names of the agents that have a session."""
-        sessions = await self._ask("list-sessions", "-F", "#{session_name}")
-        return frozenset(agent for session in sessions if (agent := agent_of(session)))
+        """Names of the agents that have a pane."""
+        return await self._panes.agents()
+
+    async def foreign(self) -> tuple[tuple[str, int], ...]:
+        """The panes that somebody opened by hand in our server, by id and pid."""
+        return tuple((pane.id, pane.pid) for pane in await self._panes.foreign())
 
     async def capture(self, agent: str, history: int = 0) -> str:
         """The visible text of the pane, without anything that a terminal would obey, and some of what scrolled off it.
@@ -96,13 +117,14 @@ class TmuxTerminal:
         By a process of its own: on the control connection an agent's screen would stand between tmux's own words.
         """
         back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
-        output = await self._call("capture-pane", "-p", *back, "-t", _pane_of(agent))
+        output = await self._call("capture-pane", "-p", *back, "-t", (await self._pane_of(agent)).id)
         return await asyncio.to_thread(readable, _end_of(output))
 
     async def size(self, agent: str) -> tuple[int, int] | None:
         """Columns and lines of the pane; None where the agent has none."""
         try:
-            told = await self._call("display-message", "-p", "-t", _pane_of(agent), "#{pane_width} #{pane_height}")
+            pane = (await self._pane_of(agent)).id
+            told = await self._call("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
         except TerminalFailed:
             return None
         numbers = told.split()
@@ -119,7 +141,7 @@ class TmuxTerminal:
             raise TerminalFailed(
                 f"a text of {len(content)} bytes is not pasted", remedy="put it into a file, and name it"
             )
-        pane = _pane_of(agent)
+        pane = (await self._pane_of(agent)).id
         await self._leave_modes(pane)
         if not content:
             return ""
@@ -137,14 +159,14 @@ class TmuxTerminal:
 
     async def press_enter(self, agent: str) -> None:
         """Leave copy mode, which would take the key for itself, and press Enter."""
-        pane = _pane_of(agent)
+        pane = (await self._pane_of(agent)).id
         await self._leave_modes(pane)
         await self._run("send-keys", "-t", pane, "Enter")
 
     async def last_typed(self, agent: str) -> float | None:
         """When an attached operator last pressed a key here (Unix time); None when nobody is attached who can type."""
-        session = session_of(agent)
-        clients = await self._ask("list-clients", "-t", f"={session}", "-F", "#{client_readonly} #{client_activity}")
+        session = (await self._pane_of(agent)).session_id
+        clients = await self._ask("list-clients", "-t", session, "-F", "#{client_readonly} #{client_activity}")
         times = [
             float(activity) for readonly, _, activity in (line.partition(" ") for line in clients) if readonly == "0"
         ]
@@ -170,6 +192,23 @@ class TmuxTerminal:
         if self._control is not None:
             self._control.close()
             self._control = None
+
+    async def _pane_of(self, agent: str) -> Pane:
+        session_of(agent)
+        pane = await self._panes.of(agent)
+        if pane is None:
+            raise TerminalFailed(f"{agent} has no pane")
+        return pane
+
+    async def _move_aside(self, session: str) -> None:
+        try:
+            name = f"foreign-{secrets.token_hex(4)}"
+            await self._run("rename-session", "-t", f"={session}", name)
+        except Refused as refusal:
+            if "can't find session" not in refusal.message:
+                raise
+            return
+        log.warning("foreign session renamed", session=session, name=name)
 
     async def _leave_modes(self, pane: str) -> None:
         """End copy mode and what else lies over the pane; raises TerminalFailed when something stays."""
@@ -251,8 +290,3 @@ def _end_of(output: bytes) -> bytes:
         return output
     kept = output[-SCREEN_LIMIT:]
     return kept[kept.find(b"\n") + 1 :]
-
-
-def _pane_of(agent: str) -> str:
-    """The first pane of the agent's own window: a pane that somebody opened beside it is never typed into."""
-    return f"={session_of(agent)}:0.0"

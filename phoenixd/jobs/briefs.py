@@ -68,7 +68,7 @@ def interruption_before(
     if prompt is PromptKind.CONTINUE:
         return Interruption("working", last.at_wall, last.text) if last else Interruption("working")
     if last is None:
-        return Interruption(found) if found in ("working", "error") and agent.incarnation <= 1 else None
+        return Interruption(found) if found in ("working", "error") and agent.restarts == 0 else None
     failed = _looks_failed(last) if judged is None else judged
     return Interruption("error", last.at_wall, last.text) if failed else None
 

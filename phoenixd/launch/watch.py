@@ -100,7 +100,7 @@ class DocumentWatch:
         state, brief, written = await to_thread.run_sync(self._read, agent.name)
         now = self._clock.now().wall
         faults: tuple[Fault, ...] = ()
-        if agent.desired is Desired.RUNNING and agent.incarnation > 0:
+        if agent.desired is Desired.RUNNING and agent.has_begun:
             faults = check_brief(brief, agent.name, written, now, self._max_age)
         self._report(agent, "brief", faults, "brief.md is whole, and young enough")
         broken = tuple(fault for fault in check_state(state, agent.name, now) if fault.kind == "schema")

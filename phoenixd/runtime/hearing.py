@@ -82,6 +82,8 @@ class Hearing:
             case "started":
                 run_id, pid, start_time = str(body["run_id"]), int(body["pid"]), int(body["start_time"])
                 incarnation = int(body["incarnation"])
+                if not self._owns(agent, pid, start_time):
+                    return
                 self._watch_child(agent, incarnation, pid, start_time)
                 self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time), None)
             case "start_failed":
@@ -122,7 +124,8 @@ class Hearing:
             self._shims.kill(agent.name, hello.run.incarnation)
         if run is None:
             return
-        if hello.run is not None and hello.run.run_id == run.run_id:
+        is_said = hello.run is not None and hello.run.run_id == run.run_id
+        if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
             adopted = RunAdopted(agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched)
             self._tell(adopted, None)
@@ -173,6 +176,18 @@ class Hearing:
 
         if not self._processes.watch(hello.shim, died):
             died()
+
+    def _owns(self, agent: str, pid: int, start_time: int) -> bool:
+        """Whether the agent's shim may call this process its agent: it is below it, or gone, and then nobody's.
+
+        A shim's word alone is not believed, for what it names is what is killed when the run is to end.
+        """
+        shim = self._shim_of.get(agent)
+        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
+        if shim is not None and self._processes.is_below(identity, shim) is not False:
+            return True
+        log.warning("not_the_shims_process", agent=agent, pid=pid, shim=shim.pid if shim else None)
+        return False
 
     def _watch_child(self, agent: str, incarnation: int, pid: int, start_time: int) -> None:
         def vanished() -> None:

@@ -27,7 +27,7 @@ log = structlog.get_logger()
 def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
     agents = {agent.name: _with_environment(agent, specs.get(agent.name)) for agent in saved.agents}
-    return Fleet(agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts)
+    return Fleet(agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired)
 
 
 async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec]) -> None:

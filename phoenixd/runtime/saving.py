@@ -127,14 +127,14 @@ def _merge(batches: list[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
     changed = {agent.name: agent for batch in batches for agent in batch.changed}
-    removed: dict[str, None] = {}
+    removed: dict[str, int] = {}
     for batch in batches:
         for agent in batch.changed:
             removed.pop(agent.name, None)
-        removed.update(dict.fromkeys(batch.removed))
+        removed.update(batch.removed)
     kept = tuple(agent for name, agent in changed.items() if name not in removed)
     entries = tuple(entry for batch in batches for entry in batch.entries)
-    return replace(batches[-1], entries=entries, changed=kept, removed=tuple(removed))
+    return replace(batches[-1], entries=entries, changed=kept, removed=tuple(removed.items()))
 
 
 def _without_oldest(entries: tuple[Entry, ...], surplus: int) -> tuple[Entry, ...]:

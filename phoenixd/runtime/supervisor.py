@@ -68,7 +68,7 @@ class _Turn:
 
     entries: list[Entry]
     changed: dict[str, Agent]
-    removed: dict[str, None]
+    removed: dict[str, int]
     actions: list[Action]
     answers: list[tuple[Callable[[Refusal | None], None], Refusal | None]]
     receipts: list[Callable[[], None]]
@@ -168,7 +168,7 @@ class Supervisor:
                 wall=now.wall,
                 entries=tuple(turn.entries),
                 changed=tuple(turn.changed.values()),
-                removed=tuple(turn.removed),
+                removed=tuple(turn.removed.items()),
                 next_item=self.fleet.next_item,
                 alerts=self.fleet.alerts,
             )
@@ -234,7 +234,7 @@ class Supervisor:
             if agent is None:
                 continue
             if decision.removed:
-                turn.removed[agent.name] = None
+                turn.removed[agent.name] = agent.incarnation
                 turn.changed.pop(agent.name, None)
             else:
                 turn.removed.pop(agent.name, None)

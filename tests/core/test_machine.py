@@ -86,6 +86,7 @@ class FleetMachine(RuleBasedStateMachine):
         self.at, self.wall, self.draws = 0.0, EPOCH, 0
         self.history: list[Event] = []
         self.newest: dict[str, int] = {}
+        self.retired: dict[str, int] = {}
         self.kept_down: set[str] = set()
         self.items: dict[int, tuple[str, str, str, float]] = {}
 
@@ -123,8 +124,7 @@ class FleetMachine(RuleBasedStateMachine):
                 continue
             if decision.removed:
                 self.saved.pop(agent.name, None)
-                self.newest.pop(agent.name, None)
-                self.history = [event for event in self.history if getattr(event, "agent", None) != agent.name]
+                self.retired[agent.name] = agent.incarnation
             elif decision.is_worth_keeping:
                 self.saved[agent.name] = agent
             for action in decision.actions:
@@ -349,7 +349,7 @@ class FleetMachine(RuleBasedStateMachine):
     def daemon_is_killed(self, down: float) -> None:
         self.outside.forget()
         self.wall += down
-        self.fleet = Fleet(dict(self.saved), LIMITS, self.fleet.next_item)
+        self.fleet = Fleet(dict(self.saved), LIMITS, self.fleet.next_item, retired=dict(self.retired))
         self.recover(tuple(self.fleet.agents))
 
     @rule()
@@ -357,7 +357,7 @@ class FleetMachine(RuleBasedStateMachine):
         self.outside.forget()
         self.outside.processes.clear()
         self.wall += 90
-        self.fleet = Fleet(dict(self.saved), LIMITS, self.fleet.next_item)
+        self.fleet = Fleet(dict(self.saved), LIMITS, self.fleet.next_item, retired=dict(self.retired))
         before = self.fleet.agents
         self.tell(Rebooted(str(self.draws)))
         for name, agent in self.fleet.agents.items():

@@ -10,6 +10,7 @@ from phoenixd.core.actions import Deliver, Release, Spawn, Terminate
 from phoenixd.core.agent import BackingOff, Desired, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
     AgentDeclared,
+    AgentStarted,
     AgentVanished,
     AgentWithdrawn,
     Delivered,
@@ -250,6 +251,24 @@ def test_f_sy_12_a_removed_agent_is_ended_first_and_then_gone(situation: str) ->
     assert story.of(Release) == [Release("a")]
     assert not story.fleet.agents
     assert story.decisions[-1].removed
+
+
+def test_incarnations_are_never_given_twice_also_when_an_agent_is_removed_and_added_again() -> None:
+    story = Story()
+    story.lives(400, 1)
+    story.respawned()
+    story.tell(AgentWithdrawn("a"))
+    story.exited(143)
+    late = AgentStarted("a", 1, "an old run", 77, 770)
+    story.tell(AgentDeclared(spec()))
+    assert (story.agent.incarnation, story.agent.restarts) == (2, 0)
+
+    story.start()
+    assert story.run.incarnation == 3
+    before = story.agent
+    story.tell(late)
+    assert story.agent == before, "a word of the first life says nothing about the second"
+    assert story.agent.restarts == 0
 
 
 @pytest.mark.parametrize("answer", ["started", "failed"])

@@ -106,6 +106,35 @@ def test_the_same_state_directory_gets_the_same_tree(tree: CgroupTree, tmp_path:
     assert tier(again) == "cgroup"
 
 
+def test_the_empty_trees_of_dead_daemons_are_removed_and_those_in_use_kept(tree: CgroupTree, tmp_path: Path) -> None:
+    def another(name: str) -> CgroupTree:
+        found = CgroupTree.find(tmp_path / name)
+        assert found is not None
+        return found
+
+    dead, lived_in, held = another("dead"), another("lived in"), another("held")
+    other = tree.root.parent / f"{dead.root.name}-of-somebody"
+    other.mkdir()
+    (dead.root / "agents" / "a" / "1").mkdir(parents=True)
+    roots = [dead.root, lived_in.root, held.root, other]
+    survivor = member_of(str(lived_in.create_leaf("a", 1)))
+    try:
+        # A daemon that is gone holds nothing any more.
+        del dead, lived_in
+        again = CgroupTree.find(tmp_path)
+
+        assert again is not None
+        assert [root.exists() for root in roots] == [False, True, True, True]
+        assert held.create_leaf("a", 1) is not None
+        assert survivor.poll() is None
+    finally:
+        survivor.kill()
+        survivor.wait()
+        other.rmdir()
+        held.discard()
+    eventually_sync(lambda: CgroupTree.find(tmp_path) and not roots[1].exists(), what="it is removed when it is empty")
+
+
 @pytest.mark.parametrize(
     ("home", "roots"),
     [

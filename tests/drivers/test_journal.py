@@ -81,10 +81,17 @@ async def test_a_batch_is_there_after_the_journal_was_closed(path: Path) -> None
 
 async def test_a_removed_agent_is_gone_and_its_entries_stay(journal: SqliteJournal) -> None:
     await journal.commit(Batch(1, 1, (an_entry(),), (an_agent("a"), an_agent("b"))))
-    await journal.commit(Batch(2, 2, (), (), ("a",)))
+    await journal.commit(Batch(2, 2, (), (), (("a", 7),)))
 
     assert [agent.name for agent in journal.load().agents] == ["b"]
     assert len(await journal.read(agent="a")) == 1
+
+
+async def test_the_last_incarnation_of_a_removed_agent_is_kept(journal: SqliteJournal) -> None:
+    await journal.commit(Batch(1, 1, (), (), (("a", 7), ("b", 1))))
+    await journal.commit(Batch(2, 2, (), (), (("a", 9),)))
+
+    assert journal.load().retired == {"a": 9, "b": 1}
 
 
 async def test_reads_select_by_agent_row_time_and_end(journal: SqliteJournal) -> None:

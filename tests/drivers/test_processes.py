@@ -109,12 +109,19 @@ def test_unknown_is_not_gone(sleeper: subprocess.Popen[bytes], free: int) -> Non
 
 def test_who_is_inside_a_tree(sleeper: subprocess.Popen[bytes]) -> None:
     processes = Processes()
-    ourselves = identity(os.getpid())
+    ourselves, child = identity(os.getpid()), identity(sleeper.pid)
 
-    assert processes.is_inside(sleeper.pid, ourselves)
-    assert processes.is_inside(os.getpid(), ourselves)
-    assert not processes.is_inside(os.getppid(), ourselves)
-    assert not processes.is_inside(os.getpid(), identity(sleeper.pid))
+    assert processes.is_below(child, ourselves)
+    assert not processes.is_below(ourselves, ourselves)
+    assert not processes.is_below(identity(os.getppid()), ourselves)
+    assert not processes.is_below(ourselves, child)
+    assert processes.is_below(replace(child, start_time=1), ourselves) is None, "of that number, but not that process"
+    assert processes.is_below(child, replace(ourselves, start_time=1)) is False
+    sleeper.kill()
+    eventually_sync(lambda: not processes.is_alive(child), what="it ended")
+    assert processes.is_below(child, ourselves), "a zombie is still somebody's"
+    sleeper.wait()
+    assert processes.is_below(child, ourselves) is None
 
 
 @pytest.mark.faults

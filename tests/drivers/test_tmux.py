@@ -15,6 +15,7 @@ import pytest
 from phoenixd.drivers.processes_proc import ancestors, read_stat
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.drivers.tmux_control import ControlConnection
+from phoenixd.drivers.tmux_panes import Pane, Panes
 from phoenixd.drivers.tmux_server import TmuxServer
 from phoenixd.errors import TerminalFailed
 from tests.drivers.terminals import a_terminal, recorder, tmux
@@ -172,7 +173,11 @@ async def test_a_text_that_could_not_be_pasted_is_not_left_behind(
     async def look_away(self: TmuxTerminal, pane: str) -> None:
         pass
 
+    async def was_there(self: Panes, agent: str) -> Pane:
+        return Pane("%99", 1, "$99", "", "phx-a")
+
     monkeypatch.setattr(TmuxTerminal, "_leave_modes", look_away)
+    monkeypatch.setattr(Panes, "of", was_there)
     async with a_terminal(short_tmp) as terminal:
         with pytest.raises(TerminalFailed):
             await terminal.paste("a", "secret")

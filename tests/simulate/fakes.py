@@ -55,6 +55,10 @@ class SimulatedProcesses:
     def is_alive(self, identity: ProcessIdentity) -> bool:
         return self._host.find(identity) is not None
 
+    def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
+        # Simulated shims tell the truth.
+        return self._host.find(identity) is not None or None
+
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
         killed = []
         for process in self._host.tree(run_id):

@@ -22,6 +22,7 @@ class MemoryJournal:
         self._host = host
         self._snapshots: dict[str, str] = {}
         self._remembered: dict[str, str] = {}
+        self._retired: dict[str, int] = {}
         self._saved = Saved()
         self._digest = sha256()
         self._limbo: Batch | None = None
@@ -42,7 +43,9 @@ class MemoryJournal:
     def load(self) -> Saved:
         agents = tuple(load_agent(text) for _, text in sorted(self._snapshots.items()))
         saved = self._saved
-        return Saved(saved.at, saved.wall, self._remembered.get("boot_id", ""), agents, saved.next_item, saved.alerts)
+        boot_id = self._remembered.get("boot_id", "")
+        retired = dict(self._retired)
+        return Saved(saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired)
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
@@ -109,7 +112,8 @@ class MemoryJournal:
             self._digest.update(json.dumps([*row, entry.readings, entry.actions], default=str).encode())
         for agent in batch.changed:
             self._keep(agent)
-        for name in batch.removed:
+        for name, last in batch.removed:
+            self._retired[name] = last
             self._snapshots.pop(name, None)
             self.facts.pop(name, None)
         self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts)

@@ -132,7 +132,7 @@ batches = st.builds(
     wall=st.floats(0, 2e9),
     entries=st.lists(entries, max_size=4).map(tuple),
     changed=st.lists(st.builds(an_agent, st.sampled_from("abc"), restarts=st.integers(0, 9)), max_size=2).map(tuple),
-    removed=st.lists(st.sampled_from("abc"), max_size=1).map(tuple),
+    removed=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=1).map(tuple),
     next_item=st.integers(1, 99),
 )
 
