@@ -17,6 +17,8 @@ from phoenixd.documents.times import utc_date
 
 ID_SHOWN = 64
 NEAR = 3
+MOST_COMPARED = 200
+"""Ids that are looked at for one that looks alike: an agent decides how many there are."""
 
 
 async def list_loops(ask: Ask) -> Reply:
@@ -89,7 +91,7 @@ async def _close_only(ask: Ask, loop_id: str, reason: str) -> tuple[str, Resolve
 
 def no_loop(agent: str | None, loop_id: str, ids: Iterable[str], remedy: str) -> Problem:
     """The refusal of an id that no open loop has (of this agent, or of any), which names those that look like it."""
-    known = sorted(set(ids))
+    known = sorted(set(ids))[:MOST_COMPARED]
     close = difflib.get_close_matches(loop_id[:ID_SHOWN].lower(), known, NEAR, 0.5)
     near = f"; near it: {', '.join(close)}" if close else "" if known else ", nor any other"
     who = f"{agent} has no" if agent else "no agent has an"

@@ -14,8 +14,10 @@ from phoenixd.documents.brief_guard import SAME_LOOP, SESSION, SOURCE
 from phoenixd.documents.brief_material import PLAN_TOOLS, BriefMaterial
 from phoenixd.documents.conversation import Utterance
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.state import OpenLoop
 
 TEXT_LIMIT, MOST_FOUND = 200, 20
+ID_LIMIT, MOST_KNOWN = 200, 100
 LEAST_WORDS = 2
 READ_BACK = 200
 """How many utterances from the end are looked through."""
@@ -70,7 +72,7 @@ def extract_answer(material: BriefMaterial) -> BriefAnswer:
     finished = [text for text, done in plan if done] + [text for text, done in _boxes(talk) if done]
     resolved = _finished(material, finished)
     closed = {claim.id for claim in resolved}
-    known = [LoopClaim(id=loop.id, text=loop.text or loop.id) for loop in material.state.open_loops]
+    known = [LoopClaim(id=loop.id, text=one_line(loop.text, TEXT_LIMIT) or loop.id) for loop in _known_loops(material)]
     return BriefAnswer(
         agent=material.agent,
         summary=_last_words(talk),
@@ -80,6 +82,11 @@ def extract_answer(material: BriefMaterial) -> BriefAnswer:
         resolved=resolved,
         numbers=[NumberClaim(name=name, value=value) for name, value in _numbers(spoken).items()],
     )
+
+
+def _known_loops(material: BriefMaterial) -> list[OpenLoop]:
+    """Those that are named; there may be any number, and the others stay as loops do that no writer names."""
+    return [loop for loop in material.state.open_loops if 0 < len(loop.id) <= ID_LIMIT][-MOST_KNOWN:]
 
 
 def _newest_plan(spoken: Iterable[Utterance]) -> list[tuple[str, bool]]:
@@ -94,7 +101,8 @@ def _marked_lines(text: str) -> Iterator[tuple[str, bool]]:
     for line in text.split("\n"):
         bullet = _BULLET.fullmatch(line)
         if box := _BOX.fullmatch((bullet[1] if bullet else line).strip()):
-            yield one_line(box[2], TEXT_LIMIT), box[1] in ("x", "X", "-")
+            if text := one_line(box[2], TEXT_LIMIT):
+                yield text, box[1] in ("x", "X", "-")
 
 
 def _boxes(talk: Iterable[Utterance]) -> Iterator[tuple[str, bool]]:
@@ -106,8 +114,8 @@ def _open_loops(talk: list[Utterance]) -> Iterator[LoopClaim]:
     """Newest utterance first, so that what is cut off is the oldest."""
     for utterance in reversed(talk):
         for text in _cued(utterance.text):
-            if len(text.split()) >= LEAST_WORDS:
-                yield LoopClaim(text=one_line(text, TEXT_LIMIT), quote=text[:TEXT_LIMIT])
+            if len(text.split()) >= LEAST_WORDS and (shown := one_line(text, TEXT_LIMIT)):
+                yield LoopClaim(text=shown, quote=text[:TEXT_LIMIT])
 
 
 def _cued(text: str) -> Iterator[str]:
@@ -159,7 +167,7 @@ def _numbers(spoken: Iterable[Utterance]) -> dict[str, str]:
 def _finished(material: BriefMaterial, finished: list[str]) -> list[ResolutionClaim]:
     """Loops of a brief run's making that the agent's own list, or a ticked box, now says are done."""
     claims = []
-    for loop in material.state.open_loops:
+    for loop in _known_loops(material):
         if (loop.model_extra or {}).get(SOURCE) != SESSION:
             continue
         done = next((text for text in reversed(finished) if similarity(text, loop.text) >= SAME_LOOP), None)

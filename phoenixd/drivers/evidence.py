@@ -177,12 +177,21 @@ class EvidenceFiles:
     def _examine(self, runs: tuple[_Followed, ...], touched: set[Path] | None) -> list[EvidenceSeen]:
         events: list[EvidenceSeen] = []
         for followed in runs:
-            for path in followed.heartbeats:
-                if (touched is None or path in touched) and (event := self._heartbeat(followed, path)):
-                    events.append(event)
-            if touched is None and followed.transcript is not None and _has_grown(followed):
-                events.append(EvidenceSeen(followed.agent, followed.incarnation, "transcript"))
-            followed.looked = followed.looked or touched is None
+            try:
+                events += self._examine_one(followed, touched)
+            except Exception:
+                # An agent's files may be anything: a fault in reading them costs this look at this agent.
+                log.exception("evidence_fault", agent=followed.agent)
+        return events
+
+    def _examine_one(self, followed: _Followed, touched: set[Path] | None) -> list[EvidenceSeen]:
+        events: list[EvidenceSeen] = []
+        for path in followed.heartbeats:
+            if (touched is None or path in touched) and (event := self._heartbeat(followed, path)):
+                events.append(event)
+        if touched is None and followed.transcript is not None and _has_grown(followed):
+            events.append(EvidenceSeen(followed.agent, followed.incarnation, "transcript"))
+        followed.looked = followed.looked or touched is None
         return events
 
     def _heartbeat(self, followed: _Followed, path: Path) -> EvidenceSeen | None:

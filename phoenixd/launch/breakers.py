@@ -20,6 +20,7 @@ from phoenixd.core.progress import is_loop
 from phoenixd.directories import Directories
 from phoenixd.documents.breaker_file import NAME, SIZE_LIMIT, BreakerFile, read_breaker, render_breaker
 from phoenixd.errors import UnsafeFile
+from phoenixd.launch.bulkhead import bulkhead
 from phoenixd.launch.files import Files
 
 INTERVAL = 10.0
@@ -68,8 +69,9 @@ class BreakerFiles:
         while True:
             await anyio.sleep(INTERVAL)
             for agent in tuple(agents()):
-                if (found := await self.look(agent)) is not None:
-                    tell(found)
+                with bulkhead(agent.name, "a look at its breaker's file"):
+                    if (found := await self.look(agent)) is not None:
+                        tell(found)
 
     async def _read(self, agent: Agent) -> tuple[bytes | None, Event | None]:
         """What stands in the file, and what somebody did to it, told once."""

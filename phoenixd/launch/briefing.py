@@ -12,9 +12,9 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Calendar, Cause, Due, next_run
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief_record import BriefRecord
-from phoenixd.errors import PhoenixdError
 from phoenixd.jobs.brief_run import Outcome
 from phoenixd.launch.brief_runs import BriefRuns, ConversationLook, seen_of
+from phoenixd.launch.bulkhead import bulkhead
 from phoenixd.launch.publication import Publication
 from phoenixd.ports import BriefWriter, Clock, Entry
 
@@ -106,22 +106,17 @@ class Briefing:
             if due is None or due.at > self._now():
                 await self._sleep(due)
                 continue
-            try:
+            self._not_before[name] = self._now() + RETRY  # Unless it goes well.
+            with bulkhead(name, "its brief"):
                 await self._write(self._agents[name], due)
-            except (PhoenixdError, OSError) as failure:
-                self._not_before[name] = self._now() + RETRY
-                log.warning("brief_failed", agent=name, reason=str(failure))
 
     async def _next(self) -> tuple[str, Due | None]:
         """The run that is due first, of all agents."""
         found: list[tuple[str, Due]] = []
         for name, agent in tuple(self._agents.items()):
-            try:
+            due = None
+            with bulkhead(name, "the plan of its brief"):
                 _, due = await self._look(agent)
-            except (PhoenixdError, OSError) as failure:
-                self._not_before[name] = self._now() + RETRY
-                log.warning("brief_not_planned", agent=name, reason=str(failure))
-                continue
             if due is not None:
                 held_back = max(due.at, self._not_before.get(name, 0.0))
                 found.append((name, Due(held_back, due.cause, due.reason)))

@@ -23,6 +23,7 @@ from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.errors import PhoenixdError
+from phoenixd.launch.bulkhead import bulkhead
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.files import Files
 from phoenixd.launch.log_files import signature
@@ -134,11 +135,9 @@ class Publication:
         async with desk.lock:
             done = await self.write_safely(desk, write)
         if done in ("resolved", "already"):
-            try:
+            # It is on record in the log for good, and state.json follows as soon as it can be written.
+            with bulkhead(agent.name, "what a resolution changes"):
                 await self.publish(agent, ())
-            except (PhoenixdError, OSError) as failure:
-                # It is on record in the log for good, and state.json follows as soon as it can be written.
-                log.warning("publish_failed", agent=agent.name, reason=str(failure))
         return done
 
     async def open_loops(self, name: str) -> tuple[OpenLoop, ...]:
@@ -212,12 +211,10 @@ class Publication:
         while True:
             await self._clock.sleep_until(self._clock.now().at + FOLD_INTERVAL)
             for desk in tuple(self._desks.values()):
-                try:
+                with bulkhead(desk.shelf.name, "a look for news"):
                     news = await to_thread.run_sync(desk.has_news, self._clock.now().wall, limiter=self._threads)
                     if news and desk.agent is not None:
                         await self.publish(desk.agent, ())
-                except (PhoenixdError, OSError) as failure:
-                    log.warning("fold_failed", agent=desk.shelf.name, reason=str(failure))
 
     async def _refresh_git(self, desk: Desk, agent: Agent) -> None:
         if self._settings.brief.git and self._clock.now().wall >= desk.git_due:

@@ -22,6 +22,7 @@ from phoenixd.directories import Directories
 from phoenixd.documents.brief_health import Fault, age_is_due, check_brief, check_state
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.errors import UnsafeFile
+from phoenixd.launch.bulkhead import bulkhead
 from phoenixd.launch.files import Files
 from phoenixd.ports import Clock
 
@@ -77,7 +78,10 @@ class DocumentWatch:
             self._woken = anyio.Event()
             for agent in tuple(self._agents()):
                 if self._due.get(agent.name, math.inf) <= self._clock.now().wall:
-                    await self._look(agent)
+                    # Once more within the hour, should this fail.
+                    self._due[agent.name] = self._clock.now().wall + LOOK_AGAIN
+                    with bulkhead(agent.name, "a look at its documents"):
+                        await self._look(agent)
             self._forget_strangers()
             await self._rest()
 

@@ -78,11 +78,19 @@ class Publisher:
             await self._launcher.publish(agent, entries)
         except (PhoenixdError, OSError) as failure:
             log.warning("publish_failed", agent=agent.name, reason=str(failure))
-            self._failed[agent.name] = agent
-            self._tell(TroubleSeen(agent.name, DOCUMENTS, str(failure)))
+            self._note_failure(agent, str(failure))
+            return
+        except Exception as fault:
+            # Whatever stands in one agent's files: it costs that agent's documents, and neither daemon nor others.
+            log.exception("publish_crashed", agent=agent.name)
+            self._note_failure(agent, f"a fault in phoenixd: {fault!r:.300}")
             return
         if self._failed.pop(agent.name, None) is not None or alerts.find(agent.alerts, DOCUMENTS) is not None:
             self._tell(TroubleGone(agent.name, DOCUMENTS, "its files were written again"))
+
+    def _note_failure(self, agent: Agent, why: str) -> None:
+        self._failed[agent.name] = agent
+        self._tell(TroubleSeen(agent.name, DOCUMENTS, why))
 
     def _follow(self, agent: Agent) -> None:
         run = agent.run

@@ -67,3 +67,24 @@ async def test_what_stood_before_the_daemon_began_is_over_with_the_first_writing
     alert = StandingAlert(1, "documents", "", 0.0, 1, watched=True)
     told = await publish(FullDisk(fails=0), replace(an_agent(), alerts=(alert,)), until=1)
     assert [event.kind for event in told if isinstance(event, TroubleGone)] == ["documents"]
+
+
+class Broken:
+    """A launcher that has a fault with one agent's files."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+        self.published: list[str] = []
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        self.tries += 1
+        if agent.name == "bad":
+            raise ValueError("what no reader has thought of")
+        self.published.append(agent.name)
+
+
+async def test_a_fault_with_one_agents_files_is_told_and_costs_nobody_else() -> None:
+    launcher = Broken()
+    told = await publish(launcher, an_agent("bad"), an_agent("good"), until=2)
+    assert launcher.published == ["good"]
+    assert [type(event) for event in told] == [TroubleSeen]
