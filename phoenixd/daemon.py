@@ -53,6 +53,7 @@ from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
 from phoenixd.ports import Outside, ShimMessage
+from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
@@ -292,6 +293,7 @@ async def _build(
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     messenger = Messenger(terminal, launch, launch.transcripts, clock)
+    answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits),
         clock,
@@ -309,8 +311,9 @@ async def _build(
         later=lambda seconds, call: loop.call_later(seconds, call),
         heard=messenger.heard,
         greeted=greeted,
+        answered=answerer.heard,
     )  # fmt: skip
-    performer = Performer(outside, find, supervisor.tell, hearing, messenger)
+    performer = Performer(outside, find, supervisor.tell, hearing, messenger, answerer)
     publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))
 
     def facts() -> Facts:

@@ -155,6 +155,10 @@ class ShimHello:
     hook_port: int
     run: ShimRun | None
     exit: dict[str, Any] | None
+    held: tuple[int, ...] = ()
+    """The requests that it holds for an answer, as it said when the link was opened."""
+    last_seq: int = 0
+    """The number of the last event that it had spooled by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,10 @@ class ShimLinks(Protocol):
     def kill(self, agent: str, incarnation: int) -> None: ...
 
     def acknowledge(self, agent: str, seq: int) -> None: ...
+
+    def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
+        """Answer a request that the shim holds; raises ShimFailed when the link is down. `answered` tells the rest."""
+        ...
 
     def notice(self, agent: str, lines: Sequence[str]) -> None: ...
 
@@ -218,6 +226,10 @@ class Terminal(Protocol):
         ...
 
     async def press_enter(self, agent: str) -> None: ...
+
+    async def tell_attached(self, agent: str, words: str) -> None:
+        """Show words of our own, letters and digits, to whoever is attached, without touching the pane."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +363,18 @@ class Transcripts(Protocol):
 
     async def end(self, agent: Agent) -> int:
         """How long the transcript is, in bytes."""
+        ...
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        """How long each file of the session is, in bytes: those of its subagents too."""
+        ...
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        """Whether the answer that was given to a permission counted, as the files after these lengths tell.
+
+        None: they do not tell yet. True also where nothing of the kind is ever written. mark: ASCII, part of what a
+        denied agent was told.
+        """
         ...
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:

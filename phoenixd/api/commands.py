@@ -24,8 +24,14 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import row
+from phoenixd.ports import Entry, StoredEntry
 
 REMOVE_WAIT = 60.0
+KEYS_REMEMBERED = 1000
+"""Rows of an agent's journal in which a key of an earlier daemon is looked for."""
+ORPHAN_WAIT = 5.0
+"""Seconds in which an agent's shim may still tell of a prompt that came while no daemon lived."""
+HEAD_COMPARED = 200
 
 
 async def add_agent(ask: Ask) -> Reply:
@@ -85,6 +91,8 @@ async def stop_agent(ask: Ask) -> Reply:
 async def send_text(ask: Ask) -> Reply:
     ask.agent()
     message_id = ask.key or secrets.token_hex(16)
+    if ask.key is not None and (earlier := await _sent_before(ask, ask.key)) is not None:
+        return await _outcome_of(ask, earlier)
     newest = await ask.service.journal.read(newest=True, limit=1)
     after = newest[-1].seq if newest else 0
     await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name))
@@ -206,12 +214,40 @@ async def _started(ask: Ask, previous: int) -> Reply:
     return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
 
 
-async def _verdict(ask: Ask, message_id: str, after: int, timeout: float) -> tuple[bool, str] | None:
-    """Whether a text arrived, with the evidence or the reason, as soon as the journal says so."""
+async def _sent_before(ask: Ask, key: str) -> StoredEntry | None:
+    """The journal's row of a text that was sent under this key, be it by an earlier daemon: it is not typed again."""
+    rows = await ask.service.journal.read(agent=ask.name, newest=True, limit=KEYS_REMEMBERED)
+    # A refusal typed nothing, and frees its key.
+    sent = (row for row in rows if any(action.startswith("deliver") for action in row.entry.actions))
+    return next((row for row in sent if row.entry.detail.get("message_id") == key), None)
+
+
+async def _outcome_of(ask: Ask, sent: StoredEntry) -> Reply:
+    """What became of a text of an earlier daemon, which may have died before it could tell."""
+    key, text = str(sent.entry.detail["message_id"]), str(sent.entry.detail.get("text", ""))
+    verdict = await _verdict(ask, key, sent.seq, ORPHAN_WAIT, text)
+    if verdict is None:
+        verdict = False, "phoenixd was restarted while it was being typed, and nothing tells that it arrived"
+    delivered, evidence = verdict
+    if delivered:
+        return _sent(key, True, evidence, f"delivered to {ask.name} before ({evidence}); not sent again", exits.OK)
+    words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
+    return _sent(key, False, evidence, words, exits.FAILED)
+
+
+async def _verdict(
+    ask: Ask, message_id: str, after: int, timeout: float, orphan: str | None = None
+) -> tuple[bool, str] | None:
+    """Whether a text arrived, with the evidence or the reason, as soon as the journal says so.
+
+    orphan: the text itself, where whoever typed it may not have lived to say so: the agent's own word counts then.
+    """
     deadline = time.monotonic() + timeout
     while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
         for stored in await ask.service.journal.read(after=after):
             after, entry = stored.seq, stored.entry
+            if orphan and entry.agent == ask.name and _submits(entry, orphan):
+                return True, "the agent took the prompt"
             if entry.agent != ask.name or entry.detail.get("message_id") != message_id:
                 continue
             match event_key(entry.event):
@@ -222,6 +258,15 @@ async def _verdict(ask: Ask, message_id: str, after: int, timeout: float) -> tup
                 case _:
                     continue
     return None
+
+
+def _submits(entry: Entry, text: str) -> bool:
+    """Whether this row is the agent's word that it took the text; both may have been cut."""
+    if event_key(entry.event) != "hookseen" or entry.detail.get("kind") != "prompt-submit":
+        return False
+    told = str(entry.detail.get("text", ""))
+    length = min(len(told), len(text.rstrip()), HEAD_COMPARED)
+    return length > 0 and told[:length] == text[:length]
 
 
 def _runs_since(agent: Agent, previous: int) -> bool:

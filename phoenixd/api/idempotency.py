@@ -23,7 +23,7 @@ class _Kept:
 
 
 class IdempotentReplies:
-    """The newest replies by key. Kept in memory: over a restart of the daemon, `send` is guarded by its message id.
+    """The newest replies by key. Kept in memory: over a restart of the daemon, `send` looks its key up in the journal.
 
     Acting goes on when the asker has gone, so that asking again finds the answer instead of acting a second time.
     """

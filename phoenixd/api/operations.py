@@ -228,6 +228,18 @@ OPERATIONS: tuple[Operation, ...] = (
         "inbox", ("inbox",), "What waits for a person, oldest first", TEXT_FORM, path="/v1/inbox", response="Inbox",
     ),
     Operation(
+        "answer_item", ("answer",), "Answer what an agent asks: allow once, or deny with a reason",
+        (
+            Parameter("id", "path", "integer", "the number that inbox shows", required=True, minimum=1),
+            Parameter("verdict", "body", "string", "allow: this once; deny", required=True, choices=("allow", "deny")),
+            Parameter("reason", "body", "string", "what a denied agent is told", default=""),
+            Parameter("text_hash", "body", "string", "text_hash of the item that you were shown", flag="--hash"),
+            _timeout("30s"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/inbox/{id}/answer", rights="operate", response="Answered", idempotent=False,
+        exits=(NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
         "since", ("since",), "What happened since a time, or since you looked",
         (Parameter("time", "query", "string", "8h, 18:00, yesterday, a date, last", default="last"), *TEXT_FORM, LOOK),
         path="/v1/since", response="Since",

@@ -171,7 +171,7 @@ SCHEMAS: dict[str, Schema] = {
             "text": STRING,
             "text_hash": STRING,
             "opened": _or_null(TIME),
-            "answer_by": _words("reply", "attach", "command"),
+            "answer_by": _words("reply", "attach", "command", "answer"),
         }
     ),
     "Inbox": _object({"items": _list(_ref("Item"))}),
@@ -207,6 +207,9 @@ SCHEMAS: dict[str, Schema] = {
     "Outcome": _object({"agent": _nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),
     "Sent": _object(
         {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
+    ),
+    "Answered": _object(
+        {"id": INTEGER, "agent": AGENT_NAME, "verdict": _words("allow", "deny"), "taken": BOOLEAN, "message": STRING}
     ),
     "Resolved": _object(
         {

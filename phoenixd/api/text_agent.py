@@ -70,9 +70,21 @@ def inbox(items: Sequence[InboxItem], here: Page) -> str:
         said = f"{item.kind}: {item.text}" if item.text else item.kind
         lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
     first = items[0]
+    if any(item.answer_by == "answer" for item in items):
+        return page([*lines, *(line for item in items if item.answer_by == "answer" for line in _asked(item, here))])
     if first.answer_by == "command":
         return page([*lines, "", f"why: phoenixctl explain {first.agent}"])
     return page([*lines, "", f"answer: phoenixctl attach {first.agent}"])
+
+
+def _asked(item: InboxItem, here: Page) -> list[str]:
+    """All that an item asks for, character by character: who answers has to have seen it."""
+    width = max(20, here.width - 4)
+    told = [line[at : at + width] for line in item.text.split("\n") for at in range(0, max(1, len(line)), width)]
+    allow = "" if item.veiled else "allow, or "
+    answer = f'answer: phoenixctl answer {item.id} {allow}deny "REASON"; or attach {item.agent}'
+    hidden = ["    (secrets were taken out of it, so it can be allowed at its terminal alone)"] if item.veiled else []
+    return ["", f"#{item.id} asks for:", *(f"    {line}" for line in told), *hidden, answer]
 
 
 def doctor(findings: Sequence[Finding], here: Page) -> str:

@@ -201,6 +201,21 @@ class AgentBriefTable(Table):
         return self
 
 
+class PreparedAnswerTable(Table):
+    """One question that is answered without asking a person, word for word as `phoenixctl inbox` shows it."""
+
+    dialog: Literal["permission"] = "permission"
+    asks: Text
+    answer: Literal["allow", "deny"]
+    reason: Text = ""
+
+    @model_validator(mode="after")
+    def _told_why(self) -> PreparedAnswerTable:
+        if self.answer == "deny" and not self.reason.strip():
+            raise refuse('answer = "deny" needs a reason: the agent is told it')
+        return self
+
+
 class AgentTable(Table):
     """The keys of one agent, and of `[defaults]`."""
 
@@ -220,6 +235,8 @@ class AgentTable(Table):
     transcript: AbsolutePath | None = None
     heartbeat_file: AbsolutePath | None = None
     seed_trust: bool = False
+    hold_permissions: bool | None = None
+    answers: Annotated[tuple[PreparedAnswerTable, ...], BeforeValidator(_list_to_tuple)] = ()
     restart: RestartTable = RestartTable()
     resume: ResumeTable = ResumeTable()
     liveness: LivenessTable = LivenessTable()

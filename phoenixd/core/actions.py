@@ -58,6 +58,30 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerHold:
+    """Give an operator's answer to a request that the shim holds, and say what became of it.
+
+    item: the inbox item's number, by which a denial is found in the transcript.
+    """
+
+    agent: str
+    incarnation: int
+    hold: int
+    item: int
+    allow: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseHold:
+    """Let go of a request that was answered elsewhere."""
+
+    agent: str
+    incarnation: int
+    hold: int
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtScreen:
     """Read the pane once, as the last resort where no hook can tell."""
 
@@ -153,6 +177,8 @@ Action = LookForFile | (
     | Deliver
     | LookAtScreen
     | CleanUp
+    | AnswerHold
+    | ReleaseHold
     | RecordIncident
     | Release
     | Alert

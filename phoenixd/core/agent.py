@@ -86,6 +86,10 @@ class Waiting:
     """A subagent asks."""
     seen: bool = False
     """The dialog was seen on the screen, so that its absence there means something."""
+    hold: int = 0
+    """The shim's number of the request that it holds for an answer; 0 where it holds none."""
+    veiled: bool = False
+    """Secrets were taken out of the text, so who reads it does not see all that it asks for."""
     since: Instant = 0.0
 
 
@@ -302,7 +306,13 @@ class InboxItem:
     text: str
     text_hash: str
     opened_wall: float
-    answer_by: Literal["reply", "attach", "command"]
+    answer_by: Literal["reply", "attach", "command", "answer"]
+    hold: int = 0
+    """The request that an answer goes to; 0 where only the terminal can answer."""
+    answering: str = ""
+    """The answer that is under way: allow or deny."""
+    veiled: bool = False
+    """It asks for more than its text shows, so it cannot be allowed from afar."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,42 @@ class SendRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerRequested:
+    """An operator answers what an agent asks. text_hash: of the text that was shown, where the caller names it."""
+
+    agent: str
+    item: int
+    allow: bool
+    reason: str = ""
+    text_hash: str | None = None
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAnswered:
+    """What became of an operator's answer: taken by the agent, or not, and why not.
+
+    still_held: the request waits on, as far as is known.
+    """
+
+    agent: str
+    incarnation: int
+    hold: int
+    taken: bool
+    why: str = ""
+    still_held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HoldReleased:
+    """The agent no longer waits for the answer to a request: it was given at the terminal, or its time is over."""
+
+    agent: str
+    incarnation: int
+    hold: int
+
+
+@dataclass(frozen=True, slots=True)
 class Delivered:
     """The text arrived: the harness said so, or the terminal took it where no hook can say more.
 
@@ -170,6 +206,8 @@ class HookSeen:
     source: why a session started or ended, as Claude Code names it; "machine" for a prompt that nobody submitted.
     lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
     reset_wall: when the limit that ended a turn is over, where the harness named a time.
+    held: the shim holds its answer back; `text` is then all that is asked for, and `seq` what to answer.
+    veiled: secrets were taken out of that text, so nobody sees all of it.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     more: so many of the same kind came just before, too fast to be kept one by one.
     """
@@ -190,6 +228,8 @@ class HookSeen:
     reset_wall: float | None = None
     seq: int = 0
     more: int = 0
+    held: bool = False
+    veiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +282,7 @@ class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
+    held: the requests that its shim holds for an answer.
     """
 
     agent: str
@@ -249,6 +290,7 @@ class RunAdopted:
     pid: int
     start_time: int
     unwatched: bool = True
+    held: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +414,7 @@ OperatorEvent = (
     | StopRequested
     | RestartRequested
     | SendRequested
+    | AnswerRequested
     | BreakerReset
     | BreakerEdited
     | BreakerCorrupt
@@ -393,6 +436,8 @@ RunEvent = (
     | RunMissing
     | Delivered
     | NotDelivered
+    | HoldAnswered
+    | HoldReleased
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
 WatchEvent = TroubleSeen | TroubleGone
@@ -404,7 +449,7 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone():
+        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased():
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, cleanup, lifecycle, progress, requests, sequence
+from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -14,6 +14,7 @@ from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
     AgentWithdrawn,
+    AnswerRequested,
     BreakerCorrupt,
     BreakerEdited,
     BreakerReset,
@@ -153,6 +154,8 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.restart_agent(agent, event, now)
         case SendRequested():
             decision = requests.send(agent, event, now)
+        case AnswerRequested():
+            decision = answers.answer(agent, event)
         case AgentWithdrawn():
             decision = requests.withdraw(agent, now)
         case BreakerReset() | BreakerEdited() | BreakerCorrupt():
@@ -191,7 +194,12 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
     if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
-    return _put(Step(fleet), lifecycle.decide(agent, event, now), now)
+    found = _put(Step(fleet), answers.quietly(agent, lifecycle.decide(agent, event, now)), now)
+    asked = found.fleet.agents.get(agent.name)
+    answer = answers.prepared(agent, asked)
+    if answer is None or asked is None:
+        return found
+    return _put(found, answers.answer(asked, answer), now)
 
 
 def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:

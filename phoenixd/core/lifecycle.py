@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import cleanup, liveness, parking, progress, requests, restart, session
+from phoenixd.core import answers, cleanup, liveness, parking, progress, requests, restart, session
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -45,6 +45,8 @@ from phoenixd.core.events import (
     AgentVanished,
     Delivered,
     EvidenceSeen,
+    HoldAnswered,
+    HoldReleased,
     HookSeen,
     IncidentRecorded,
     NotDelivered,
@@ -79,7 +81,15 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 
 def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
+    return answers.let_go(agent, _decide(agent, event, now), event, now)
+
+
+def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     match event:
+        case HoldAnswered():
+            return answers.hear_outcome(agent, event, now)
+        case HoldReleased():
+            return answers.hear_release(agent, event, now)
         case AgentStarted() | RunAdopted():
             return _alive(agent, event, now)
         case StartFailed():

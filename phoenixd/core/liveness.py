@@ -185,6 +185,18 @@ def answered(activity: Activity, now: Moment) -> Activity:
     )
 
 
+def settled(activity: Activity, hold: int, now: Moment) -> Activity:
+    """A held question was answered or given up: those that it covered come up again."""
+    waiting, covered = activity.waiting, activity.also_asked
+    if waiting is None:
+        return activity
+    if waiting.hold != hold:
+        return replace(activity, also_asked=tuple(question for question in covered if question.hold != hold))
+    if not covered:
+        return answered(activity, now)
+    return replace(activity, waiting=replace(covered[0], since=waiting.since), also_asked=covered[1:])
+
+
 def _hear_answer(activity: Activity, event: HookSeen, has_screen: bool, now: Moment) -> Activity:
     """Close what this hook answers. Of several questions the newest is shown; those before it come up again after it.
 
@@ -197,9 +209,13 @@ def _hear_answer(activity: Activity, event: HookSeen, has_screen: bool, now: Mom
     if has_screen and event.kind == "tool-start" and not event.sub and not waiting.sub:
         drawn = waiting.seen or now.at - waiting.since >= DRAWN_WITHIN
         return replace(activity, waiting=replace(waiting, seen=drawn))
+    ends_a_call = event.kind in ("tool-end", "tool-failure")
+    if has_screen and ends_a_call and waiting.hold and waiting.seen and not activity.also_asked:
+        # Whose call it was a held request does not say: the next look at the screen does.
+        return activity
     asked = (waiting, *activity.also_asked)
     over = tuple(question for question in asked if not _still_waits(question, event))
-    if event.kind in ("tool-end", "tool-failure", "permission-denied"):
+    if ends_a_call or event.kind == "permission-denied":
         over = over[:1]
     left = tuple(question for question in asked if all(question is not one for one in over))
     if not left:

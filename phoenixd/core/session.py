@@ -112,7 +112,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
         notes = (*notes, "idle")
-    heard = _hear_item(heard, state.activity.waiting, waiting, now)
+    heard = hear_item(heard, state.activity.waiting, waiting, now)
     actions = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
     if heard_parking.note:
         notes = (*notes, heard_parking.note)
@@ -283,8 +283,12 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
     # One question after the other is one wait.
     since = activity.waiting.since if activity.waiting is not None else now.at
     if event.kind == "permission-request":
-        text = " ".join(filter(None, (event.tool, event.text)))[:MAX_TEXT]
-        asked = Waiting("permission", text, now.wall, event.tool, event.sub, since=since)
+        text = " ".join(filter(None, (event.tool, event.text)))
+        # What can be approved from afar is shown whole; its length was bounded by who holds it.
+        text = text if event.held else text[:MAX_TEXT]
+        hold = event.seq if event.held else 0
+        veiled = event.held and event.veiled
+        asked = Waiting("permission", text, now.wall, event.tool, event.sub, since=since, hold=hold, veiled=veiled)
         return asked, asked
     if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
         if activity.waiting is not None:
@@ -310,9 +314,10 @@ def _is_another(before: Waiting | None, after: Waiting | None) -> bool:
     return before is not None and after is not None and (before.kind, before.text) != (after.kind, after.text)
 
 
-def _hear_item(agent: Agent, before: Waiting | None, after: Waiting | None, now: Moment) -> Agent:
+def hear_item(agent: Agent, before: Waiting | None, after: Waiting | None, now: Moment) -> Agent:
+    """Keep the inbox item in step with what the run waits for."""
     if after is None:
         return replace(agent, item=None) if before is not None else agent
     if after is before:
         return agent
-    return open_item(agent, after.kind, after.text, "attach", now)
+    return open_item(agent, after.kind, after.text, "attach", now, after.hold, after.veiled)

@@ -184,6 +184,16 @@ class CleanupRules:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedAnswer:
+    """What the operator has answered beforehand: this very question, word for word as the inbox shows it."""
+
+    asks: str
+    allow: bool
+    reason: str = ""
+    dialog: str = "permission"
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSpec:
     """One agent as the operator declared it; frozen, compared by value on reload."""
 
@@ -203,6 +213,8 @@ class AgentSpec:
     transcript: str | None = None
     heartbeat_file: str | None = None
     seed_trust: bool = False
+    hold_permissions: bool | None = None
+    answers: tuple[PreparedAnswer, ...] = ()
     restart: RestartRules = RestartRules()
     resume: ResumeRules = ResumeRules()
     liveness: LivenessRules = LivenessRules()
@@ -229,6 +241,11 @@ class AgentSpec:
     def has_hooks(self) -> bool:
         """Whether this harness reports its own start by a hook, so that readiness can wait for it."""
         return self.harness != "command"
+
+    @property
+    def holds_permissions(self) -> bool:
+        """Whether its permission requests are held for an operator's answer; only Claude Code is known to wait."""
+        return self.harness == "claude" if self.hold_permissions is None else self.hold_permissions
 
     @property
     def is_reprompted(self) -> bool:

@@ -89,13 +89,25 @@ def raise_step(agent: Agent, state: Stopping, now: Moment) -> Decision:
 
 
 def open_item(
-    agent: Agent, kind: str, text: str, answer_by: Literal["reply", "attach", "command"], now: Moment
+    agent: Agent,
+    kind: str,
+    text: str,
+    answer_by: Literal["reply", "attach", "command"],
+    now: Moment,
+    hold: int = 0,
+    veiled: bool = False,
 ) -> Agent:
-    """Open an inbox item; the fleet numbers it. An open item of the same kind and text stays the same item."""
+    """Open an inbox item; the fleet numbers it. An open item of the same kind and text stays the same item.
+
+    hold: the request that the shim holds. Each is an item of its own: one answer must never serve two of them.
+    """
     digest = text_hash(text)
-    if agent.item is not None and agent.item.kind == kind and agent.item.text_hash == digest:
+    known = agent.item
+    if known is not None and (known.kind, known.text_hash, known.hold) == (kind, digest, hold):
         return agent
-    return replace(agent, item=InboxItem(0, agent.name, agent.incarnation, kind, text, digest, now.wall, answer_by))
+    by = "answer" if hold else answer_by
+    item = InboxItem(0, agent.name, agent.incarnation, kind, text, digest, now.wall, by, hold, veiled=veiled)
+    return replace(agent, item=item)
 
 
 def text_hash(text: str) -> str:

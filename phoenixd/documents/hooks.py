@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from phoenixd.core.events import HookSeen
@@ -27,7 +28,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         kind=kind,
         session_id=_words(payload, "session_id"),
         source=_source(kind, payload),
-        text=_text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
+        text=_asked(payload) or _text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
         tool=tool,
         tool_use_id=_words(payload, "tool_use_id"),
         lease=declared if kind == "tool-start" else None,
@@ -35,8 +36,34 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         sub=bool(_words(payload, "agent_id")),
         notification=_words(payload, "notification_type"),
         error=_words(payload, "error"),
+        held=_asked(payload) is not None,
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
     )
+
+
+def permission_answer(allow: bool, message: str) -> dict[str, object]:
+    """The answer to a PermissionRequest as Claude Code reads it; a denial's message reaches the model."""
+    decision = {"behavior": "allow"} if allow else {"behavior": "deny", "message": message}
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def _asked(payload: dict[str, Any]) -> str | None:
+    """All that a held request asks for, as it can be shown: a plain command as it is, anything else as its JSON.
+
+    The JSON is ASCII: no character in it can hide or reorder others.
+    """
+    asked = payload.get("asked")
+    if payload.get("held") is not True or not isinstance(asked, str):
+        return None
+    try:
+        tool_input = json.loads(asked)["input"]
+        command = tool_input.get("command")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    lines = command.split("\n") if isinstance(command, str) else []
+    plain = bool(lines) and all(line.isprintable() and line.isascii() for line in lines)
+    whole = tool_input.keys() <= {"command", "description", "timeout"}
+    return command if plain and whole and command.strip() else json.dumps(tool_input)
 
 
 def _text(kind: str, payload: dict[str, Any], tool_input: dict[str, Any]) -> str:

@@ -92,6 +92,9 @@ class SeqpacketShims:
         except ShimFailed as failure:
             log.info("not_acknowledged", agent=peer.agent, seq=seq, reason=failure.message)
 
+    def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
+        self._send(agent, {"op": "answer", "incarnation": incarnation, "seq": hold, "body": body})
+
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
 

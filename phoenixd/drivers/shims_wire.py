@@ -45,6 +45,8 @@ def parse_hello(body: dict[str, Any]) -> ShimHello:
             hook_port=_number(body["hook_port"]),
             run=None if body.get("run") is None else parse_run(body["run"]),
             exit=_object(body.get("exit")),
+            held=tuple(_number(one) for one in body.get("held") or ()),
+            last_seq=_number(body.get("last_seq", 0)),
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the hello lacks {error}") from error

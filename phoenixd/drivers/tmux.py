@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ SCREEN_LIMIT = 1024 * 1024
 HISTORY_LIMIT = 10_000
 """Lines above the visible ones that are looked at; an agent decides how many there are, and how long."""
 NESTED_MODES = 5
+SHOWN_SECONDS = 10
+WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
+"""What is shown on a status line: nothing in it means anything to tmux."""
 REVIVALS = 2
 REMEDY = "phoenixctl doctor"
 
@@ -162,6 +166,18 @@ class TmuxTerminal:
         pane = (await self._pane_of(agent)).id
         await self._leave_modes(pane)
         await self._run("send-keys", "-t", pane, "Enter")
+
+    async def tell_attached(self, agent: str, words: str) -> None:
+        """Show words on the status line of everybody who is attached; nobody is no failure."""
+        if not WORDS.fullmatch(words):
+            raise ValueError(f"not shown, tmux could read more than words in it: {words!r:.60}")
+        session = (await self._pane_of(agent)).session_id
+        clients = await self._ask("list-clients", "-t", session, "-F", "#{client_name}")
+        for client in clients:
+            try:
+                await self._run("display-message", "-c", client, "-d", f"{SHOWN_SECONDS * 1000}", words)
+            except Refused as refusal:
+                log.debug("nobody to tell", client=client, reason=refusal.message)
 
     async def last_typed(self, agent: str) -> float | None:
         """When an attached operator last pressed a key here (Unix time); None when nobody is attached who can type."""

@@ -8,7 +8,7 @@ import itertools
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from anyio import to_thread
 
@@ -39,6 +39,12 @@ class TranscriptFiles:
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        return await to_thread.run_sync(lambda: {path: _size(path) for path in self._files(agent)})
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        return await to_thread.run_sync(self._answer_counted, agent, after, mark, allow)
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         return await to_thread.run_sync(self._queued, agent, after)
@@ -71,6 +77,25 @@ class TranscriptFiles:
         path, form = self._file(agent), _form(agent)
         return read_conversation(path, form, budget) if path is not None and form is not None else None
 
+    def _answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, allow: bool) -> bool | None:
+        harness = HARNESSES.get(agent.spec.harness)
+        tells = harness.permission_told if harness is not None else None
+        paths = self._files(agent)
+        if not paths or (allow and tells is None):
+            return True  # Nothing of the kind is ever written, so its absence means nothing.
+        found: bool | None = None
+        for path in paths:
+            with open_lines(path) as lines:
+                for line in lines.forwards(after.get(path, 0)) if lines is not None else ():
+                    if mark.encode() in line.content:
+                        return True
+                    record = parse_line(line.content) if tells is not None and not line.is_clipped else None
+                    told = tells(record) if tells is not None and record is not None else None
+                    if told == "answered" and allow:
+                        return True
+                    found = False if told == "ended" or (told and not allow) else found
+        return found
+
     def _queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         path, harness = self._file(agent), HARNESSES.get(agent.spec.harness)
         if path is None or harness is None:
@@ -84,6 +109,15 @@ class TranscriptFiles:
                 if record is not None and (prompt := harness.queued_prompt(record)) is not None:
                     found.append(prompt)
         return tuple(found)
+
+    def _files(self, agent: Agent) -> list[str]:
+        """The session's file, and those that its subagents write."""
+        path = self._file(agent)
+        if path is None:
+            return []
+        stem = path.removesuffix(".jsonl")
+        below = glob.iglob(f"{glob.escape(stem)}/subagents/*.jsonl") if stem != path else iter(())
+        return [path, *itertools.islice(below, MOST_FILES)]
 
     def _file(self, agent: Agent) -> str | None:
         """The file that the path means: of several that a glob finds, the one that was written last."""

@@ -17,6 +17,7 @@ from phoenixd.harness.gemini import Gemini
 from phoenixd.harness.prompts import Prompt as Prompt
 from phoenixd.harness.shape import Harness as Harness
 from phoenixd.harness.shape import LaunchPlaces as LaunchPlaces
+from phoenixd.harness.shape import PermissionTold
 from phoenixd.harness.shape import is_session_id as is_session_id
 
 
@@ -96,6 +97,9 @@ class ClaudeCode:
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return claude.queued_prompt(record)
 
+    def permission_told(self, record: Mapping[str, Any]) -> PermissionTold | None:
+        return claude.permission_told(record)
+
     @property
     def transcript_form(self) -> TranscriptForm:
         return claude_transcript
@@ -172,6 +176,7 @@ class AnyCommand:
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return None
 
+    permission_told = None
     transcript_form = None
 
 

@@ -21,6 +21,7 @@ from phoenixd.harness.claude_screens import draft as draft
 from phoenixd.harness.claude_screens import input_line as input_line
 from phoenixd.harness.claude_screens import screen_says as screen_says
 from phoenixd.harness.prompts import Prompt
+from phoenixd.harness.shape import PermissionTold
 
 VERSION = "2.1.197"
 
@@ -45,6 +46,9 @@ HTTP_EVENTS = (
 HOOK_TIMEOUT_S = 5
 PERMISSION_TIMEOUT_S = 86_400
 """A held PermissionRequest can be answered as long as this; afterwards only in the pane."""
+
+REFUSED = "The user doesn't want to proceed with this tool use."
+"""How the result of a call begins to which a person said No, or which was broken off."""
 
 BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7200000"}
 
@@ -181,6 +185,22 @@ def queued_prompt(record: Mapping[str, Any]) -> str | None:
     content = record.get("content")
     queued = record.get("type") == "queue-operation" and record.get("operation") == "enqueue"
     return content if queued and isinstance(content, str) else None
+
+
+def permission_told(record: Mapping[str, Any]) -> PermissionTold | None:
+    """Whether this record says that a hook's answer settled a permission, that a call is over, or that it was refused.
+
+    The first is written when the call is denied or when it ends, before its result; never if the terminal was first.
+    """
+    attachment, message = record.get("attachment"), record.get("message")
+    if isinstance(attachment, dict) and attachment.get("type") == "hook_permission_decision":
+        return "answered" if attachment.get("hookEvent") == "PermissionRequest" else None
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else []
+    results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+    if not results:
+        return None
+    return "refused" if any(str(result.get("content")).startswith(REFUSED) for result in results) else "ended"
 
 
 def is_person_prompt(prompt: str) -> bool:

@@ -142,6 +142,8 @@ class Codex:
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return None
 
+    permission_told = None
+
     @property
     def transcript_form(self) -> TranscriptForm:
         return codex_transcript

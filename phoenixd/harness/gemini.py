@@ -147,6 +147,8 @@ class Gemini:
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return None
 
+    permission_told = None
+
     @property
     def transcript_form(self) -> TranscriptForm:
         return gemini_transcript

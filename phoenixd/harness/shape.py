@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.prompts import Prompt
+
+PermissionTold = Literal["answered", "ended", "refused"]
+"""answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, whoever allowed it.
+refused: a person said No to it, or broke it off when it was under way already; nobody can tell which."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -124,6 +128,11 @@ class Harness(Protocol):
 
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         """The prompt that this transcript record says was put off until the CLI has time for it."""
+        ...
+
+    @property
+    def permission_told(self) -> Callable[[Mapping[str, Any]], PermissionTold | None] | None:
+        """What a transcript record tells of a permission; None for a CLI that writes nothing of the kind."""
         ...
 
     @property

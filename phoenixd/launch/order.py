@@ -35,6 +35,7 @@ def render_order(
         "token": token,
         "cgroup": cgroup,
         "intent": None,
+        "holds_permissions": spec.holds_permissions,
         # Exit 0 of a loop is the end of an iteration: the next one begins, so no marker says to stay down (X4).
         "interpret_exit_zero_as_clean": spec.kind is not Kind.LOOP,
     }

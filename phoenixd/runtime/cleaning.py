@@ -48,6 +48,8 @@ def cleaned(event: Event, clean: Clean) -> Event:
         found = _cleaned(value, agent, clean)
         if found != value:
             changed[name] = found
+    if changed and isinstance(event, HookSeen) and event.held:
+        changed["veiled"] = True
     return replace(event, **changed) if changed else event
 
 

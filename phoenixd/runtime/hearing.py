@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +16,8 @@ from phoenixd.core.events import (
     AgentStarted,
     AgentVanished,
     Event,
+    HoldReleased,
+    HookSeen,
     RunAdopted,
     RunMissing,
     ShimLost,
@@ -33,6 +36,9 @@ HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
 """A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
+
+HOLDS_REMEMBERED = 64
+"""Requests of an agent that were let go of, while their hooks may still wait to be told."""
 
 log = structlog.get_logger()
 
@@ -54,6 +60,7 @@ class Hearing:
         later: Later,
         heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
         greeted: Callable[[str], None] = lambda agent: None,
+        answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
     ) -> None:
         self._shims = shims
         self._processes = processes
@@ -64,8 +71,11 @@ class Hearing:
         self._later = later
         self._heard = heard
         self._greeted = greeted
-        self._throttle = HookThrottle(clock, later, tell)
+        self._answered = answered
+        self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._shim_of: dict[str, ProcessIdentity] = {}
+        self._greeted_with: dict[str, ShimHello] = {}
+        self._let_go: dict[str, deque[int]] = {}
 
     def hear(self, message: ShimMessage) -> None:
         """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
@@ -97,6 +107,12 @@ class Hearing:
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
             case "hook":
                 self._hear_hook(agent, body)
+            case "released":
+                hold = int(body["seq"])
+                self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
+                self._tell(HoldReleased(agent, int(body["incarnation"]), hold), None)
+            case "answered":
+                self._answered(agent, int(body["seq"]), body["taken"] is True)
             case "hello":
                 self._greeted(agent)
             case "link_lost":
@@ -115,10 +131,23 @@ class Hearing:
         event = replace(hook_event(agent, int(body["incarnation"]), kind, payload, self._clock.now().wall), seq=seq)
         self._throttle.offer(event, acknowledge)
 
+    def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
+        self._tell(event, saved)
+        if isinstance(event, HookSeen) and event.held and self._is_over(event):
+            self._tell(HoldReleased(event.agent, event.incarnation, event.seq), None)
+
+    def _is_over(self, event: HookSeen) -> bool:
+        """Whether its question was answered before it could be told: while nobody listened, or it had to wait."""
+        hello = self._greeted_with.get(event.agent)
+        if hello is not None and event.seq <= hello.last_seq and event.seq not in hello.held:
+            return True
+        return event.seq in self._let_go.get(event.agent, ())
+
     def reconcile(self, agent: Agent, hello: ShimHello, *, unwatched: bool = True) -> None:
         """Compare what a shim says with what is known; unwatched: after a daemon start or a lost link."""
         run = agent.run
         self.watch_shim(hello)
+        self._greeted_with[agent.name] = hello
         if hello.run is not None and (run is None or hello.run.run_id != run.run_id):
             log.warning("stray_run", agent=agent.name, incarnation=hello.run.incarnation)
             self._shims.kill(agent.name, hello.run.incarnation)
@@ -127,7 +156,9 @@ class Hearing:
         is_said = hello.run is not None and hello.run.run_id == run.run_id
         if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
-            adopted = RunAdopted(agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched)
+            adopted = RunAdopted(
+                agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched, hello.held
+            )
             self._tell(adopted, None)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:

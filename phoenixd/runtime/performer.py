@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from phoenixd.core.actions import (
     Action,
     Alert,
+    AnswerHold,
     CleanUp,
     Deliver,
     Fence,
@@ -24,12 +25,14 @@ from phoenixd.core.actions import (
     Reassure,
     RecordIncident,
     Release,
+    ReleaseHold,
     Spawn,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
     FileLooked,
+    HoldAnswered,
     IncidentRecorded,
     NotDelivered,
     ScreenSeen,
@@ -41,6 +44,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
+from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.messages import Messenger
@@ -64,12 +68,14 @@ class Performer:
         tell: Sink,
         hearing: Hearing,
         messenger: Messenger,
+        answerer: Answerer,
     ) -> None:
         self._outside = outside
         self._find = find
         self._tell = tell
         self._hearing = hearing
         self._messenger = messenger
+        self._answerer = answerer
         self._lanes: dict[str, deque[Action]] = {}
         self._tasks: TaskGroup | None = None
 
@@ -113,6 +119,8 @@ class Performer:
             self._tell(NotDelivered(action.agent, action.incarnation, action.message_id, why))
         if isinstance(action, LookForFile):
             self._tell(FileLooked(action.agent, action.number, action.turn, None))
+        if isinstance(action, AnswerHold):
+            self._tell(HoldAnswered(action.agent, action.incarnation, action.hold, False, why, still_held=True))
         if isinstance(action, MeasureWork):
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
 
@@ -134,6 +142,10 @@ class Performer:
                 await self._fence(action)
             case Deliver():
                 await self._deliver(action)
+            case AnswerHold():
+                await self._answer(action)
+            case ReleaseHold(agent=agent, incarnation=incarnation, hold=hold):
+                await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
             case LookAtScreen():
                 await self._look(action)
             case CleanUp():
@@ -234,6 +246,11 @@ class Performer:
             return
         self._tell(await self._messenger.deliver(agent, action))
 
+    async def _answer(self, action: AnswerHold) -> None:
+        agent = self._find(action.agent)
+        if agent is not None:
+            self._tell(await self._answerer.answer(agent, action))
+
     async def _look(self, action: LookAtScreen) -> None:
         agent = self._find(action.agent)
         if agent is None:
@@ -307,6 +324,8 @@ def _lane_of(action: Action) -> str:
             return "terminal"
         case Deliver(agent=agent):
             return f"{agent} messages"
+        case AnswerHold(agent=agent) | ReleaseHold(agent=agent):
+            return f"{agent} answers"
         case LookAtScreen(agent=agent):
             return f"{agent} screen"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):

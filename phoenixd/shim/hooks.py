@@ -33,10 +33,14 @@ READ_SIZE = 256 * 1024
 READS_PER_TURN = 16
 ALL_BUFFERS_LIMIT = 2 * httpwire.BODY_LIMIT
 ANSWERS_LIMIT = 64 * 1024
+MAX_HELD = 8
+# An agent that asked nobody any more by the time of our answer hangs up on it; one that takes it keeps the connection.
+SETTLE_SECONDS = 1.0
 
 
 class Connection:
-    __slots__ = ("answers", "began", "closing", "over_tcp", "parser", "socket", "waits_for_room")
+    __slots__ = ("answered", "answers", "began", "closing", "held", "keep_alive", "over_tcp", "parser", "socket",
+                 "waits_for_room")  # fmt: skip
 
     def __init__(self, accepted: socket.socket, over_tcp: bool, admit: Callable[[httpwire.Head, bool], None]) -> None:
         self.socket = accepted
@@ -46,23 +50,35 @@ class Connection:
         self.began: float | None = None
         self.closing = False
         self.waits_for_room = False
+        # The number of the event whose answer is held back, and of the one that was answered just now; 0 for none.
+        self.held = 0
+        self.answered = 0
+        self.keep_alive = False
 
 
 class HookEndpoint:
-    """Calls `on_hook(kind, input)` for each genuine event; `token()` is the living run's, or None."""
+    """Calls `on_hook(kind, input)` for each genuine event; `token()` is the living run's, or None.
+
+    An event for which `on_hook` returns a number is held: whoever posted it waits until `answer` is called with that
+    number, or hangs up, which `on_released(number)` tells.
+    """
 
     def __init__(
         self,
         socket_path: str,
         reactor: Reactor,
         token: Callable[[], str | None],
-        on_hook: Callable[[str, dict[str, Any]], None],
+        on_hook: Callable[[str, dict[str, Any]], int],
         on_fault: Callable[[str], None],
+        on_released: Callable[[int], None],
+        on_answered: Callable[[int, bool], None],
     ) -> None:
         self._reactor = reactor
         self._token = token
         self._on_hook = on_hook
         self._on_fault = on_fault
+        self._on_released = on_released
+        self._on_answered = on_answered
         self._socket_path = socket_path
         self._connections: dict[int, Connection] = {}  # The one unused for longest comes first.
         self._unix = listen(socket_path, socket.SOCK_STREAM)
@@ -80,6 +96,38 @@ class HookEndpoint:
         self._accept(self._tcp)
         for connection in list(self._connections.values()):
             self._serve(connection, READABLE)
+
+    @property
+    def held(self) -> list[int]:
+        """The numbers of the events that wait for an answer, the oldest first."""
+        return sorted(connection.held for connection in self._connections.values() if connection.held)
+
+    @property
+    def has_room_to_hold(self) -> bool:
+        return len(self.held) < MAX_HELD
+
+    def answer(self, number: int, body: bytes) -> None:
+        """Answer a held event; `on_answered(number, taken)` tells, now or soon, whether anybody took it."""
+        connection = next((one for one in self._connections.values() if one.held == number), None)
+        if connection is None:
+            self._on_answered(number, False)
+            return
+        # Whoever answered at the terminal has made the agent hang up; that may stand here unread.
+        self._serve(connection, READABLE)
+        if connection.held != number:
+            self._on_answered(number, False)
+            return
+        connection.held, connection.answered = 0, number
+        connection.answers += httpwire.response(200, body, connection.keep_alive)
+        connection.closing = not connection.keep_alive
+        self._reactor.at(f"answer {number}", time.monotonic() + SETTLE_SECONDS, lambda: self._settle(connection, True))
+        self._serve(connection, WRITABLE)
+
+    def release_all(self) -> None:
+        """The run is over: nobody waits for an answer any more."""
+        for connection in list(self._connections.values()):
+            if connection.held or connection.answered:
+                self._drop(connection)
 
     def close(self) -> None:
         for connection in list(self._connections.values()):
@@ -107,7 +155,7 @@ class HookEndpoint:
         for connection in list(self._connections.values()):
             # Whether it is idle shows only after what it may just have sent was read.
             self._serve(connection, READABLE)
-            if connection.began is None:
+            if connection.began is None and not connection.held and not connection.answered:
                 self._drop(connection)
                 return True
         return False
@@ -148,8 +196,18 @@ class HookEndpoint:
                 return
 
     def _take(self, connection: Connection, data: bytes) -> None:
+        if connection.held:
+            # An answer to what comes now would be read as the one that is held.
+            raise httpwire.Refused(400)
+        # What it says next on this connection, it says having read the answer.
+        self._settle(connection, True)
         for head, body in connection.parser.feed(data):
-            self._handle(head, body)
+            connection.held = self._handle(head, body)
+            if connection.held:
+                connection.keep_alive, connection.began = head.keep_alive, None
+                if connection.parser.buffered:
+                    raise httpwire.Refused(400)
+                return
             connection.answers += httpwire.response(200, b"{}", head.keep_alive)
             connection.began = None
             if not head.keep_alive:
@@ -178,7 +236,7 @@ class HookEndpoint:
         if head.method != b"POST":
             raise httpwire.Refused(405)
 
-    def _handle(self, head: httpwire.Head, body: bytes) -> None:
+    def _handle(self, head: httpwire.Head, body: bytes) -> int:
         kind = _kind_in(head.path)
         try:
             hook_input = records.decode_object(body or b"{}", "body")
@@ -190,8 +248,7 @@ class HookEndpoint:
                 raise httpwire.Refused(400)
             kind = payload.kind_of(name)
         # An event that only a newer agent knows is none of ours, and no reason to bother the agent.
-        if kind is not None:
-            self._on_hook(kind, hook_input)
+        return self._on_hook(kind, hook_input) if kind is not None else 0
 
     def _answer(self, connection: Connection) -> bool:
         """Send what can be sent now; False if there is nobody to send it to."""
@@ -213,9 +270,20 @@ class HookEndpoint:
 
     def _drop(self, connection: Connection) -> None:
         fd = connection.socket.fileno()
-        if self._connections.pop(fd, None) is not None:
-            self._reactor.forget(fd)
-            connection.socket.close()
+        if self._connections.pop(fd, None) is None:
+            return
+        self._reactor.forget(fd)
+        connection.socket.close()
+        self._settle(connection, connection.closing and not connection.keep_alive)
+        if connection.held:
+            number, connection.held = connection.held, 0
+            self._on_released(number)
+
+    def _settle(self, connection: Connection, taken: bool) -> None:
+        number, connection.answered = connection.answered, 0
+        if number:
+            self._reactor.cancel(f"answer {number}")
+            self._on_answered(number, taken)
 
     def _buffered(self) -> int:
         return sum(connection.parser.buffered for connection in self._connections.values())

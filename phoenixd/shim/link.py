@@ -76,6 +76,11 @@ class Link:
         self._queue.append((self._spool.last_seq, records.encode(event)))
         self._pump()
 
+    def send_if_room(self, event: dict[str, Any]) -> None:
+        """Send what an agent can cause as often as it likes, as long as that cuts nothing else."""
+        if len(self._queue) < QUEUE_LIMIT // 2:
+            self.send(event)
+
     def send_spooled(self) -> None:
         """There is a new event in the spool."""
         self._pump()

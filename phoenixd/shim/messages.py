@@ -30,3 +30,10 @@ def texts(message: dict[str, Any], name: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
         raise Malformed(f"{name}: a list of texts is required")
     return value
+
+
+def table(message: dict[str, Any], name: str) -> dict[str, Any]:
+    value = message.get(name)
+    if not isinstance(value, dict):
+        raise Malformed(f"{name}: an object is required")
+    return value

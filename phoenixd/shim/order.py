@@ -27,6 +27,7 @@ class Order:
         "cgroup",
         "cwd",
         "environment",
+        "holds",
         "incarnation",
         "mode",
         "run_id",
@@ -50,6 +51,7 @@ class Order:
             raise Unacceptable("token: shorter than 16 characters")
         self.cgroup = _absolute(content, "cgroup").decode("utf-8", "surrogateescape") if content.get("cgroup") else None
         self.zero_is_clean = content.get("interpret_exit_zero_as_clean") is True
+        self.holds = content.get("holds_permissions") is True
         # Copied into run.json, for people; the shim itself makes nothing of them.
         self.mode = content.get("mode")
         self.session_id = content.get("session_id")

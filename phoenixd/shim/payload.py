@@ -6,6 +6,8 @@ alone.
 
 from __future__ import annotations
 
+import json
+
 try:  # hashlib maps OpenSSL, 3 MB for each shim; the built-in module does the same sum.
     from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]  # Python 3.12 and newer
 except ImportError:
@@ -61,6 +63,7 @@ TEXT_LIMITS = {
     "resets_at": 64,
     "last_assistant_message": 2048,
 }
+ASKED_LIMIT = 8192
 TOOL_INPUT_TEXT_LIMITS = {"command": 2048, "description": 512, "subagent_type": 256}
 
 
@@ -93,6 +96,18 @@ def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
     if isinstance(tool_input, dict):
         kept["tool_input"] = _trim_tool_input(tool_input, divisor)
     return kept
+
+
+def asked(hook_input: dict[str, Any]) -> str | None:
+    """The whole of what a permission is asked for, as one JSON text in ASCII; None where it is too much to be shown.
+
+    Nothing is left out: who approves the text approves exactly what runs.
+    """
+    tool, tool_input = hook_input.get("tool_name"), hook_input.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(tool_input, dict):
+        return None
+    text = json.dumps({"tool": tool, "input": tool_input}, separators=(",", ":"))
+    return text if len(text) <= ASKED_LIMIT else None
 
 
 def cut(text: str, limit: int) -> str:

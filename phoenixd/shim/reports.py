@@ -22,10 +22,12 @@ class HookReports:
         self._spool = spool
         self._link = link
 
-    def report(self, run: Run, kind: str, hook_input: dict[str, Any]) -> None:
-        """Tell one event of the living run."""
+    def report(self, run: Run, kind: str, hook_input: dict[str, Any], can_hold: bool = False) -> int:
+        """Tell one event of the living run; returns its number if the answer to it is to be held, else 0."""
         at = records.timestamp()
         kept = payload.trim(hook_input)
+        asked = payload.asked(hook_input) if can_hold and kind == "permission-request" and run.order.holds else None
+        held = {} if asked is None else {"held": True, "asked": asked}
         self._heartbeat.beat(
             {
                 "agent": run.order.agent,
@@ -38,20 +40,28 @@ class HookReports:
                 "run_id": run.order.run_id,
             }
         )
-        event: dict[str, Any] = {"event": "hook", "seq": 0, **run.identity, "kind": kind, "at": at, "payload": kept}
+        event: dict[str, Any] = {
+            "event": "hook",
+            "seq": 0,
+            **run.identity,
+            "kind": kind,
+            "at": at,
+            "payload": kept | held,
+        }
         if kind in payload.EVIDENCE_KINDS:
-            self._link.send_evidence(_fitting(event, hook_input))
-            return
-        event["seq"] = self._spool.next_seq()
-        self._spool.add(event["seq"], _fitting(event, hook_input))
+            self._link.send_evidence(_fitting(event, hook_input, held))
+            return 0
+        event["seq"] = number = self._spool.next_seq()
+        self._spool.add(number, _fitting(event, hook_input, held))
         self._link.send_spooled()
+        return number if held else 0
 
 
-def _fitting(event: dict[str, Any], hook_input: dict[str, Any]) -> bytes:
+def _fitting(event: dict[str, Any], hook_input: dict[str, Any], held: dict[str, Any]) -> bytes:
     """The packet; texts that JSON makes six times as long are cut until it fits."""
     packet = records.encode(event)
     divisor = 1
     while len(packet) > PACKET_LIMIT:
         divisor *= 2
-        packet = records.encode({**event, "payload": payload.trim(hook_input, divisor)})
+        packet = records.encode({**event, "payload": payload.trim(hook_input, divisor) | held})
     return packet

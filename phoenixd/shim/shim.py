@@ -52,8 +52,9 @@ class Shim:
         self._heartbeat = Heartbeat(os.path.join(state_dir, "heartbeat.json"), self._reactor)
         self._spool = Spool(os.path.join(state_dir, "spool.jsonl"))
         self._hooks = HookEndpoint(
-            os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_hook, self._complain_of_hook
-        )
+            os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_posted, self._complain_of_hook,
+            self._on_released, self._on_answered,
+        )  # fmt: skip
         self._hook_files = HookFiles(run_dir, self._reactor, self._incarnation, self._on_hook, self._complain_of_hook)
         self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
@@ -61,6 +62,7 @@ class Shim:
             "terminate": lambda message: self._signal_run(message, Run.terminate),
             "kill": lambda message: self._signal_run(message, Run.kill),
             "ack": lambda message: self._spool.acknowledge(messages.number(message, "seq")),
+            "answer": self._take_answer,
             "notice": self._take_notice,
             "quit": lambda _message: self.leave("shim_terminated"),
         }
@@ -117,6 +119,8 @@ class Shim:
                 "hook_port": self._hooks.port,
                 "run": self._run.description if self._run is not None else None,
                 "exit": self._exit,
+                "held": self._hooks.held,
+                "last_seq": self._spool.last_seq,
             }
         )
         if self._spool.dropped:
@@ -170,6 +174,13 @@ class Shim:
             return
         signal_run(self._run)
 
+    def _take_answer(self, message: dict[str, Any]) -> None:
+        number = messages.number(message, "seq")
+        if self._run is None or self._run.order.incarnation != messages.number(message, "incarnation"):
+            self._on_answered(number, False)
+            return
+        self._hooks.answer(number, records.encode(messages.table(message, "body")))
+
     def _take_notice(self, message: dict[str, Any]) -> None:
         self._notice = messages.texts(message, "lines")
         if self._run is None:
@@ -197,6 +208,7 @@ class Shim:
         # The agent's last words, which it may have said in the very moment of its death.
         self._hooks.drain()
         self._hook_files.drain()
+        self._hooks.release_all()
         self._heartbeat.flush()
         record = runfiles.exit_record(run)
         self._keep("exit.json", lambda: self._files.write_exit(record))
@@ -218,6 +230,21 @@ class Shim:
     def _on_hook(self, kind: str, hook_input: dict[str, Any]) -> None:
         if self._run is not None:
             self._reports.report(self._run, kind, hook_input)
+
+    def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int:
+        if self._run is None:
+            return 0
+        return self._reports.report(self._run, kind, hook_input, self._hooks.has_room_to_hold)
+
+    def _on_released(self, number: int) -> None:
+        self._link.send_if_room({"event": "released", **self._identity, "seq": number})
+
+    def _on_answered(self, number: int, taken: bool) -> None:
+        self._tell("answered", {**self._identity, "seq": number, "taken": taken})
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        return self._run.identity if self._run is not None else {"incarnation": 0, "run_id": ""}
 
     def _token(self) -> str | None:
         return self._run.order.token if self._run is not None else None

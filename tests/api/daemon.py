@@ -11,9 +11,8 @@ from typing import Any
 
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core import fleet as fleets
-from phoenixd.core.actions import Action, Deliver, Kill, MeasureWork, Spawn, Terminate
-from phoenixd.core.agent import Agent
-from phoenixd.core.decision import Refusal
+from phoenixd.core.actions import Action, AnswerHold, Deliver, Kill, MeasureWork, Spawn, Terminate
+from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
@@ -21,8 +20,10 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Delivered,
     Event,
+    HoldAnswered,
     HookSeen,
     NotDelivered,
+    SendRequested,
     StartFailed,
     StartRequested,
     Tick,
@@ -36,6 +37,7 @@ from phoenixd.documents.brief_health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Batch, Entry, Leftovers, Saved, StoredEntry
+from phoenixd.runtime.describe import describe_actions
 
 FIXTURE_EPOCH = 1_795_200_000.0
 
@@ -92,6 +94,8 @@ class FakeDaemon:
     performs: bool = True
     delivers: str | None = "prompt-submit"
     """Evidence of delivered texts; None lets every delivery fail."""
+    terminal_first: bool = False
+    """Whether every answer to a held request comes too late."""
     fails_with: int | None = None
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
@@ -115,6 +119,7 @@ class FakeDaemon:
     """Agent, loop and reason of each loop that was closed."""
     _changed: set[asyncio.Event] = field(default_factory=set)
     _nonce: int = 0
+    _seq: int = 0
 
     def fleet(self) -> Fleet:
         return self.state
@@ -182,7 +187,7 @@ class FakeDaemon:
             refusal = refusal or step.refusal
             for decision in step.decisions:
                 if decision.reason or is_journaled(event):
-                    self._note(event, decision.agent, decision.reason, decision.readings, now)
+                    self._note(event, decision, now)
                 if self.performs:
                     waiting.extend(answer for action in decision.actions for answer in self._answers(action))
         for changed in self._changed:
@@ -196,9 +201,10 @@ class FakeDaemon:
         spec = AgentSpec(name, keys.pop("argv", ("agent",)), "/srv", kind, **keys)
         self.happen(AgentDeclared(spec, start))
 
-    def wait(self, name: str, tool: str = "Bash", text: str = "") -> None:
-        """Have a running agent ask a person for permission."""
-        self.hook(name, "permission-request", tool=tool, text=text)
+    def wait(self, name: str, tool: str = "Bash", text: str = "", held: bool = False) -> None:
+        """Have a running agent ask a person for permission. held: the shim holds it for an answer."""
+        self._seq += held
+        self.hook(name, "permission-request", tool=tool, text=text, held=held, seq=self._seq if held else 0)
 
     def hook(self, name: str, kind: str, **keys: Any) -> None:
         self.happen(HookSeen(name, self.state.agents[name].incarnation, kind, **keys))
@@ -215,12 +221,15 @@ class FakeDaemon:
         agents[name] = replace(agents[name], **keys)
         self.state = replace(self.state, agents=agents)
 
-    def _note(self, event: Event, agent: Agent | None, reason: str, readings: Any, now: Moment) -> None:
+    def _note(self, event: Event, decision: Decision, now: Moment) -> None:
+        agent = decision.agent
         detail = {
             slot: getattr(event, slot)
             for slot in type(event).__slots__  # type: ignore[attr-defined]
             if slot not in ("agent", "incarnation", "text", "spec")
         }
+        if isinstance(event, SendRequested) or (isinstance(event, HookSeen) and event.kind == "prompt-submit"):
+            detail["text"] = event.text
         self.journal.append(
             Entry(
                 now.at,
@@ -230,8 +239,9 @@ class FakeDaemon:
                 type(event).__name__,
                 detail,
                 agent.state.name if agent else None,
-                reason,
-                readings,
+                decision.reason,
+                decision.readings,
+                describe_actions(decision.actions),
             )
         )
 
@@ -247,6 +257,9 @@ class FakeDaemon:
                 run = self.state.agents[agent].run
                 assert run is not None
                 return [AgentExited(agent, incarnation, run.run_id, None, 15)]
+            case AnswerHold(agent=agent, incarnation=incarnation, hold=hold):
+                why = "the terminal was first" if self.terminal_first else ""
+                return [HoldAnswered(agent, incarnation, hold, not self.terminal_first, why)]
             case Deliver(agent=agent, incarnation=incarnation, message_id=message_id):
                 if self.delivers is None:
                     return [NotDelivered(agent, incarnation, message_id, "a dialog is open")]

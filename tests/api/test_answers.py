@@ -37,6 +37,7 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_events", "GET", "/v1/events?agent=docs&since=8h", None),
     ("explain_agent", "GET", "/v1/agents/docs/explain", None),
     ("inbox", "GET", "/v1/inbox", None),
+    ("answer_item", "POST", "/v1/inbox/1/answer", {"verdict": "allow"}),
     ("since", "GET", "/v1/since?time=8h", None),
     ("wait_agent", "GET", "/v1/agents/docs/wait?for=running&timeout=1", None),
     ("doctor", "GET", "/v1/doctor", None),
@@ -79,7 +80,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
-        resolve loops brief-show brief-check brief-generate"""
+        resolve loops brief-show brief-check brief-generate answer"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -91,7 +92,7 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.declare("off", start=False)
     daemon.declare("docs")
     daemon.declare("asks")
-    daemon.wait("asks")
+    daemon.wait("asks", text="npm test", held=True)
     daemon.happen(TerminalSeen(alive=False))
     daemon.changes = (Change("docs", "change", "argv", restart=True),)
     daemon.findings = (Finding("warning", "w", "d", "r"),)
@@ -333,5 +334,5 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
 def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
-              "brief_generate"}  # fmt: skip
+              "brief_generate", "answer_item"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting

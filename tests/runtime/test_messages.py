@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -49,6 +49,9 @@ class Pane:
         self.typed.append("Enter")
         self.on_enter()
 
+    async def tell_attached(self, agent: str, words: str) -> None:
+        raise NotImplementedError
+
 
 class Reader:
     def classify(self, agent: Agent, screen: str) -> str:
@@ -70,6 +73,12 @@ class Queue:
 
     async def end(self, agent: Agent) -> int:
         return 0
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        return {}
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        return True
 
     async def queued(self, agent: Agent, after: int) -> Sequence[str]:
         return self.texts

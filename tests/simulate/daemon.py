@@ -13,6 +13,7 @@ from phoenixd.core.events import Event, StopRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.ports import Outside, ShimMessage, StoredEntry
+from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
@@ -67,6 +68,7 @@ class Daemon:
             cleaner=SimulatedCleaner(),
         )
         messenger = Messenger(terminal, launcher, self._outside.transcripts, clock)
+        answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
         self.supervisor = Supervisor(
             restore(saved, dict(specs), limits),
             clock,
@@ -80,7 +82,7 @@ class Daemon:
             heard=messenger.heard,
             greeted=self._greeted,
         )  # fmt: skip
-        self._performer = Performer(self._outside, self._find, self.supervisor.tell, self._hearing, messenger)
+        self._performer = Performer(self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer)
         self._publisher = Publisher(launcher, evidence, clock)
         host.promises.restored(self.supervisor.fleet)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,12 @@ class SimulatedTranscripts:
 
     async def end(self, agent: Agent) -> int:
         return 0
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        return {}
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        return True
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         return ()

@@ -53,6 +53,9 @@ class SimulatedShims:
         if agent in self._links and not self._life.is_over:
             self._links[agent].shim.acknowledge(seq)
 
+    def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
+        raise NotImplementedError("no simulated agent is held")
+
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._shim(agent)
 

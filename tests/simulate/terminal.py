@@ -74,6 +74,9 @@ class SimulatedTerminal:
         if shim is not None and shim.run is not None:
             shim.run.program.prompt(self._pasted)
 
+    async def tell_attached(self, agent: str, words: str) -> None:
+        await self._delay()
+
     async def _delay(self) -> None:
         await anyio.sleep(self._host.dice.uniform(0.0001, 0.002))
         if self._host.happens(0.005):

@@ -1,0 +1,179 @@
+"""`answer` in the API: who may, to what, and what it says came of it (P9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from phoenixd.core.agent import Running
+from phoenixd.core.events import AnswerRequested, Delivered, HoldReleased, SendRequested
+from phoenixd.core.spec import PreparedAnswer
+from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
+
+CONFLICT, NOT_FOUND, DENIED, INVALID = 6, 4, 5, 2
+
+
+@pytest.fixture
+def asking(daemon: FakeDaemon) -> FakeDaemon:
+    daemon.declare("docs")
+    daemon.wait("docs", text="npm test", held=True)
+    return daemon
+
+
+def given(daemon: FakeDaemon) -> list[AnswerRequested]:
+    return [order for order in daemon.orders if isinstance(order, AnswerRequested)]
+
+
+async def test_p9_an_answer_counts_once_and_closes_the_item(live: Live, asking: FakeDaemon) -> None:
+    item = (await live.ask("GET", "/v1/inbox")).json["items"][0]
+    assert (item["text"], item["answer_by"]) == ("Bash npm test", "answer")
+
+    first = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow", "text_hash": item["text_hash"]})
+    second = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "deny", "reason": "no"})
+
+    assert (first.exit, first.json["taken"]) == (0, True)
+    assert second.exit == NOT_FOUND
+    assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+
+async def test_p9_the_loser_is_told_who_was_first(live: Live, asking: FakeDaemon) -> None:
+    asking.terminal_first = True
+
+    late = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
+
+    assert (late.exit, late.json["taken"]) == (CONFLICT, False)
+    assert "the terminal was first" in late.json["message"]
+
+
+async def test_p9_an_answer_to_another_text_than_the_one_shown_is_refused(live: Live, asking: FakeDaemon) -> None:
+    other = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow", "text_hash": "0" * 64})
+
+    assert other.exit == CONFLICT
+    assert "something else than what you were shown" in other.text
+
+
+async def test_p9_the_same_question_again_is_another_item(live: Live, asking: FakeDaemon) -> None:
+    """One answer must never serve two requests, however alike they are."""
+    asking.wait("docs", text="npm test", held=True)
+
+    stale = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
+
+    assert stale.exit == NOT_FOUND
+    assert [item["id"] for item in (await live.ask("GET", "/v1/inbox")).json["items"]] == [2]
+
+
+async def test_p9_a_denial_says_why_and_a_wrong_word_is_no_answer(live: Live, asking: FakeDaemon) -> None:
+    for body in ({"verdict": "deny"}, {"verdict": "deny", "reason": "  "}, {"verdict": "always"}, {}):
+        assert (await live.ask("POST", "/v1/inbox/1/answer", body)).exit == INVALID, body
+    assert given(asking) == []
+
+
+async def test_p9_what_only_the_terminal_can_answer_says_so(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.wait("docs", text="npm test")
+
+    refused = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
+
+    assert refused.exit == CONFLICT
+    assert "phoenixctl attach docs" in refused.text
+
+
+async def test_p9_a_text_with_secrets_taken_out_can_be_denied_but_not_allowed(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.hook("docs", "permission-request", tool="Bash", text="curl -H [redacted]", held=True, veiled=True, seq=1)
+
+    assert (await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})).exit == CONFLICT
+    assert "deny" in (await live.ask("GET", "/v1/inbox", text=True)).text
+    assert (await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "deny", "reason": "no"})).exit == 0
+
+
+async def test_p9_no_agent_may_answer_not_even_itself(live: Live, asking: FakeDaemon) -> None:
+    asking.tokens["secret of docs"] = "docs"
+
+    denied = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"}, authorization="Bearer secret of docs")
+
+    assert denied.exit == DENIED
+    assert given(asking) == []
+
+
+async def test_p9_the_inbox_shows_every_character_that_is_asked_for(live: Live, daemon: FakeDaemon) -> None:
+    command = "cat > x <<'E'\n    indented   and spaced" + " " * 90 + "; rm -rf build\nE"
+    daemon.declare("docs")
+    daemon.wait("docs", text=command, held=True)
+
+    shown = (await live.ask("GET", "/v1/inbox?width=60", text=True)).text
+
+    told = shown.split("#1 asks for:\n")[1].split("answer:")[0]
+    assert "".join(told.split()) == "".join(f"Bash {command}".split())
+    assert "\n        indented   and spaced" in shown
+    assert "phoenixctl answer 1 allow" in shown
+
+
+async def test_p9_what_the_terminal_answered_leaves_the_inbox(live: Live, asking: FakeDaemon) -> None:
+    agent = asking.state.agents["docs"]
+    assert isinstance(agent.state, Running)
+    asking.happen(HoldReleased("docs", agent.incarnation, 1))
+
+    assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+
+async def test_p9_a_prepared_answer_is_given_to_its_very_words_and_nobody_is_alerted(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs", answers=(PreparedAnswer("Bash npm test", allow=True),))
+    daemon.wait("docs", text="npm test", held=True)
+
+    assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+    assert daemon.state.agents["docs"].alerts == ()
+    daemon.wait("docs", text="npm test; true", held=True)
+    assert len((await live.ask("GET", "/v1/inbox")).json["items"]) == 1
+    assert len(daemon.state.agents["docs"].alerts) == 1
+    assert any("the configuration answers" in row.entry.reason for row in daemon.journal.rows)
+
+
+async def test_p9_a_prepared_answer_that_came_too_late_leaves_the_question_to_people(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.terminal_first = True
+    daemon.declare("docs", harness="claude", answers=(PreparedAnswer("Bash npm test", allow=True),))
+    daemon.hook("docs", "session-start")
+    daemon.wait("docs", text="npm test", held=True)
+
+    items = (await live.ask("GET", "/v1/inbox")).json["items"]
+
+    assert [item["answer_by"] for item in items] == ["attach"]
+    assert [alert.kind for alert in daemon.state.agents["docs"].alerts] == ["permission"]
+
+
+async def test_a_keyed_text_is_not_typed_again_by_the_next_daemon(live: Live, daemon: FakeDaemon) -> None:
+    """The replies are in memory; the journal is what the next daemon has."""
+    daemon.declare("docs")
+    body = {"text": "go on"}
+    first = await live.ask("POST", "/v1/agents/docs/send", body, **{"idempotency-key": "k-1"})
+    live.api.replies._replies.clear()
+
+    again = await live.ask("POST", "/v1/agents/docs/send", body, **{"idempotency-key": "k-1"})
+
+    assert (first.json["delivered"], again.json["delivered"]) == (True, True)
+    assert "not sent again" in again.json["message"]
+    assert sum(isinstance(order, SendRequested) for order in daemon.orders) == 1
+
+
+async def test_a_keyed_text_whose_daemon_died_is_reported_by_what_its_agent_says(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phoenixd.api.commands.ORPHAN_WAIT", 0.2)
+    daemon.declare("docs")
+    daemon.performs = False
+    for key, text in (("k-1", "go on"), ("k-2", "stop it")):
+        sent = {"text": text, "wait": False}
+        assert (await live.ask("POST", "/v1/agents/docs/send", sent, **{"idempotency-key": key})).exit == 0
+    live.api.replies._replies.clear()
+    daemon.hook("docs", "prompt-submit", text="go on")
+
+    came = await live.ask("POST", "/v1/agents/docs/send", {"text": "go on"}, **{"idempotency-key": "k-1"})
+    lost = await live.ask("POST", "/v1/agents/docs/send", {"text": "stop it"}, **{"idempotency-key": "k-2"})
+
+    assert (came.json["delivered"], lost.json["delivered"]) == (True, False)
+    assert "restarted" in lost.json["message"]
+    assert not any(isinstance(order, Delivered) for order in daemon.orders)

@@ -1,0 +1,98 @@
+"""An agent that asks before it acts, as Claude Code does: by a held request, with a keyboard beside it.
+
+    python -m tests.e2e.asking_agent ROOM
+
+ROOM/asks.fifo takes one ask a line: "NAME", or "NAME NAME..." for several tools in one message, asked for one after
+the other. For each it posts a PermissionRequest for `touch NAME` and waits for whichever comes first: the answer to the
+request, or a line "yes" or "no" on its terminal. A no at the keyboard hangs up; a yes leaves the request open until the
+call is over, as Claude Code does. ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+
+class Held:
+    """One connection of the run, kept alive as an HTTP agent keeps it."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(f"{os.environ['PHOENIX_HOOK_DIR']}/hook.sock")
+
+    def post(self, kind: str, **payload: Any) -> None:
+        body = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], **payload}).encode()
+        head = f"POST /hook/{kind} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        self.socket.sendall(f"{head}Authorization: Bearer {os.environ['PHOENIX_TOKEN']}\r\n\r\n".encode() + body)
+
+    def answer(self) -> str | None:
+        """allow or deny, which is written down; None when the request was let go of."""
+        _, _, body = self.socket.recv(65536).partition(b"\r\n\r\n")
+        decision = json.loads(body or b"{}").get("hookSpecificOutput", {}).get("decision", {})
+        if decision.get("behavior") == "deny":
+            with Path(os.environ["TRANSCRIPT"]).open("a") as transcript:
+                transcript.write(json.dumps({"denied": decision["message"]}) + "\n")
+        found: str | None = decision.get("behavior")
+        return found
+
+
+def report(kind: str, **payload: Any) -> None:
+    told = {"session_id": os.environ["PHOENIX_SESSION_ID"], **payload}
+    subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
+
+
+def decide(held: Held) -> tuple[str, bool]:
+    """Who was first, and what they said: exactly one key or one answer closes a dialog."""
+    ready, _, _ = select.select([held.socket, sys.stdin], [], [])
+    if sys.stdin not in ready and (said := held.answer()) is not None:
+        return "answer", said == "allow"
+    # Also where the request was let go of: from then on the keyboard alone can answer.
+    return "keyboard", sys.stdin.readline().strip() == "yes"
+
+
+def main() -> None:
+    room = Path(sys.argv[1])
+    asks = os.open(room / "asks.fifo", os.O_RDWR)
+    report("session-start", source="startup")
+    report("prompt-submit", prompt="ask")
+    buffered, left_open = b"", []
+    while True:
+        while b"\n" not in buffered:
+            buffered += os.read(asks, 4096)
+        line, _, buffered = buffered.partition(b"\n")
+        for name in line.decode().split():
+            for old in left_open:
+                old.socket.close()
+            left_open.clear()
+            # What was typed for a dialog that is gone is no answer to this one.
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+            held = Held()
+            held.post("permission-request", tool_name="Bash", tool_input={"command": f"touch {name}"})
+            print(f"allow {name}? ", end="", flush=True)
+            by, yes = decide(held)
+            if by == "keyboard" and not yes:
+                held.socket.close()
+            if by == "answer":
+                left_open.append(held)
+            if yes:
+                (room / name).touch()
+            with (room / "log").open("a") as log:
+                log.write(f"{name} {by} {'yes' if yes else 'no'}\n")
+            over = "tool-end" if yes else "tool-failure"
+            if by == "answer":
+                held.post(over, tool_name="Bash")
+            else:
+                report(over, tool_name="Bash")
+                held.socket.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""`phoenixctl answer` on the real Claude Code: answers count once, and the keyboard stays usable (P9)."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.census import survivors
+from tests.e2e.inbox import Inbox
+from tests.real.agent_stage import PATIENCE
+from tests.real.claude_cli import require_claude
+from tests.real.claude_room import bash
+from tests.real.claude_stage import ClaudeStage
+from tests.stub.scenario import Step, ToolUse
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+YES, NO = "Enter", "3"
+"""Keys that do no harm where there is no dialog any more."""
+
+
+@pytest.fixture
+def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
+    with ClaudeStage(require_claude(), short_tmp) as made:
+        made.settings = {}
+        yield made
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+@pytest.fixture
+def inbox(stage: ClaudeStage) -> Inbox:
+    return Inbox(stage.stage.runtime)
+
+
+def asked(inbox: Inbox, text: str) -> dict[str, Any]:
+    """The item that asks for exactly this."""
+
+    def found() -> dict[str, Any] | None:
+        return next((item for item in inbox.items() if item["text"] == text), None)
+
+    item = eventually_sync(found, PATIENCE, f"the inbox has {text}, and not {inbox.items()}")
+    assert item is not None
+    assert (item["kind"], item["answer_by"]) == ("permission", "answer")
+    return item
+
+
+def quiet(inbox: Inbox) -> None:
+    eventually_sync(lambda: inbox.items() == [], PATIENCE, f"nothing waits, but {inbox.items()}")
+
+
+def test_p9_an_answer_allows_once_and_a_denial_reaches_the_model(stage: ClaudeStage, inbox: Inbox) -> None:
+    stage.scenario.add(bash("touch one.txt"), bash("touch one.txt again.txt"), bash("touch two.txt"))
+    stage.up()
+
+    assert "touch one.txt" in stage.stage.ask("answer", str(asked(inbox, "Bash touch one.txt")["id"]), "allow")
+    # Once: a command that begins alike is asked for again.
+    stage.stage.ask("answer", str(asked(inbox, "Bash touch one.txt again.txt")["id"]), "allow")
+    stage.stage.ask("answer", str(asked(inbox, "Bash touch two.txt")["id"]), "deny", "Not before the release.")
+
+    assert "Not before the release." in stage.asked("Not before the release").text
+    stage.until_idle()
+    quiet(inbox)
+    assert sorted(path.name for path in stage.workspace.glob("*.txt")) == ["again.txt", "one.txt"]
+    assert not (stage.workspace / ".claude").exists(), "nothing is allowed for ever"
+
+
+@pytest.mark.proof
+def test_p9_two_tools_in_one_message_are_two_items_each_with_its_own_answer(stage: ClaudeStage, inbox: Inbox) -> None:
+    commands = ("touch one.txt", "touch two.txt")
+    uses = tuple(ToolUse("Bash", {"command": command, "description": "Run"}) for command in commands)
+    stage.scenario.add(Step(text="Both.", tool_use=uses))
+    stage.up()
+
+    first = asked(inbox, "Bash touch one.txt")
+    assert inbox.answer(first["id"], "deny") is True
+    second = asked(inbox, "Bash touch two.txt")
+    assert inbox.answer(first["id"], "allow") is False
+    assert inbox.answer(second["id"], "allow") is True
+
+    stage.until_idle()
+    quiet(inbox)
+    assert [path.name for path in stage.workspace.glob("*.txt")] == ["two.txt"]
+
+
+def test_p9_a_yes_at_the_keyboard_withdraws_the_item_while_the_tool_runs(stage: ClaudeStage, inbox: Inbox) -> None:
+    """Claude Code keeps our request open then, and no hook comes before the tool ends."""
+    stage.scenario.add(bash("touch begun.txt; until [ -e go.txt ]; do sleep 0.1; done"))
+    stage.up()
+    item = asked(inbox, "Bash touch begun.txt; until [ -e go.txt ]; do sleep 0.1; done")
+    stage.wait_screen("permission")
+    stage.until("it waits", lambda row: row["activity"] == "waiting")
+
+    stage.type("Enter")
+    eventually_sync((stage.workspace / "begun.txt").exists, PATIENCE, "the tool runs")
+
+    assert inbox.answer(item["id"], "deny") is False
+    quiet(inbox)
+    stage.until("it works", lambda row: row["activity"] == "working")
+    (stage.workspace / "go.txt").touch()
+    stage.until_idle()
+
+
+@pytest.mark.proof
+def test_p9_the_item_outlives_kill_9_of_the_daemon_and_the_dialog_hears_the_next_one(
+    stage: ClaudeStage, inbox: Inbox
+) -> None:
+    stage.scenario.add(bash("touch one.txt"))
+    stage.up()
+    item = asked(inbox, "Bash touch one.txt")
+
+    stage.stage.kill()
+    stage.stage.up()
+
+    again = asked(inbox, "Bash touch one.txt")
+    assert (again["id"], again["text_hash"]) == (item["id"], item["text_hash"])
+    assert inbox.answer(item["id"], "allow") is True
+    stage.until_idle()
+    assert (stage.workspace / "one.txt").exists()
+
+
+@pytest.mark.proof
+def test_p9_thirty_races_of_keyboard_and_answer(stage: ClaudeStage, inbox: Inbox) -> None:
+    """The operator says the opposite of the keyboard, so that it shows whose word counted."""
+    dice, races, lost = random.Random(9), 32, 0
+    stage.up(prompt=None, keys='liveness = { check_interval = "1s" }')
+    stage.until_idle()
+    for number in range(races):
+        name, key = f"r{number}.txt", dice.choice([YES, NO])
+        stage.scenario.add(bash(f"touch {name}"))
+        assert stage.send(f"Make {name}.").returncode == 0
+        item = asked(inbox, f"Bash touch {name}")
+        assert f"{NO}. No" in stage.wait_screen("permission")
+        keyboard = threading.Timer(dice.uniform(0.0, 0.1), stage.type, [key])
+        keyboard.start()
+        time.sleep(dice.uniform(0.0, 0.1))
+        taken = inbox.answer(item["id"], "deny" if key == YES else "allow")
+        keyboard.join()
+        stage.until_idle()
+        quiet(inbox)
+        # A No that came too late stands in the input line.
+        stage.type("BSpace")
+        stage.wait_screen("idle")
+        made = (stage.workspace / name).exists()
+        lost += not taken
+        # Whose word counted is what became of it, and that is what the operator was told.
+        assert taken is (made == (key == NO)), (name, key, taken, made)
+    print(f"{races} races on the real Claude Code: the keyboard won {lost}, the operator {races - lost}")
