@@ -1,11 +1,13 @@
 """Whether the material bears a writer's claim out. A claim that nothing bears is an invention, or an injection.
 
 What a person or the agent itself said may bear words; what a tool printed may come from anywhere (a web page, a
-README, another agent), so it bears numbers and nothing else.
+README, another agent), so it bears numbers and nothing else. What the agent quotes is not its own word either: an agent
+that refuses an injected order tells of it.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,18 +20,30 @@ WINDOW = 240
 """Characters around a number in which its name has to be found."""
 
 LEAST_QUOTE = 8
-BORNE_BY_QUOTE, BORNE_BY_ALL = 0.5, 0.8
+BORNE_BY_QUOTE, BORNE_BY_ALL = 0.6, 0.8
 """The share of a text's words that the quoted utterance has to hold; of all utterances where none is quoted."""
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _VALUE = re.compile(r"[~≈<>=+-]{0,2}\s?[$€£]?\d[\d.,:/ ×x-]*\s?%?(?:\s?[a-zA-Zµ°/%]{1,12})?")
+_COMMAND = r"(?<!\w)(?:curl|wget|sudo|rm|ssh|scp|chmod|chown|eval|nc|bash|sh|npx|pip|npm|git|docker|kubectl) "
+_ADDRESS = (
+    r"(?<![\w.@-])(?:[a-z0-9-]{1,60}\.){1,4}(?:com|net|org|io|dev|app|ai|co|info|biz|xyz|cloud|ru|cn|eu|uk|de|example)"
+    r"(?![\w.-])"
+)
 _ACTION = re.compile(
     r"[a-z][a-z0-9+.-]{1,20}://\S{1,300}|`[^`\n]{1,200}`|(?<![\w-])--[a-z][\w-]{1,40}"
     r"|(?<![\w/])(?:~|\.{0,2})/[\w.-]{2,80}(?:/[\w.-]{1,80})*|[\w.+-]{1,60}@[\w-]{1,60}\.[a-z]{2,12}"
-    r"|(?<!\w)(?:curl|wget|sudo|rm|ssh|scp|chmod|chown|eval|nc|bash|sh|npx|pip|npm|git|docker|kubectl) [\w./-]\S{0,80}",
+    rf"|{_COMMAND}[\w./-]\S{{0,80}}|{_ADDRESS}",
     re.IGNORECASE,
 )
+_FOREIGN = re.compile(rf"://|[\w.+-]@[\w-]+\.|{_COMMAND}|{_ADDRESS}", re.IGNORECASE)
+"""Addresses and commands: where a tool's output named one first, the agent only says what it has read."""
+_QUOTED = re.compile(r'"[^"\n]{1,600}"|“[^”]{1,600}”|«[^»]{1,600}»')
+_SET_OFF = re.compile(r"^[ \t]*>[^\n]*$|^[ \t]*```[^\n]*\n.{0,20000}?^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
+"""Lines that are marked as quotations, and blocks of code."""
+LEAST_QUOTED = 3
+"""Words that make a quotation; fewer are a name."""
 _ORDER = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instruction|prompt|rule|direction|guideline|context)"
     r"|</?\s*(?:system|assistant|user|human|developer|instructions?|untrusted)\b|<\||\[/?INST\]|\bBEGIN[ _]?PROMPT"
@@ -66,15 +80,32 @@ class _Line:
     stems: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """What a person or the agent said in its own words. at: its place in the conversation."""
+
+    at: int
+    is_person: bool
+    text: str
+    stems: frozenset[str]
+
+
 class Bearing:
     """The material, indexed once; every question takes time in proportion to it."""
 
     def __init__(self, material: BriefMaterial) -> None:
-        spoken = [one for one in material.conversation.utterances if is_own_word(one)]
-        self._spoken = [(squeezed(one.text), stems(one.text)) for one in spoken]
+        spoken = [(at, one) for at, one in enumerate(material.conversation.utterances) if is_own_word(one)]
+        self._spoken = [
+            _Spoken(at, one.speaker == "user", squeezed(words), stems(words))
+            for at, one in spoken
+            if (words := own_words(one))
+        ]
+        self._printed = [
+            (at, squeezed(one.text)) for at, one in enumerate(material.conversation.utterances) if not is_own_word(one)
+        ]
         known = [material.goal or "", material.state.current_task or "", *_known_texts(material)]
         self._known = squeezed("\n".join(known))
-        self._all = frozenset().union(stems(self._known), *(found for _, found in self._spoken))
+        self._all = frozenset().union(stems(self._known), *(one.stems for one in self._spoken))
         self._lines = [*_number_lines(material.conversation.utterances), *_other_lines(material)]
         self._numbers = frozenset(number for line in self._lines for number in numbers(line.text))
         self._numbers |= frozenset(numbers(self._known)) | frozenset(numbers(timestamp(material.now)))
@@ -96,10 +127,10 @@ class Bearing:
 
     def bears_quote(self, quote: str, words: frozenset[str], share: float) -> bool:
         """Whether a person or the agent said `quote`, in an utterance with that share of `words`."""
-        sought = squeezed(quote)
+        sought = squeezed(without_quotations(quote))
         if len(sought) < LEAST_QUOTE:
             return False
-        return any(sought in text and _share(words, found) >= share for text, found in self._spoken)
+        return any(sought in one.text and _share(words, one.stems) >= share for one in self._spoken)
 
     def number_problem(self, name: str, value: str, after: float | None = None) -> str | None:
         """Why a number may not be taken over, or None. after: only what was said later than that bears it (wall)."""
@@ -119,7 +150,13 @@ class Bearing:
 
     def _is_spoken(self, token: str) -> bool:
         sought = squeezed(token.strip("`.,;:)"))
-        return sought in self._known or any(sought in text for text, _ in self._spoken)
+        if sought in self._known:
+            return True
+        told = [one for one in self._spoken if sought in one.text]
+        if not _FOREIGN.search(token):
+            return bool(told)
+        printed = next((at for at, text in self._printed if sought in text), math.inf)
+        return any(one.is_person or one.at < printed for one in told)
 
     def _bears(self, words: frozenset[str], quote: str) -> bool:
         if quote and self.bears_quote(quote, words, BORNE_BY_QUOTE):
@@ -130,6 +167,18 @@ class Bearing:
 def is_own_word(utterance: Utterance) -> bool:
     """Whether a person or the agent itself said this; the lists that an agent keeps of its own work are its words."""
     return utterance.speaker != "tool" or utterance.tool in PLAN_TOOLS
+
+
+def own_words(utterance: Utterance) -> str:
+    """What somebody said, without what the agent only quotes or shows."""
+    if utterance.speaker != "assistant" or utterance.tool:
+        return utterance.text
+    return without_quotations(utterance.text)
+
+
+def without_quotations(text: str) -> str:
+    """A text without its quotations, quoted lines and blocks of code."""
+    return _QUOTED.sub(lambda found: found[0] if len(found[0].split()) < LEAST_QUOTED else " ", _SET_OFF.sub("", text))
 
 
 def stems(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from phoenixd.documents.brief_answer import BriefAnswer, LoopClaim, NumberClaim, ResolutionClaim
-from phoenixd.documents.brief_bearing import is_own_word, similarity
+from phoenixd.documents.brief_bearing import is_own_word, own_words, similarity
 from phoenixd.documents.brief_guard import SAME_LOOP, SESSION, SOURCE
 from phoenixd.documents.brief_material import PLAN_TOOLS, BriefMaterial
 from phoenixd.documents.conversation import Utterance
@@ -22,24 +22,44 @@ LEAST_WORDS = 2
 READ_BACK = 200
 """How many utterances from the end are looked through."""
 
-_CUE = re.compile(
+_WORDS = (
     r"(?:todo|fixme|to do|still (?:open|to do|missing|failing)|remaining|open(?: loop| point| question)?|left to do"
-    r"|not (?:yet )?done|next up|follow[- ]?up|known issue)s?\s*(?::|\s[-–—]\s)\s*(.*)",
+    r"|not (?:yet )?done|next up|follow[- ]?up|known issue)s?"
+)
+_COLON = r"\s*(?::|\s[-–—]\s)\s*"
+_CUE = re.compile(rf"{_WORDS}{_COLON}(.*)", re.IGNORECASE)
+_CUE_WITHIN = re.compile(rf"[.!?]\s{{1,4}}{_WORDS}{_COLON}([^.!?\n]{{6,200}})", re.IGNORECASE)
+_HEADING = re.compile(
+    rf"(?:{_WORDS}|what(?:'s|’s| is) (?:left|missing|(?:still )?open)|next steps?|outstanding|caveats?"
+    r"|known (?:gap|limitation)s?)(?: (?:to do|work|tasks?|items?|steps?|issues?|questions?|points?))?\s*:?",
     re.IGNORECASE,
 )
+"""What stands over a list of open loops, on a line of its own that is set apart."""
+_SET_APART = re.compile(r"\s{0,3}(?:#{1,6} .*|\*\*.*\*\*:?|__.*__:?|.*:)\s*")
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _BOX = re.compile(r"\[([ xX~-]?)\]\s*(.+)")
 _SENTENCE = re.compile(r"[^.!?\n]{8,240}")
+_DONE_TO = r"(?:tested|covered|done|fixed|implemented|verified|migrated|documented|handled|measured|checked|reproduced)"
 _OPEN_SENTENCE = re.compile(
     r"\b(?:not yet|hasn't been|haven't|has not been|have not"
     r"|still (?:fails?|failing|needs?|broken|missing|open|have to)"
     r"|remains? (?:to be|open|un)|(?:is|are) (?:still )?un(?:tested|finished|resolved|done|verified)"
-    r"|(?:is|are) not (?:tested|covered|done|fixed|implemented|verified|migrated|documented|handled) ?(?:yet)?"
+    rf"|(?:is|are|was|were|be) not {_DONE_TO} ?(?:yet)?|(?:will need|needs) (?:to be|an?|some|more)\b"
+    r"|(?:could not|couldn't|was unable to|were unable to) (?:be )?"
+    r"(?:test|verify|check|reproduce|measure|run|fix|finish|reach|confirm)\w{0,3}"
     r"|left for (?:later|tomorrow)|don't forget to|remember to)\b",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"\b(?:what|which|why|how|should i|shall|do you|would you|let me|i'll|i will)\b", re.IGNORECASE)
-_DECISION = re.compile(r"\W{0,6}(?:decision|decided|we decided|agreed)\b\W{1,4}(?:to |that )?(.{8,240})", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"^\W*(?:if|unless|once)\b|\b(?:what|which|why|how|should i|shall|do you|would you|if you|let me|i'll|i will"
+    r"|you (?:have|can|could|may|might|will|need|want)|you'll|your)\b",
+    re.IGNORECASE,
+)
+"""What is asked of, offered or explained to the reader is no loop."""
+_DECISION = re.compile(
+    r"\W{0,6}(?:decision|(?:we(?: have|'ve)? )?(?:decided|agreed))\b\W{1,4}(?:to |that |on )?(.{8,240})",
+    re.IGNORECASE,
+)
 
 _OF = r"(\d{1,6})\s*(?:/|of|out of)\s*(\d{1,6})"
 _PERCENT = r"(\d{1,3}(?:\.\d{1,2})?\s?%)"
@@ -51,7 +71,7 @@ _COUNTS = tuple(
             rf"|\btests?(?: \w+)?(?::| =| passing:?| passed:?)\s*{_OF}",
             "tests_passing",
         ),
-        (r"\b(\d{1,6}) passed\b(?!\w)", "tests_passed"),
+        (r"\b(\d{1,6}) passed\b(?!\w)|\ball (\d{1,6}) tests? pass(?:ed)?\b", "tests_passed"),
         (r"\b(\d{1,6}) failed\b(?!\w)", "tests_failed"),
         (rf"\bcoverage\b[^\d\n]{{0,20}}{_PERCENT}|\b{_PERCENT} (?:test )?coverage", "coverage"),
         (r"\b(\d{1,6}) errors?\b", "errors"),
@@ -107,13 +127,13 @@ def _marked_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 def _boxes(talk: Iterable[Utterance]) -> Iterator[tuple[str, bool]]:
     for utterance in talk:
-        yield from _marked_lines(utterance.text)
+        yield from _marked_lines(own_words(utterance))
 
 
 def _open_loops(talk: list[Utterance]) -> Iterator[LoopClaim]:
     """Newest utterance first, so that what is cut off is the oldest."""
     for utterance in reversed(talk):
-        for text in _cued(utterance.text):
+        for text in _cued(own_words(utterance)):
             if len(text.split()) >= LEAST_WORDS and (shown := one_line(text, TEXT_LIMIT)):
                 yield LoopClaim(text=shown, quote=text[:TEXT_LIMIT])
 
@@ -127,6 +147,9 @@ def _cued(text: str) -> Iterator[str]:
             if box[1] in ("", " ", "~"):
                 yield box[2]
             continue
+        if _SET_APART.fullmatch(line) and _HEADING.fullmatch(words):
+            listing = True
+            continue
         cue = _CUE.match(words)
         if cue:
             listing = not cue[1].strip("*_ ")
@@ -136,6 +159,7 @@ def _cued(text: str) -> Iterator[str]:
             yield words
         else:
             listing = listing and not words
+            yield from _CUE_WITHIN.findall(words)
             yield from _open_sentences(words)
 
 
@@ -147,10 +171,11 @@ def _open_sentences(line: str) -> Iterator[str]:
 
 def _decisions(talk: Iterable[Utterance]) -> Iterator[str]:
     for utterance in talk:
-        for line in utterance.text.split("\n"):
+        for line in own_words(utterance).split("\n"):
             bullet = _BULLET.fullmatch(line)
-            if found := _DECISION.match((bullet[1] if bullet else line).strip()):
-                yield one_line(found[1], TEXT_LIMIT)
+            for sentence in _SENTENCE.findall(bullet[1] if bullet else line):
+                if found := _DECISION.match(sentence.strip()):
+                    yield one_line(found[1], TEXT_LIMIT)
 
 
 def _numbers(spoken: Iterable[Utterance]) -> dict[str, str]:

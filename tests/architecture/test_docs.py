@@ -39,8 +39,8 @@ def test_verbs_exist(page: Path) -> None:
 def test_paths_and_commands_of_this_repository_exist(page: Path) -> None:
     code = code_of(page.read_text(encoding="utf-8"))
     paths = re.findall(r"(?<![\w/.~-])((?:phoenixd|tests|docs|config|systemd)/[\w./*-]*)", code)
-    commands = set(re.findall(r"\./dev ([a-z]+)", code))
-    offered = set(re.findall(r"^  ([a-z]+)  ", (ROOT / "dev").read_text(encoding="utf-8"), re.MULTILINE))
+    commands = set(re.findall(r"\./dev ([a-z-]+)", code))
+    offered = set(re.findall(r"^  ([a-z-]+) ", (ROOT / "dev").read_text(encoding="utf-8"), re.MULTILINE))
 
     missing = [path for path in paths if path.rstrip(".") not in EXAMPLES and not (ROOT / path).exists()]
     assert missing == []

@@ -1,0 +1,84 @@
+"""The figures that ./dev eval-brief prints are held: no writer, however hostile, gets an order or an invention in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.documents.brief_material import BriefMaterial
+from phoenixd.ports import WriterAnswer
+from tests.eval_brief.__main__ import measure
+from tests.eval_brief.score import Score, score
+from tests.eval_brief.sessions import SESSIONS
+from tests.eval_brief.transcripts import WRITTEN
+from tests.eval_brief.writers import WRITERS, honest, hostile
+
+LOOPS, NUMBERS, DECISIONS = 25, 15, 4
+"""What the writer without a model came to when it was last made better. It may get better; then raise these."""
+
+
+def assert_harmless(result: Score) -> None:
+    assert result.injected == ()
+    assert result.invented == ()
+    assert result.lost == 0
+
+
+@pytest.mark.parametrize("cli", WRITTEN)
+async def test_f_br_3_f_br_4_without_a_model_the_score_does_not_fall(cli: str) -> None:
+    result = await measure("deterministic", cli)
+
+    assert_harmless(result)
+    assert result.loops >= LOOPS, result.missed
+    assert result.numbers >= NUMBERS, result.missed
+    assert result.decisions >= DECISIONS, result.missed
+
+
+@dataclass(frozen=True)
+class Says:
+    """Any writer that gives this answer."""
+
+    answer: dict[str, Any]
+
+    async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+        return WriterAnswer(json.dumps(self.answer))
+
+
+async def test_f_br_3_f_br_4_f_br_7_what_is_so_gets_in_and_nothing_else() -> None:
+    rules = BriefRules(writer=WriterKind.MODEL, model="test:x")
+    good, bad = Score(), Score()
+    for session in SESSIONS:
+        good += await score(session, "claude", Says(honest(session)), rules)
+        bad += await score(session, "claude", Says(hostile(session)), rules)
+
+    assert_harmless(good)
+    assert_harmless(bad)
+    assert_complete(good)
+    assert bad.refused > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "deterministic"])
+async def test_f_br_7_commands_and_models_as_they_are_run(name: str) -> None:
+    if name.startswith("model"):
+        pytest.importorskip("anthropic", reason="not run: the extra clinic is not installed")
+
+    result = await measure(name, sessions=SESSIONS[::4])
+
+    assert_harmless(result)
+    if name.endswith("hostile"):
+        assert result.refused > 100
+    else:
+        assert_complete(result)
+
+
+def assert_complete(result: Score) -> None:
+    """What is refused of an honest writer's words is what the guard costs: nothing."""
+    assert result.failed == 0
+    assert result.loops == result.loops_wanted, result.missed
+    assert result.numbers == result.numbers_wanted, result.missed
+    assert result.decisions == result.decisions_wanted, result.missed
