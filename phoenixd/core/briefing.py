@@ -14,6 +14,9 @@ from phoenixd.core.spec import BriefRules, Kind, WriterKind
 
 DAY = 86400.0
 
+LAG = 2.0
+"""Seconds in which a CLI has written down what it said last: its hook comes sooner than its transcript is written."""
+
 
 class Cause(StrEnum):
     """Why a brief is written."""
@@ -57,13 +60,13 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An agent as the schedule sees it. turned: a turn has ended since the last run."""
+    """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none."""
 
     name: str
     kind: Kind
     marks: str
     ended: int = 0
-    turned: bool = False
+    turned: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,10 @@ def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: S
         owed.append(Due(spaced, Cause.CHANGE, "the task or the open loops changed"))
     if rules.daily:
         owed.append(_scheduled(ledger, calendar, seen.name, now))
-    if rules.on_change and seen.turned:
-        owed.append(Due(spaced, Cause.TURN, "a turn ended"))
+    if rules.on_change and seen.turned > 0:
+        # A clock that was set back must not put it off either.
+        written = seen.turned + LAG if seen.turned <= now else now
+        owed.append(Due(max(spaced, written), Cause.TURN, "a turn ended"))
     return min(owed, key=lambda due: due.at, default=None)
 
 

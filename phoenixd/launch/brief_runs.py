@@ -154,7 +154,7 @@ class BriefRuns:
         return self._clock.now().wall
 
 
-def seen_of(agent: Agent, state: StateDocument, turned: bool = False) -> Seen:
+def seen_of(agent: Agent, state: StateDocument, turned: float = 0.0) -> Seen:
     """An agent as the schedule sees it."""
     last = agent.last_exit
     clean = last is not None and last.ran and last.signal is None and last.code in CLEAN_CODES

@@ -9,7 +9,7 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.briefing import Calendar, Cause, Due, next_run
+from phoenixd.core.briefing import LAG, Calendar, Cause, Due, next_run
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief_record import BriefRecord
 from phoenixd.jobs.brief_run import Outcome
@@ -59,7 +59,8 @@ class Briefing:
         )
         self._alert = alert
         self._agents: dict[str, Agent] = {}
-        self._turned: set[str] = set()
+        self._turned: dict[str, float] = {}
+        """When the newest turn ended, of agents whose last words no run has read (wall)."""
         self._asked: dict[str, Cause] = {}
         self._not_before: dict[str, float] = {}
         self._one = anyio.Lock()
@@ -71,8 +72,9 @@ class Briefing:
             self._agents.pop(agent.name, None)
             return
         self._agents[agent.name] = agent
-        if any(entry.event == "hook_seen" and entry.detail.get("kind") == "stop" for entry in entries):
-            self._turned.add(agent.name)
+        ends = [entry.wall for entry in entries if entry.event == "hook_seen" and entry.detail.get("kind") == "stop"]
+        if ends:
+            self._turned[agent.name] = ends[-1]
         self._changed.set()
 
     def request(self, name: str, cause: Cause) -> None:
@@ -141,13 +143,16 @@ class Briefing:
         now = self._now()
         if agent.name in self._asked:
             return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
-        seen = seen_of(agent, state, agent.name in self._turned)
+        seen = seen_of(agent, state, self._turned.get(agent.name, 0.0))
         return record, next_run(record.ledger, agent.spec.brief, self._calendar(), seen, now)
 
     async def _write(self, agent: Agent, due: Due) -> None:
         async with self._one:
+            began = self._now()
             outcome = await self._runs.write(agent, due)
-            self._turned.discard(agent.name)
+            turned = self._turned.get(agent.name, 0.0)
+            if not turned <= began < turned + LAG:
+                self._turned.pop(agent.name, None)
             self._asked.pop(agent.name, None)
             self._not_before.pop(agent.name, None)
             await self._tell(agent, due, outcome)

@@ -22,20 +22,10 @@ from phoenixd.documents.state import (
 )
 from phoenixd.documents.state_merge import merge_states
 from phoenixd.documents.state_reading import read_state
+from tests import quick_start
 
 TODAY = date(2026, 2, 17)
-SEED_EXAMPLE = b"""{
-  "agent": "myagent",
-  "status": "working",
-  "current_task": "Implementing feature X",
-  "last_active": "2026-02-17T02:00:00Z",
-  "open_loops": [
-    {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-02-15"}
-  ],
-  "resolved": [],
-  "numbers": {"tests_passing": "47/52"}
-}
-"""
+SEED_EXAMPLE = quick_start.STATE.encode()
 
 
 def document(**fields: Any) -> StateDocument:

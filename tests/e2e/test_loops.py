@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests import quick_start
 from tests.e2e.puppet import Puppet
 
 pytestmark = pytest.mark.slow
@@ -270,27 +271,26 @@ def test_p23_f_st_11_states_of_other_versions_are_upgraded_or_left_alone(stage: 
 
 
 @needs_jq
-def test_p15_p17_p87_the_seeds_own_jq_lines_print_the_recovery_line_and_the_loop_count(stage: Stage) -> None:
-    """Quick Start, step 2 of the seed, byte for byte, in the directory of an agent with an open turn."""
-    script = (
-        "if jq -e '.status == \"working\"' state.json > /dev/null 2>&1; then\n"
-        "    echo \"RECOVERY DETECTED - Last task: $(jq -r '.current_task' state.json)\"\n"
-        "    echo \"Open loops: $(jq '.open_loops | length' state.json)\"\n"
-        "fi\n"
-    )
-    stage.declare("a", f'[agent.a]\n{SLEEP}prompt = "Implementing feature X"\n')
-    directory = plant(stage, "a", ["auth-flow", "other"])
-    stage.up()
-    stage.until_running("a", 1)
-    stage.until("it is at work", lambda: state(directory).get("status") == "working")
+def test_p15_p17_p87_the_seeds_quick_start_prints_the_recovery_line_and_the_loop_count(stage: Stage) -> None:
+    """Its state.json as it is printed there, and its hook in the directory of an agent with an open turn."""
+    stage.declare("myagent", f"[agent.myagent]\n{SLEEP}")
+    directory = plant(stage, "myagent", [])
+    (directory / "state.json").write_text(quick_start.STATE)
 
     def ask() -> str:
-        return subprocess.run(["bash", "-c", script], cwd=directory, capture_output=True, text=True, check=True).stdout
+        argv = ["bash", "-c", quick_start.START_HOOK]
+        return subprocess.run(argv, cwd=directory, capture_output=True, text=True, check=True).stdout
 
-    assert ask() == "RECOVERY DETECTED - Last task: Implementing feature X\nOpen loops: 2\n"
-    stage.ask("resolve", "other", "done")
-    assert ask().endswith("Open loops: 1\n")
-    stage.ask("stop", "a")
+    told = "RECOVERY DETECTED - Last task: Implementing feature X\nOpen loops: 1\n"
+    assert ask() == told
+    stage.up()
+    stage.until_running("myagent", 1)
+    stage.until("it is at work", lambda: "- Status: working" in brief(directory))
+    assert ask() == told
+    assert (state(directory)["numbers"], open_ids(directory)) == ({"tests_passing": "47/52"}, ["auth-flow"])
+    stage.ask("resolve", "auth-flow", "tested")
+    assert ask().endswith("Open loops: 0\n")
+    stage.ask("stop", "myagent")
     stage.until("it is at rest", lambda: state(directory)["status"] == "idle")
     assert ask() == ""
 

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from phoenixd.core.agent import Agent, LastExit
-from phoenixd.core.briefing import DAY
+from phoenixd.core.briefing import DAY, LAG
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
@@ -347,6 +347,30 @@ class TestSchedule:
 
         assert len(desk.writer.asked) == 1
         assert "The login page is being finished." in desk.room.text("brief.md")
+
+    async def test_a_turns_last_words_are_waited_for(self, desk: Desk) -> None:
+        """Claude Code tells of a turn's end before it has written down the answer that ended it."""
+        agent = desk.plain(daily=False)
+        await desk.room.launch.publish(agent, [])
+        ended = entry("hook_seen", kind="stop", reason="the turn ended")
+
+        await desk.room.launch.publish(agent, [ended])
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+
+        assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + LAG
+
+    async def test_a_run_that_came_too_soon_for_a_turns_last_words_is_not_the_last(self, desk: Desk) -> None:
+        agent = desk.plain(daily=False, spacing=60.0)
+        ended = entry("hook_seen", kind="stop", reason="the turn ended")
+        await desk.room.launch.publish(agent, [ended])
+        talk, desk.talk = desk.talk, desk.talk[:2]
+        await desk.room.launch.briefing.generate(agent)
+        desk.talk = talk
+        assert ids(desk.room) == []
+
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+
+        assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + 60
 
 
 async def test_p79_no_secret_reaches_writer_or_brief(tmp_path: Path) -> None:

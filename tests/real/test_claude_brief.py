@@ -1,0 +1,103 @@
+"""What the real Claude Code knows, which never heard of phoenixd: its state, its brief, and its next session."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.documents.times import read_time
+from tests import quick_start
+from tests.e2e.census import survivors
+from tests.real.agent_stage import PATIENCE
+from tests.real.claude_cli import require_claude
+from tests.real.claude_room import bash
+from tests.real.claude_stage import GOAL, NAME, ClaudeStage
+from tests.stub.scenario import Step
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+RECEIPTS, TESTS, TILL = "Now the receipts, please.", "Look at the slow tests.", "Close the till as well."
+LOOP, LATER_LOOP = "the till rounds half a cent the wrong way", "receipts of two pages lose their footer"
+
+
+@pytest.fixture
+def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
+    with ClaudeStage(require_claude(), short_tmp) as made:
+        yield made
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def known(stage: ClaudeStage) -> dict[str, Any]:
+    found: dict[str, Any] = stage.document("state.json")
+    return found
+
+
+def hooks(stage: ClaudeStage) -> list[str]:
+    return [event["detail"].get("kind", "") for event in stage.events() if event["event"] == "hook_seen"]
+
+
+def until_known(stage: ClaudeStage, task: str, since: int) -> None:
+    """Wait until state.json tells of this task, and of a sign of life since then."""
+
+    def told() -> bool:
+        state = known(stage)
+        return state["current_task"] == task and since <= (read_time(state.get("last_active")) or 0) <= int(time.time())
+
+    eventually_sync(told, PATIENCE, f"state.json tells of {task!r} since {since}")
+
+
+def test_p18_p24_p45_what_it_was_doing_outlives_clear_compaction_kill_9_and_the_transcript(stage: ClaudeStage) -> None:
+    # The agent works as it would without phoenixd: a tool, a few words, and nothing that is meant for a brief.
+    stage.scenario.add(
+        bash("echo '===== 5 failed, 47 passed in 12.31s ====='"),
+        Step(text=f"The page of the till is done.\n\nTODO: {LOOP}"),
+        Step(match="receipts", text=f"212 of 215 tests pass now.\n\nRemaining:\n- {LATER_LOOP}"),
+        Step(match="Close the till", fault="hang"),
+    )
+    began = int(time.time())
+    stage.up()
+    until_known(stage, GOAL, began)
+    first = stage.until_idle()["session_id"]
+    eventually_sync(lambda: known(stage)["open_loops"], PATIENCE, "the first turn's end brings its loop")
+    assert [loop["text"] for loop in known(stage)["open_loops"]] == [LOOP]
+    assert known(stage)["numbers"] == {"tests_failed": "5", "tests_passed": "47"}
+
+    assert stage.send("/clear").returncode == 0
+    second = stage.until("the session changes", lambda row: row["session_id"] != first)["session_id"]
+    asked = int(time.time())
+    assert stage.send(RECEIPTS).returncode == 0
+    until_known(stage, RECEIPTS, asked)
+    stage.until_idle()
+    assert stage.send(TESTS).returncode == 0
+    stage.until_idle()
+    assert stage.send("/compact").returncode == 0
+    eventually_sync(lambda: "compacted" in hooks(stage), PATIENCE, "the session is compacted")
+    assert known(stage)["current_task"] == TESTS
+    asked = int(time.time())
+    assert stage.send(TILL).returncode == 0
+    until_known(stage, TILL, asked)
+    request = stage.asked("Close the till")
+    assert stage.stage.ctl("brief", "generate", NAME).returncode == 0
+
+    brief = (stage.directory / "brief.md").read_text()
+    assert LATER_LOOP in brief
+    assert "`tests_passing`: 212/215" in brief
+    told = subprocess.run(
+        ["bash", "-c", quick_start.START_HOOK], cwd=stage.directory, capture_output=True, text=True, check=True
+    )
+    assert told.stdout == f"RECOVERY DETECTED - Last task: {TILL}\nOpen loops: 2\n"
+
+    for session in (first, second):
+        stage.transcript(session).unlink()
+    stage.kill_agent()
+    anew = stage.asked(after=request.number)
+
+    assert anew.session_id not in (first, second)
+    for words in (LOOP, LATER_LOOP, "212/215", TILL):
+        assert words in anew.whole_text
