@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
 from phoenixd.api import exits
@@ -14,26 +15,35 @@ from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.errors import AlreadyRunning, PhoenixdError
 
-PATIENCE = 10.0
-"""Seconds for which a daemon that holds the state directory, and does not answer, is taken for one that starts."""
+PATIENCE = 60.0
+"""Seconds for which a daemon that holds the state directory is waited for: on a busy machine it starts slowly."""
+SILENCE = 3.0
+"""Seconds after which it is said what is waited for."""
 RETRY = 0.1
 
 
 def resolve(command: Command) -> int:
     """Ask the daemon; where there is none, write the log under the lock that keeps one from starting meanwhile."""
-    deadline = time.monotonic() + PATIENCE
+    began, told = time.monotonic(), False
     while True:
         answer = calls.ask(command, command.operation, command.given)
         if answer is not None:
             return calls.tell(command, answer)
+        held: AlreadyRunning | None = None
         try:
             code = _without_daemon(command)
-        except AlreadyRunning:
-            code = None
+        except AlreadyRunning as holder:
+            code, held = None, holder
         if code is not None:
             return code
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > PATIENCE and held is not None:
+            return refuse(exits.UNREACHABLE, f"{held.message}, and it does not answer", "phoenixctl doctor")
+        if waited > PATIENCE:
             return absence.explain(calls.places(command))
+        if waited > SILENCE and not told:
+            told = True
+            print(f"phoenixd is there and does not answer yet; trying for {PATIENCE:.0f} s", file=sys.stderr)
         # A daemon that begins to answer announces itself by nothing that could be waited for.
         time.sleep(RETRY)
 

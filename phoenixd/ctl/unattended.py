@@ -70,7 +70,7 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
         raise Problem("invalid", "the reason is empty: say why the loop is closed", 'phoenixctl resolve ID "REASON"')
     agent = _meant(named, environ)
     # As long as this is held no daemon can start, so what is read here is what stands when the line is written.
-    with LockFile(state / LOCK):
+    with LockFile(state / LOCK, passing=True):
         now = time.time()
         papers = [_read(state, name, now) for name in ([agent] if agent else _names(state))]
         chosen, done = _choose(papers, agent, loop_id)

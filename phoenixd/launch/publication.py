@@ -196,14 +196,11 @@ class Publication:
 
     def loops(self, name: str) -> LoopCounts:
         """How many loops are open, and how many of them stale, from what was read last."""
-        desk = self.desk(name)
-        if desk.shelf.state is None:
-            desk.shelf.open()
-            desk.shelf.look(utc_date(self._clock.now().wall))
-        if desk.shelf.state is None:
-            return LoopCounts()
         today = utc_date(self._clock.now().wall)
-        loops = flag_stale(desk.shelf.state, today, self.stale_days).open_loops
+        state = self.desk(name).shelf.glance(today)
+        if state is None:
+            return LoopCounts()
+        loops = flag_stale(state, today, self.stale_days).open_loops
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
 
     async def run(self) -> None:

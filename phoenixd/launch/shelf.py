@@ -1,6 +1,6 @@
 """One agent's documents on disk, and what the daemon remembers of them between two writes. Blocking: for threads.
 
-Nothing here is shared between agents. One caller at a time, except `counts`, which only reads.
+Nothing here is shared between agents. One caller at a time, except `glance`, which only reads.
 """
 
 from __future__ import annotations
@@ -122,6 +122,16 @@ class Shelf:
             self.alarms.append("state.json is of a newer version: it is read, and not written")
         self._adopt(reading, found)
         return None
+
+    def glance(self, today: date) -> StateDocument | None:
+        """The state as it was read last, else what stands in the file; for callers that do not hold the shelf.
+
+        Nothing is taken over from the file: somebody may be writing it just now, and would find their words undone.
+        """
+        if self.state is not None:
+            return self.state
+        content = self.content("state.json", STATE_LIMIT)
+        return read_state(content, self.name, today).document if content is not None else None
 
     def was_touched(self) -> bool:
         """Whether another hand wrote or removed state.json since it was last written or read here."""

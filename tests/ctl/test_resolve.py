@@ -17,6 +17,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.ctl import resolve as verb
 from phoenixd.ctl import unattended
 from phoenixd.ctl.command_line import run
+from phoenixd.drivers.files import PASSING
 from phoenixd.errors import UnsafeFile
 from tests.ctl.conftest import Ctl
 from tests.ctl.test_exit_codes import assert_refuses
@@ -196,6 +197,16 @@ async def test_p77_several_at_once_wait_for_each_other_and_lose_nothing(alone: C
 
     assert [one.code for one in ran] == [0] * 8, [one.err for one in ran if one.code]
     assert sorted(line["id"] for line in lines(docs)) == sorted(f"loop-{number}" for number in range(6))
+
+
+def test_a_daemon_that_starts_meanwhile_is_told_to_wait(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent(state, "docs", "auth-flow")
+    held: list[str] = []
+    monkeypatch.setattr(unattended, "append", lambda path, line: held.append((state / "phoenixd.lock").read_text()))
+
+    unattended.resolve(state, "auth-flow", "tested", None, {})
+
+    assert held == [f"{os.getpid()}{PASSING}\n"]
 
 
 def test_a_daemon_that_holds_the_directory_and_does_not_answer_is_not_written_around(

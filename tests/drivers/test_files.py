@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,20 @@ def test_one_daemon_per_state_directory(tmp_path: Path) -> None:
     holder.communicate()
     with LockFile(tmp_path / "lock"), pytest.raises(AlreadyRunning, match=rf"pid {os.getpid()}\b"):
         LockFile(tmp_path / "lock")
+
+
+def test_p77_who_holds_a_lock_in_passing_is_waited_for(tmp_path: Path) -> None:
+    """A resolve that writes to a slow disk must not keep a daemon from starting."""
+    holder = LockFile(tmp_path / "lock", passing=True)
+    with pytest.raises(AlreadyRunning, match=rf"pid {os.getpid()}\b"):
+        LockFile(tmp_path / "lock")
+    leaving = threading.Timer(0.2, holder.release)
+    leaving.start()
+
+    with LockFile(tmp_path / "lock", 0.01), pytest.raises(AlreadyRunning):
+        LockFile(tmp_path / "lock", 0.01)
+
+    leaving.join()
 
 
 def test_directories_are_private(tmp_path: Path) -> None:

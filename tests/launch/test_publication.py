@@ -361,6 +361,18 @@ async def test_loops_are_counted_for_an_agent_that_nobody_published_yet(room: Ro
     assert room.launch.loops("b").open == 0
 
 
+async def test_counting_loops_touches_nothing(room: Room) -> None:
+    """Whoever asks for the status holds no lock, and must not mend what somebody else may be writing."""
+    place(room, open_loops=[LOOP, 5])
+    before = sorted(room.state.iterdir())
+
+    assert room.launch.loops("a").open == 1
+
+    assert sorted(room.state.iterdir()) == before
+    await room.launch.publish(room.agent(), [])
+    assert list(room.state.glob("state.json.damaged-*")), "what a writer makes of it"
+
+
 class TestResolve:
     async def test_p26_p50_p51_it_is_in_the_log_and_in_the_state_at_once(self, room: Room) -> None:
         place(room, open_loops=[LOOP, {**LOOP, "id": "other"}])
