@@ -81,6 +81,7 @@ def read_all(path: str, form: TranscriptForm) -> None:
         told.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("content", CONTENTS)
 def test_whatever_stands_in_it_is_read_in_bounded_memory(tmp_path: Path, content: str, form: str) -> None:
