@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from phoenixd.documents.brief_record import Narrative
@@ -15,7 +15,7 @@ from phoenixd.documents.times import read_date, timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 
 INJECTION_LIMIT = 9500
-"""Characters that a session start is given: Claude Code replaces what is longer than 10,000 by a preview."""
+"""Characters that a session start is given: CLIs replace what is longer than 10,000 by a preview."""
 
 LINE_LIMIT = 500
 _FIRST = ("Task", "Open loops", "Next", "Goal", "From the session")
@@ -57,26 +57,40 @@ def render_brief(facts: BriefFacts) -> str:
     return "\n".join([_heading(facts), *(section.text for section in sections(facts))])
 
 
-def render_injection(facts: BriefFacts, path: str, banner: str = "", limit: int = INJECTION_LIMIT) -> str:
-    """The page as a session is given it, cut at sections to `limit` characters; `path` is where the whole one lies."""
+def utf16_units(text: str) -> int:
+    """How long a text is for a program in JavaScript."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def render_injection(
+    facts: BriefFacts,
+    path: str,
+    banner: str = "",
+    limit: int = INJECTION_LIMIT,
+    length: Callable[[str], int] = utf16_units,
+) -> str:
+    """The page as a session is given it, cut at sections to `limit`; `path` is where the whole one lies.
+
+    length: how the session's CLI counts; at least one for each character, at most four.
+    """
     everything = sections(facts)
     opening = f"{banner}\n\n{_heading(facts)}" if banner else _heading(facts)
     whole = "\n".join([opening, *(section.text for section in everything)])
-    if _length(whole) <= limit:
+    if length(whole) <= limit:
         return whole
-    room = limit - _length(opening) - _length(_pointer(path, (section.title for section in everything))) - 1
+    room = limit - length(opening) - length(_pointer(path, (section.title for section in everything))) - 1
     kept: dict[str, Section] = {}
     cut: list[str] = []
     for section in sorted(everything, key=_rank):
-        if _length(section.text) + 1 <= room:
+        if length(section.text) + 1 <= room:
             kept[section.title] = section
-        elif section.title in _FIRST and (shortened := _shorten(section, room - 1)):
+        elif section.title in _FIRST and (shortened := _shorten(section, room - 1, length)):
             kept[section.title] = shortened
             cut.append(section.title)
         else:
             cut.append(section.title)
             continue
-        room -= _length(kept[section.title].text) + 1
+        room -= length(kept[section.title].text) + 1
     texts = [kept[section.title].text for section in everything if section.title in kept]
     return "\n".join([opening, *texts]) + _pointer(path, cut)
 
@@ -225,23 +239,26 @@ def _rank(section: Section) -> int:
     return _FIRST.index(section.title) if section.title in _FIRST else len(_FIRST)
 
 
-def _shorten(section: Section, room: int) -> Section | None:
+def _shorten(section: Section, room: int, length: Callable[[str], int]) -> Section | None:
     """Cut a section between lines, or a long line between characters; None when nothing of worth fits."""
     lines = section.body.split("\n")
     fence = next((opened[1] for opened in map(_FENCE.fullmatch, lines) if opened), "")
     closing = f"{fence}\n[cut here]" if fence else "[cut here]"
-    left = room - _length(Section(section.title, closing).text) - 1
+    left = room - length(Section(section.title, closing).text) - 1
     kept: list[str] = []
     for line in lines:
-        if _length(line) + 1 > left:
-            # Half, because a character may count twice.
-            kept += [line[: left // 2]] if left > 100 else []
+        if length(line) + 1 > left:
+            kept += [_beginning(line, left - 1, length)] if left > 100 else []
             break
         kept.append(line)
-        left -= _length(line) + 1
+        left -= length(line) + 1
     return Section(section.title, "\n".join([*kept, closing])) if kept else None
 
 
-def _length(text: str) -> int:
-    """The harness counts UTF-16 units, as JavaScript does."""
-    return len(text) + sum(character > "\uffff" for character in text)
+def _beginning(line: str, room: int, length: Callable[[str], int]) -> str:
+    """As much of a line as there is room for."""
+    kept = line[:room]
+    while (over := length(kept) - room) > 0:
+        # A character counts four at most: what is taken away is never too much.
+        kept = kept[: len(kept) - max(1, over // 4)]
+    return kept

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.documents.brief import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import claude, claude_transcript, command
 from phoenixd.harness.arguments import program_names, runs_program
@@ -81,6 +82,9 @@ class ClaudeCode:
         return claude.login_missing(environment)
 
     tells_failures = True
+
+    def told_length(self, text: str) -> int:
+        return utf16_units(text)
 
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
@@ -160,6 +164,9 @@ class AnyCommand:
         return None
 
     tells_failures = True
+
+    def told_length(self, text: str) -> int:
+        return utf16_units(text)
 
     def screen_says(self, screen: str) -> str:
         return "unknown"

@@ -5,6 +5,7 @@ Measured with 0.169.0. The traps that this module owns:
   the CLI knows what it trusts, so that no file is changed, and a repository's own hooks stay as untrusted as they were;
 - the id of a session cannot be chosen: the first hook tells it, and that comes with the first prompt, not at the start;
 - without --no-daemon it copies itself and starts a background server, which outlives the session;
+- of what a hook tells a session it keeps 2,500 tokens, and takes four bytes for one, whatever the script;
 - no hook tells of an API error, and none of the end by a signal. Its rollout, as it calls a transcript, does;
 - the wrapper of the npm package runs the program as a child that outlives it. While that lives, nobody can resume.
 """
@@ -126,6 +127,10 @@ class Codex:
         return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
 
     tells_failures = False
+
+    def told_length(self, text: str) -> int:
+        # It counts tokens, and takes four bytes for one.
+        return len(text.encode("utf-8", "replace"))
 
     def screen_says(self, screen: str) -> str:
         return codex_screens.screen_says(screen)

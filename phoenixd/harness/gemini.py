@@ -4,6 +4,7 @@ Measured with 0.61.0. The traps that this module owns:
 - hooks can be given neither by an argument nor by a file of one's own choice. They come by an extension, a directory
   below the user's own, which holds ours alone and does nothing in sessions that phoenixd did not start;
 - a prompt that begins with a dash is read as a flag, unless it stands behind an equals sign;
+- what a hook says to a session that begins by /clear is dropped; what one says before a prompt is not;
 - terminated or hung up it exits 0, exactly as when a person leaves: its exit code says nothing about why it ended;
 - PreCompress fires at every turn, even where nothing is compressed: it is not asked for;
 - an API error ends the turn without a hook, and a daily limit opens a dialog instead;
@@ -18,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.brief import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import gemini_screens, gemini_transcript
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
@@ -132,6 +134,9 @@ class Gemini:
 
     tells_failures = False
 
+    def told_length(self, text: str) -> int:
+        return utf16_units(text)
+
     def screen_says(self, screen: str) -> str:
         return gemini_screens.screen_says(screen)
 
@@ -168,12 +173,16 @@ def check_argv(argv: Sequence[str]) -> list[str]:
 
 def hooks() -> dict[str, Any]:
     """The extension's hooks. The program is named by the environment of the run, so that an upgrade changes no file."""
-    made = {}
-    for event, kind in EVENTS.items():
-        command = f'[ -z "$PHOENIX_HOOK" ] || "$PHOENIX_HOOK" {kind}'
-        hook = {"type": "command", "name": EXTENSION, "command": command, "timeout": HOOK_TIMEOUT_MS}
-        made[event] = [{"hooks": [hook]}]
+    made: dict[str, list[dict[str, Any]]] = {event: [{"hooks": [_hook(kind)]}] for event, kind in EVENTS.items()}
+    # What a hook says after /clear the CLI drops: the brief comes with the next prompt instead.
+    made["SessionStart"].append({"matcher": "clear", "hooks": [_hook("session-start --owe")]})
+    made["BeforeAgent"] = [{"hooks": [_hook("prompt-submit --owed")]}]
     return {"hooks": made}
+
+
+def _hook(arguments: str) -> dict[str, Any]:
+    command = f'[ -z "$PHOENIX_HOOK" ] || "$PHOENIX_HOOK" {arguments}'
+    return {"type": "command", "name": EXTENSION, "command": command, "timeout": HOOK_TIMEOUT_MS}
 
 
 def gemini_home(environment: Mapping[str, str]) -> str:

@@ -33,7 +33,8 @@ CANCELLED = "Request cancelled."
 
 _UNINTERESTING = re.compile(rb'\{"\$set":')
 _ERROR_KIND, _ERROR_CODE = re.compile(r'"status":\s*"([A-Z_]{1,64})"'), re.compile(r'"code":\s*(\d{3})\b')
-_HOOKS = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
+_HOOKS = re.compile(r"\A\s*<hook_context>[^<]*+</hook_context>\s*|\s*<hook_context>[^<]*+</hook_context>\s*\Z")
+"""What hooks tell the model stands before a prompt or behind it, with its angle brackets escaped."""
 _MACHINE_MADE = re.compile(r"\s*<(session_context|hook_context|state_snapshot|system_reminder)\b")
 
 
@@ -104,7 +105,7 @@ def _from_user(found: Table, words: str | None, at: float | None) -> Record | No
 def _prompt(words: str | None) -> str | None:
     if words is None:
         return None
-    prompt = _HOOKS.sub("", words, count=1) if words.lstrip().startswith("<hook_context>") else words
+    prompt = _HOOKS.sub("", words) if "<hook_context>" in words else words
     return prompt if prompt.strip() and _MACHINE_MADE.match(prompt) is None else None
 
 

@@ -112,6 +112,10 @@ class Harness(Protocol):
         """Whether a hook tells that the API refused a turn; else it is looked for in the transcript."""
         ...
 
+    def told_length(self, text: str) -> int:
+        """How long a text for the session is by the CLI's own count; it cuts what a hook tells it beyond 10,000."""
+        ...
+
     def screen_says(self, screen: str) -> str: ...
 
     def input_line(self, screen: str) -> str | None:

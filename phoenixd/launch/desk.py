@@ -27,6 +27,7 @@ from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
+from phoenixd.harness import HARNESSES
 from phoenixd.jobs.briefs import compose_brief, current_task
 from phoenixd.jobs.task_in_hand import TaskInHand
 from phoenixd.launch.aside import AsideFiles
@@ -152,8 +153,8 @@ class Desk:
 
     def _rendered(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> dict[str, str]:
         facts = compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean, narrative)
-        path = str(self.shelf.directory / "brief.md")
-        told = render_injection(facts, path, banner(state, self.interruption), self.limit)
+        path, length = str(self.shelf.directory / "brief.md"), HARNESSES[agent.spec.harness].told_length
+        told = render_injection(facts, path, banner(state, self.interruption), self.limit, length)
         return {
             "brief.md": render_brief(facts),
             "session-start.txt": told,

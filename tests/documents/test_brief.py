@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -22,6 +23,7 @@ from phoenixd.documents.brief import (
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.harness import HARNESSES
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC).timestamp()
 STATE = StateDocument(
@@ -118,8 +120,13 @@ def test_p43_task_and_loops_come_before_a_goal_of_any_length() -> None:
 LONG = st.text(st.sampled_from("a \n`#🙂"), max_size=300).map(lambda text: text * 60)
 
 
-@given(goal=LONG, task=LONG, loops=st.integers(0, 300), heading=LONG, limit=st.integers(1000, 9500))
-def test_no_text_makes_it_longer_than_the_limit(goal: str, task: str, loops: int, heading: str, limit: int) -> None:
+@given(
+    goal=LONG, task=LONG, loops=st.integers(0, 300), heading=LONG, limit=st.integers(1000, 9500),
+    length=st.sampled_from([HARNESSES[name].told_length for name in ("claude", "codex")]),
+)  # fmt: skip
+def test_no_text_makes_it_longer_than_the_limit(
+    goal: str, task: str, loops: int, heading: str, limit: int, length: Callable[[str], int]
+) -> None:
     state = StateDocument(
         agent="a" * 32,
         current_task=task,
@@ -128,9 +135,14 @@ def test_no_text_makes_it_longer_than_the_limit(goal: str, task: str, loops: int
     )
     facts = BriefFacts(state, NOW, goal, happenings=(Happening(NOW, task),), risks=(heading,))
 
-    text = render_injection(facts, PATH, limit=limit)
+    text = render_injection(facts, PATH, limit=limit, length=length)
 
-    assert len(text.encode("utf-16-le")) // 2 <= limit
+    assert length(text) <= limit
+
+
+def test_p43_each_cli_counts_in_its_own_way() -> None:
+    text = "a日🙂"
+    assert [HARNESSES[name].told_length(text) for name in ("claude", "codex", "gemini", "command")] == [4, 8, 4, 4]
 
 
 def test_words_of_others_cannot_make_a_section() -> None:

@@ -36,6 +36,16 @@ def test_trust_is_given_by_an_argument_only_where_the_operator_said_so() -> None
     assert "--skip-trust" not in line("fresh", None)
 
 
+def test_p35_after_clear_the_brief_comes_with_the_next_prompt() -> None:
+    """What a hook says after /clear is dropped by this CLI."""
+    made = gemini.hooks()["hooks"]
+    always, cleared = made["SessionStart"]
+    assert "matcher" not in always
+    assert cleared["matcher"] == "clear"
+    assert cleared["hooks"][0]["command"].endswith('"$PHOENIX_HOOK" session-start --owe')
+    assert made["BeforeAgent"][0]["hooks"][0]["command"].endswith('"$PHOENIX_HOOK" prompt-submit --owed')
+
+
 def test_who_names_extensions_gets_ours_as_well() -> None:
     assert "--extensions=phoenixd" in line("fresh", None, "-e", "other")
     assert "--extensions=phoenixd" in line("fresh", None, "--extensions=none")

@@ -64,13 +64,16 @@ def test_only_what_a_person_submitted_is_a_prompt() -> None:
                        "And now"]  # fmt: skip
 
 
-def test_what_hooks_put_in_front_of_a_prompt_is_not_the_prompt() -> None:
-    added = gemini("user", content=[{"text": "<hook_context>THE BRIEF</hook_context>"}])
-    both = gemini("user", content=[{"text": "<hook_context>THE BRIEF</hook_context>\n\nGo."}])
+def test_what_hooks_put_around_a_prompt_is_not_the_prompt() -> None:
+    added = {"text": "<hook_context>THE BRIEF, &lt;b&gt;</hook_context>"}
+    assert facts_of(gemini("user", content=[added])).prompt is None
 
-    assert facts_of(added).prompt is None
-    assert facts_of(both).prompt is not None
-    assert facts_of(both).prompt.text == "Go."  # type: ignore[union-attr]
+    for words in ("Go.", "Why is <hook_context>x</hook_context> in my prompt?"):
+        said = {"text": words}
+        for content in ([{"text": f"{added['text']}\n\n{words}"}], [said, added], [added, said], [added, said, added]):
+            prompt = facts_of(gemini("user", content=content)).prompt
+            assert prompt is not None
+            assert prompt.text == words
 
 
 def test_whether_a_turn_is_open_is_unknown_after_an_answer() -> None:

@@ -20,6 +20,9 @@ pytestmark = pytest.mark.real_claude
 CLIS: dict[str, type[CodexCli] | type[GeminiCli]] = {"codex": CodexCli, "gemini": GeminiCli}
 
 
+LONG = "\n".join(f"{number}: 計画を最後まで進める & <b>" for number in range(1200))
+
+
 @pytest.fixture(params=CLIS)
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CLIS[request.param](require(request.param)), short_tmp) as made:
@@ -50,3 +53,27 @@ def test_p34_p53_it_works_is_killed_and_back_at_work_and_stays_down_after_exit(s
 
     down = stage.until("it is down", lambda row: row["state"] == "stopped")
     assert (down["desired"], down["incarnation"]) == ("stopped", 2)
+
+
+def test_p35_p43_each_session_is_told_a_long_brief_cut_to_size_and_where_the_whole_one_lies(stage: AgentStage) -> None:
+    stage.up(prompt=LONG)
+    first = stage.asked("計画")
+    old = stage.until_idle()["session_id"]
+
+    assert stage.send("/clear").returncode == 0
+    if stage.cli.harness == "gemini":  # Codex names its new session with the first prompt.
+        stage.until("the session changes", lambda row: row["session_id"] != old)
+    stage.wait_screen("idle")
+    assert stage.send("What now?").returncode == 0
+    second = stage.asked("What now")
+
+    pointer = f"The whole page: {stage.directory / 'brief.md'}\n"
+    for request in (first, second):
+        assert request.whole_text.count("Facts that phoenixd recorded about this agent") == 1
+        told = request.whole_text[request.whole_text.index("# builder — ") :].partition(pointer)
+        assert told[1]
+        assert stage.harness.told_length(told[0].replace("&lt;", "<").replace("&gt;", ">")) < 10_000
+        assert "- Current task: " in told[0]
+        assert "truncated" not in told[0]
+    assert LONG in first.whole_text
+    assert LONG not in second.whole_text

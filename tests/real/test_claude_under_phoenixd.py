@@ -154,7 +154,7 @@ def test_a_permission_that_a_person_refuses_is_no_longer_asked_for(stage: Claude
 
 
 def test_f_res_5_after_clear_the_new_session_has_the_brief_and_is_the_one_resumed(stage: ClaudeStage) -> None:
-    stage.up()
+    stage.up(prompt="\n".join(f"{number}. Work through docs/plan.md." for number in range(600)))
     old = stage.until_idle()["session_id"]
 
     assert stage.send("/clear").returncode == 0
@@ -169,6 +169,7 @@ def test_f_res_5_after_clear_the_new_session_has_the_brief_and_is_the_one_resume
 
     assert request.session_id == new
     assert "Facts that phoenixd recorded about this agent" in request.whole_text
+    assert f"The whole page: {stage.directory / 'brief.md'}\n" in request.whole_text
     assert (row["mode"], row["session_id"], resumed.session_id) == ("resume", new, new)
     assert "What now?" in resumed.whole_text
 

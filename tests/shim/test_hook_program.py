@@ -124,6 +124,18 @@ def test_session_start_prints_what_the_daemon_left_for_it(daemon: Daemon, librar
     assert result(hook(library, environment, "stop", "--text")) == SILENT
 
 
+def test_p35_a_brief_that_is_owed_comes_with_the_next_prompt_once(daemon: Daemon, library: Path) -> None:
+    environment = environment_of(daemon)
+    (daemon.pane.state / "session-start.json").write_text('{"hookSpecificOutput": {}}')
+    assert result(hook(library, environment, "prompt-submit", "--owed")) == SILENT
+    assert result(hook(library, environment, "session-start", "--owe")) == SILENT
+    assert result(hook(library, environment, "prompt-submit")) == SILENT
+    assert result(hook(library, environment, "prompt-submit", "--owed")) == (0, b'{"hookSpecificOutput": {}}', b"")
+    assert result(hook(library, environment, "prompt-submit", "--owed")) == SILENT
+    told = [daemon.expect("hook")["kind"] for _ in range(4)]
+    assert told == ["prompt-submit"] * 4, "what is only noted is no event"
+
+
 def break_nothing(pane: Pane) -> None:
     pane.process.kill()
     pane.process.wait()
@@ -149,8 +161,8 @@ def test_it_waits_for_no_shim_and_no_directory(
     pane = open_pane()
     environment = environment_of(pane.daemon())
     damage(pane)
-    for kind in ("session-start", "stop"):
-        assert result(hook(library, environment, kind)) == SILENT
+    for words in (["session-start"], ["stop"], ["session-start", "--owe"], ["prompt-submit", "--owed"]):
+        assert result(hook(library, environment, *words)) == SILENT
     assert not pane.run.exists() or not (pane.run / "hook.fifo").is_file()
 
 
