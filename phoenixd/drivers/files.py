@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import fcntl
 import os
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -16,6 +19,10 @@ Location = str | os.PathLike[str]
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """O_NONBLOCK, because opening a FIFO that an agent put there would otherwise wait for a writer for ever."""
+
+AT_FDCWD = -100
+RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -44,22 +51,30 @@ def replace(path: Location, data: bytes, mode: int = 0o600, durable: bool = True
     With `durable`, the new content also survives a power cut once this returns. Raises OSError.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, WRITE_FLAGS | os.O_EXCL, mode)
-    try:
-        os.fchmod(descriptor, mode)  # The umask must not decide who may read.
-        _write_all(descriptor, data)
-        if durable:
-            os.fsync(descriptor)
+    with _written_beside(target, data, mode, durable) as temporary:
         os.rename(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(descriptor)
     if durable:
         sync_directory(target.parent)
+
+
+def replace_unchanged(path: Location, data: bytes, expected: bytes | None, mode: int = 0o600) -> bool:
+    """The same, durably, if `path` still holds `expected` (None: it is not there); else False, and nothing was done.
+
+    There is no instant at which another hand's deletion or edit could be lost, where the file system can exchange two
+    names; where it cannot, this is `replace`. Raises OSError.
+    """
+    target = Path(path)
+    with _written_beside(target, data, mode, durable=True) as temporary:
+        try:
+            _rename(temporary, target, RENAME_NOREPLACE if expected is None else RENAME_EXCHANGE)
+        except (FileExistsError, FileNotFoundError):
+            return False
+        # What stood there has our file's name now, and can be looked at without haste.
+        if expected is not None and os.path.lexists(temporary) and not _holds(temporary, expected):
+            _rename(temporary, target, RENAME_EXCHANGE)
+            return False
+    sync_directory(target.parent)
+    return True
 
 
 def append(path: Location, line: bytes, mode: int = 0o600, durable: bool = True) -> None:
@@ -180,6 +195,41 @@ class LockFile:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+@contextlib.contextmanager
+def _written_beside(target: Path, data: bytes, mode: int, durable: bool) -> Iterator[Path]:
+    """A whole new file in the target's directory, which goes unless it was renamed."""
+    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, WRITE_FLAGS | os.O_EXCL, mode)
+    try:
+        os.fchmod(descriptor, mode)  # The umask must not decide who may read.
+        _write_all(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+        yield temporary
+    finally:
+        os.close(descriptor)
+        temporary.unlink(missing_ok=True)
+
+
+def _rename(source: Path, target: Path, flags: int) -> None:
+    """renameat2, or a plain rename where the C library, the kernel or the file system does not know these flags."""
+    if _renameat2 is not None:
+        if _renameat2(AT_FDCWD, os.fsencode(source), AT_FDCWD, os.fsencode(target), flags) == 0:
+            return
+        code = ctypes.get_errno()
+        if code not in (errno.EINVAL, errno.ENOSYS):
+            raise OSError(code, os.strerror(code), os.fspath(target))
+    os.rename(source, target)
+
+
+def _holds(path: Path, expected: bytes) -> bool:
+    try:
+        return read_plain(path, len(expected)) == expected
+    except UnsafeFile:
+        return False
 
 
 def _require_plain(descriptor: int, path: Location, limit: int | None) -> int:

@@ -36,6 +36,9 @@ class AsideFiles:
     def replace(self, path: Location, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
         self._twice(path, lambda: self._files.replace(path, data, mode, durable))
 
+    def replace_unchanged(self, path: Location, data: bytes, expected: bytes | None, mode: int = 0o600) -> bool:
+        return self._files.replace_unchanged(path, data, expected, mode)
+
     def append(self, path: Location, line: bytes, mode: int = 0o600, durable: bool = True) -> None:
         self._twice(path, lambda: self._files.append(path, line, mode, durable))
 

@@ -25,6 +25,7 @@ from phoenixd.launch.files import Files
 
 INTERVAL = 10.0
 """Seconds between two looks at the files; a start and `breaker show` look at once."""
+TRIES = 5
 PATIENCE = 1.0
 """Seconds after which a file that cannot be read is no write of another hand in progress."""
 
@@ -47,14 +48,16 @@ class BreakerFiles:
         if not is_loop(agent):
             return None
         async with self._locks[agent.name]:
-            content, found = await self._read(agent)
-            if found is not None:
-                return found
-            rendered = render_breaker(agent.breaker, _others(content))
-            if rendered != content:
-                await to_thread.run_sync(self._files.replace, self._path(agent), rendered)
-            self._told.pop(agent.name, None)
-            self._written[agent.name] = rendered
+            for _ in range(TRIES):
+                content, found = await self._read(agent)
+                if found is not None:
+                    return found
+                rendered = render_breaker(agent.breaker, _others(content))
+                if await to_thread.run_sync(self._write, agent, rendered, content):
+                    self._told.pop(agent.name, None)
+                    self._written[agent.name] = rendered
+                    return None
+            log.warning("breaker_file_not_written", agent=agent.name, reason="another hand writes it all the time")
             return None
 
     async def look(self, agent: Agent) -> Event | None:
@@ -91,6 +94,16 @@ class BreakerFiles:
         self._told[name] = content
         log.warning("breaker_file_changed", agent=name, what=type(event).__name__)
         return content, event
+
+    def _write(self, agent: Agent, rendered: bytes, content: bytes | None) -> bool:
+        """Write unless somebody else has done something to the file since it was read."""
+        if rendered == content:
+            return True
+        if content == b"":
+            # Nothing that could be compared stood there: a link, a FIFO, an empty file.
+            self._files.replace(self._path(agent), rendered)
+            return True
+        return self._files.replace_unchanged(self._path(agent), rendered, content)
 
     def _event(self, agent: Agent, content: bytes | None, reading: BreakerFile | str | None) -> Event | None:
         match reading:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.drivers.files import LockFile, append, ensure_private_dir, read_plain, replace
+from phoenixd.drivers import files
+from phoenixd.drivers.files import LockFile, append, ensure_private_dir, read_plain, replace, replace_unchanged
 from phoenixd.errors import AlreadyRunning, UnsafeFile
 
 
@@ -188,3 +189,49 @@ def test_directories_are_private(tmp_path: Path) -> None:
         os.chown(tmp_path / "open", 65534, 65534)
         with pytest.raises(UnsafeFile):
             ensure_private_dir(tmp_path / "open")
+
+
+def test_what_is_unchanged_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+
+    assert replace_unchanged(path, b"one", None)
+    assert replace_unchanged(path, b"two", b"one")
+
+    assert path.read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_file_that_was_deleted_or_made_meanwhile_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
+) -> None:
+    path = tmp_path / "f"
+    if not exchanges:
+        monkeypatch.setattr(files, "_renameat2", None)
+
+    assert replace_unchanged(path, b"two", b"one") is not exchanges
+    assert path.exists() is not exchanges
+    path.write_bytes(b"theirs")
+    assert replace_unchanged(path, b"two", None) is not exchanges
+    assert path.read_bytes() == (b"theirs" if exchanges else b"two")
+
+
+@pytest.mark.parametrize("theirs", ["edited", "longer than it was", "link", "directory"])
+def test_an_edit_that_came_in_between_stands(tmp_path: Path, theirs: str) -> None:
+    path, elsewhere = tmp_path / "f", tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"one")
+    if theirs == "link":
+        path.symlink_to(elsewhere)
+    elif theirs == "directory":
+        path.mkdir()
+    else:
+        path.write_text(theirs)
+
+    assert not replace_unchanged(path, b"two", b"one")
+
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "f"]
+    assert elsewhere.read_bytes() == b"one"
+    assert path.is_symlink() == (theirs == "link")
+    assert path.is_dir() == (theirs == "directory")
+    if path.is_file() and not path.is_symlink():
+        assert path.read_text() == theirs

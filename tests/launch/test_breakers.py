@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from phoenixd.launch import breakers
 from phoenixd.launch.breakers import BreakerFiles
 from tests.agents import an_agent
 
-OPEN = Open(Tally(5, 5, 0, ("git:1",), opens=1), "5 iterations without progress", 1.0, 1_800_000_000.0, "git:1")
+OPEN = Open(Tally(5, 5, 0, ("git:1",), opens=1), "5 iterations without progress", 1.0, 1_800_000_000.0)
 WARNED = HalfOpen(Tally(3, 3, seen=("git:1",)), "warning", "3 iterations without progress")
 
 
@@ -94,6 +95,38 @@ async def test_a_deletion_is_seen_before_the_file_is_written_again(room: Room) -
 
     assert await room.files.publish(loop(OPEN)) == BreakerReset("a", f"the deletion of {NAME}")
     assert not room.path.exists()
+
+
+class BusyHand:
+    """Files, under which somebody does something just after the daemon has looked."""
+
+    def __init__(self, does: Callable[[], object]) -> None:
+        self.does: list[Callable[[], object]] = [does]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(files, name)
+
+    def read_plain(self, path: str, limit: int) -> bytes:
+        content = files.read_plain(path, limit)
+        while self.does:
+            self.does.pop()()
+        return content
+
+
+async def test_g33_a_deletion_just_before_the_file_is_rewritten_is_not_lost(room: Room) -> None:
+    await room.holds(WARNED)
+    room.files = BreakerFiles(room.directories, BusyHand(room.path.unlink))
+
+    assert await room.files.publish(loop(OPEN)) == BreakerReset("a", f"the deletion of {NAME}")
+    assert not room.path.exists()
+
+
+async def test_an_edit_just_before_the_file_is_rewritten_is_not_lost(room: Room) -> None:
+    await room.holds(WARNED)
+    room.files = BreakerFiles(room.directories, BusyHand(lambda: room.path.write_text('{"state": "CLOSED"}')))
+
+    assert await room.files.publish(loop(OPEN)) == BreakerEdited("a", "CLOSED", 0)
+    assert room.written == {"state": "CLOSED"}
 
 
 @pytest.mark.parametrize("remembers", [True, False])
