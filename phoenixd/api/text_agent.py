@@ -130,6 +130,8 @@ def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
     if file is None:
         lines.append("  no heartbeat.json yet")
     for key, value in (file or {}).items():
+        if value is None:
+            continue
         lines += _labelled(str(key)[: LABEL_COLUMNS - 1], str(value), here)
     return page([*lines, "", f"next: phoenixctl explain {row.name}"])
 

@@ -71,7 +71,8 @@ def install(command: Command) -> int:
         return refuse(exits.FAILED, f"{path} was not touched: {error}", f"mend it: {path}")
     except OSError as error:
         return refuse(exits.FAILED, f"{path} was not changed: {error.strerror}", "check who owns it")
-    print(f"{path} has the hooks now. Try them: phoenixctl hooks test")
+    print(f"{path} has the hooks now; in an agent they run the program that ${MARK} names")
+    print("next: phoenixctl hooks test")
     return 0
 
 

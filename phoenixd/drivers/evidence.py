@@ -168,6 +168,8 @@ class EvidenceFiles:
     async def _look(self, touched: set[Path] | None = None) -> None:
         """Look at the files of all runs, or only at the heartbeats among `touched`; then tell what was seen."""
         runs = tuple(self._followed.values())
+        if touched is None:
+            log.debug("signs_of_life_looked_for", agents=len(runs))
         events = await to_thread.run_sync(self._examine, runs, touched)
         for event in events:
             current = self._followed.get(event.agent)

@@ -68,7 +68,9 @@ def compose(
         made.setdefault(name, value)
     made["TERM"] = TERM if _has_terminfo(TERM) else FALLBACK_TERM
     made["PWD"] = cwd
-    return {**made, **own, **phoenix}
+    # The seed's scripts ask for the agent's name by this one (G42).
+    seed = {"GENESIS_AGENT": phoenix["PHOENIX_AGENT"]} if "PHOENIX_AGENT" in phoenix else {}
+    return {**made, **seed, **own, **phoenix}
 
 
 def answers(path: str | None) -> bool:

@@ -133,7 +133,7 @@ B = "own"
     assert dict(agents["a"].env) == {"A": "default", "B": "own"}
 
 
-def test_the_seeds_environment_names_are_accepted(place: Path, state: Path) -> None:
+def test_g19_g20_g21_g22_the_seeds_environment_names_are_accepted(place: Path, state: Path) -> None:
     write(place / "phoenixd.toml", AGENT + '[defaults.liveness]\nstale = "1h"\n')
     environ = {
         "HEARTBEAT_STALE_MINUTES": "20",

@@ -255,7 +255,7 @@ def test_a_start_order_given_twice_does_not_forget_the_run_that_lives(said: str)
 # Ends: TERM, KILL, fence; each step has a deadline, and none starts anything before the tree is known gone.
 
 
-def test_f_proc_12_an_agent_that_ignores_term_is_killed_after_the_grace() -> None:
+def test_g39_f_proc_12_an_agent_that_ignores_term_is_killed_after_the_grace() -> None:
     story = Story().runs()
     story.stop()
     assert story.of(Terminate) == [Terminate("a", 1)]

@@ -136,6 +136,7 @@ SITUATIONS = [
     lives("a rate limit: the turn ended, and the account waits", (5, stop("stop-failure", error="rate_limit")),
           (5, sees("idle")), (24, prompt()), (24, sees("working")), (30, stop())),
     hangs("an iteration is busy for ever", 45, every(2, 60, ends("Bash")), code=125, specs=(LOOP,)),
+    # F-HB-11: a beat that a loop forges saves it from the one limit, and not from the other.
     hangs("an iteration is busy for ever under another hand's heartbeat", 45, every(2, 60, beats()), code=125,
           specs=(LOOP,)),
     lives("an iteration without a limit", every(5, 350, ends("Bash")), (351, stop()), specs=(LONG_LOOP,)),

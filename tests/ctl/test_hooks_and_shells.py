@@ -61,7 +61,7 @@ def test_odd_settings_are_refused_or_kept(settings: object) -> None:
     assert hooks.merged(once) == once
 
 
-async def test_install_is_atomic_idempotent_and_keeps_links_and_modes(alone: Ctl, home: Path) -> None:
+async def test_g23_install_is_atomic_idempotent_and_keeps_links_and_modes(alone: Ctl, home: Path) -> None:
     dotfiles = home / "dotfiles.json"
     dotfiles.write_text(json.dumps(FOREIGN))
     dotfiles.chmod(0o640)
@@ -71,6 +71,7 @@ async def test_install_is_atomic_idempotent_and_keeps_links_and_modes(alone: Ctl
     first, second = await alone("hooks", "install", "--user"), await alone("hooks", "install", "--user")
 
     assert (first.code, second.code) == (0, 0)
+    assert "the program that $PHOENIX_HOOK names" in first.out
     assert "already" in second.out
     assert (home / ".claude/settings.json").is_symlink()
     assert json.loads(dotfiles.read_text()) == hooks.merged(FOREIGN)

@@ -33,7 +33,7 @@ def beat(**fields: Any) -> bytes:
     ],
     ids=str,
 )
-def test_a_bare_timestamp_of_any_offset_tells_its_age(stamp: object) -> None:
+def test_g52_a_bare_timestamp_of_any_offset_tells_its_age(stamp: object) -> None:
     """The seed's own test: a heartbeat of 20 minutes ago (G30), as `date -Iseconds` and others write it."""
     seen = read_heartbeat(beat(timestamp=stamp), NOW)
 

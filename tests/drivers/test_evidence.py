@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
 from phoenixd.core.agent import Activity, Agent, Mode, PromptKind, Run, Running, Session
 from phoenixd.core.events import EvidenceSeen
@@ -78,6 +79,30 @@ async def watching(state: Path) -> AsyncIterator[Watch]:
 
 def ago(seconds: float) -> str:
     return datetime.fromtimestamp(time.time() - seconds, UTC).isoformat()
+
+
+async def test_g3_g20_all_files_are_looked_at_every_check_interval_and_the_debug_log_tells_when(tmp_path: Path) -> None:
+    with capture_logs() as told:
+        async with watching(tmp_path) as watch:
+            watch.home()
+            await watch.follow(running(check_interval=0.3))
+            began, before = time.monotonic(), len(told)
+            await eventually(lambda: len(told) >= before + 3, what="three looks")
+            took = time.monotonic() - began
+
+    assert {entry["event"] for entry in told} == {"signs_of_life_looked_for"}
+    assert took >= 0.6, "that is no interval of 0.3 s"
+
+
+async def test_g53_two_agents_do_not_refresh_each_other(tmp_path: Path) -> None:
+    async with watching(tmp_path) as watch:
+        for name in ("a", "b"):
+            watch.home(name)
+            await watch.follow(running(name))
+        watch.beat(watch.home("b") / "heartbeat.json", timestamp=ago(0))
+        await eventually(lambda: watch.seen, what="the beat is seen")
+
+    assert {event.agent for event in watch.seen} == {"b"}
 
 
 async def test_a_write_by_any_hand_is_evidence(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ async def test_f_proc_1_a_death_is_told_once(sleeper: subprocess.Popen[bytes]) -
     assert len(os.listdir("/proc/self/fd")) == before - 1
 
 
-async def test_what_is_gone_is_not_watched(sleeper: subprocess.Popen[bytes]) -> None:
+async def test_g65_f_proc_22_what_is_gone_or_a_zombie_is_not_watched(sleeper: subprocess.Popen[bytes]) -> None:
     processes = Processes()
     known = identity(sleeper.pid)
     for stranger in (replace(known, start_time=known.start_time - 1), replace(known, boot_id="another boot")):

@@ -61,7 +61,9 @@ def until_open(stage: Stage) -> None:
     stage.until("the breaker opens", lambda: stage.row(NAME)["state"] == "quarantined")
 
 
-def test_g10_g30_f_cb_1_idle_on_a_dirty_tree_half_open_at_3_and_open_at_exactly_5(stage: Stage, dirty: Path) -> None:
+def test_g10_g30_g55_f_cb_1_idle_on_a_dirty_tree_half_open_at_3_and_open_at_exactly_5(
+    stage: Stage, dirty: Path
+) -> None:
     declare(stage, dirty, IDLE)
     stage.up()
     until_open(stage)
@@ -70,8 +72,13 @@ def test_g10_g30_f_cb_1_idle_on_a_dirty_tree_half_open_at_3_and_open_at_exactly_
     assert judged(stage) == [(1, "CLOSED"), (2, "CLOSED"), (3, "HALF_OPEN"), (4, "HALF_OPEN"), (5, "OPEN")]
     assert (row["incarnation"], row["breaker"]) == (5, {"state": "OPEN", "no_progress_count": 5})
     assert (shown.returncode, shown.stdout.splitlines()[0]) == (3, f"! the breaker of {NAME} is OPEN")
-    written = json.loads((stage.state / "agents" / NAME / ".circuit_breaker.json").read_text())
+    files = stage.state / "agents" / NAME
+    stage.until("the file says so", lambda: '"OPEN"' in (files / ".circuit_breaker.json").read_text())
+    written = json.loads((files / ".circuit_breaker.json").read_text())
     assert (written["state"], written["no_progress_count"]) == ("OPEN", 5)
+    told = [json.loads(line)["meta"].get("reason", "") for line in (files / "ops.jsonl").read_text().splitlines()]
+    changes = [reason.partition("; breaker ")[2].partition(":")[0] for reason in told if " (was " in reason]
+    assert changes == ["HALF_OPEN (was CLOSED)", "OPEN (was HALF_OPEN)"]
     assert git(dirty, "status", "--porcelain").splitlines() == [" M edited.txt", "?? untracked.txt"]
 
 

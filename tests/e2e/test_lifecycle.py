@@ -91,7 +91,7 @@ def test_f_proc_1_an_agent_that_died_while_the_daemon_was_down_is_brought_back(s
     assert len(incarnations(stage.root, "a")) == 1
 
 
-def test_f_proc_9_a_missing_binary_is_quarantined_after_one_start_and_named(stage: Stage) -> None:
+def test_g62_f_proc_9_a_missing_binary_is_quarantined_after_one_start_and_named(stage: Stage) -> None:
     declare(stage, "a", 'argv = ["no-such-binary-anywhere"]\ncwd = "/"\n')
     stage.up()
     stage.until("quarantine", lambda: stage.row("a")["state"] == "quarantined")

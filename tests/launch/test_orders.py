@@ -41,6 +41,14 @@ async def test_the_open_contract_is_kept(room: Room) -> None:
     assert os.access(env["PHOENIX_HOOK"], os.X_OK)
 
 
+async def test_g42_the_seeds_scripts_find_the_agents_name_under_theirs_too(room: Room) -> None:
+    order = await room.order(room.agent())
+    assert (order["env"]["PHOENIX_AGENT"], order["env"]["GENESIS_AGENT"]) == ("a", "a")
+
+    order = await room.order(room.agent(room.spec(env=(("GENESIS_AGENT", "builder"),))))
+    assert (order["env"]["PHOENIX_AGENT"], order["env"]["GENESIS_AGENT"]) == ("a", "builder")
+
+
 async def test_the_order_is_private_and_the_token_survives_the_daemon(room: Room) -> None:
     order = await room.order(room.agent())
 

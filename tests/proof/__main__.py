@@ -38,6 +38,11 @@ PROOFS = (
         _pytest("-m", "proof", "tests/real/test_opencode.py"),
     ),
     Proof(
+        "healing",
+        "every command of docs/how-to/self-healing.md, seed G's four tests among them",
+        _module("tests.proof.healing"),
+    ),
+    Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
         _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),

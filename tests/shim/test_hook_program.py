@@ -166,7 +166,7 @@ def test_it_waits_for_no_shim_and_no_directory(
     assert not pane.run.exists() or not (pane.run / "hook.fifo").is_file()
 
 
-def test_it_does_not_wait_for_a_shim_that_is_stopped(open_pane: Callable[..., Pane], library: Path) -> None:
+def test_f_hb_8_it_does_not_wait_for_a_shim_that_is_stopped(open_pane: Callable[..., Pane], library: Path) -> None:
     pane = open_pane()
     daemon = pane.daemon()
     environment = environment_of(daemon)
