@@ -105,6 +105,7 @@ class ResumeTable(Table):
 
 
 class LivenessTable(Table):
+    enabled: bool = _LIVENESS.enabled
     stale: Duration = _LIVENESS.stale
     check_interval: Duration = _LIVENESS.check_interval
     subagent_max: Duration = _LIVENESS.subagent_max
@@ -155,6 +156,7 @@ class LoopTable(Table):
     max_runtime: Duration = _LOOP.max_runtime
     session: Literal["fresh", "resume"] = "fresh"
     max_iterations: Annotated[int, Field(ge=0, le=1_000_000)] = _LOOP.max_iterations
+    max_per_hour: Annotated[int, Field(ge=0, le=3600)] = _LOOP.max_per_hour
     done_code: Annotated[int, Field(ge=0, le=255)] | None = None
     done_text: Text | None = None
     done_file: Text | None = None

@@ -64,13 +64,12 @@ class HalfOpen:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """The loop is stopped. fingerprint: the work as it was then, None where unknown."""
+    """The loop is stopped. How the work was then is the newest fingerprint that the tally has seen."""
 
     tally: Tally
     reason: str
     opened_at: Instant
     opened_wall: float
-    fingerprint: str | None = None
     name: Literal["OPEN"] = "OPEN"
 
 
@@ -113,14 +112,19 @@ def judge(
     counted = _count(breaker.tally, before, after, signals, progress)
     if progress is None and not excuse:
         counted = replace(counted, no_progress=counted.no_progress + 1)
+    held = f"no judgement: {excuse}" if excuse and progress is None else ""
+    if isinstance(breaker, Open):
+        # Somebody opened it by its file while the iteration ran, and nothing that a loop does closes an open one.
+        still = replace(breaker, tally=counted)
+        return _judged(breaker, still, progress is not None, bool(held), progress or held, rules)
     trip = "" if signals.excuse else _trip(counted, rules)
     if trip:
-        return _judged(breaker, _opened(counted, trip, after, now), progress is not None, False, trip, rules)
+        return _judged(breaker, _opened(counted, trip, now), progress is not None, False, trip, rules)
     if progress is not None:
         return _judged(breaker, Closed(counted), True, False, progress, rules)
-    if excuse:
-        return _judged(breaker, _with(breaker, counted), False, True, f"no judgement: {excuse}", rules)
-    return _judged(breaker, _missed(breaker, counted, after, rules, now), False, False, "", rules)
+    if held:
+        return _judged(breaker, _with(breaker, counted), False, True, held, rules)
+    return _judged(breaker, _missed(breaker, counted, rules, now), False, False, "", rules)
 
 
 def opened_on_trial(breaker: Breaker, reason: str) -> Breaker:
@@ -176,13 +180,6 @@ def reason_of(breaker: Breaker) -> str:
     return "" if isinstance(breaker, Closed) else breaker.reason
 
 
-def observe(breaker: Breaker, fingerprint: str | None) -> Breaker:
-    """Remember how the work looks, whoever made it look so."""
-    if fingerprint is None:
-        return breaker
-    return _with(breaker, replace(breaker.tally, seen=_remember(breaker.tally.seen, fingerprint)))
-
-
 def _progress(tally: Tally, before: str | None, after: str | None, signals: Signals) -> str | None:
     """What the iteration achieved, None where it achieved nothing that is known."""
     if before is not None and after is not None and after != before and after not in tally.seen:
@@ -227,24 +224,18 @@ def _trip(tally: Tally, rules: BreakerRules) -> str:
     return ""
 
 
-def _missed(breaker: Breaker, tally: Tally, after: str | None, rules: BreakerRules, now: Moment) -> Breaker:
+def _missed(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment) -> Breaker:
     count = tally.no_progress
     words = f"{count} iteration{'s' if count != 1 else ''} without progress"
-    match breaker:
-        case HalfOpen(why="trial"):
-            return _opened(tally, f"the trial brought no progress either; {words}", after, now)
-        case Open(reason=reason):
-            return replace(_opened(tally, reason, after, now), tally=tally)
-        case Closed() | HalfOpen():
-            if count >= rules.stop:
-                return _opened(tally, f"{words}, the limit is {rules.stop}", after, now)
-            return HalfOpen(tally, "warning", words) if count >= rules.warn else Closed(tally)
-        case _:
-            assert_never(breaker)
+    if isinstance(breaker, HalfOpen) and breaker.why == "trial":
+        return _opened(tally, f"the trial brought no progress either; {words}", now)
+    if count >= rules.stop:
+        return _opened(tally, f"{words}, the limit is {rules.stop}", now)
+    return HalfOpen(tally, "warning", words) if count >= rules.warn else Closed(tally)
 
 
-def _opened(tally: Tally, reason: str, after: str | None, now: Moment) -> Open:
-    return Open(replace(tally, opens=tally.opens + 1), reason, now.at, now.wall, after)
+def _opened(tally: Tally, reason: str, now: Moment) -> Open:
+    return Open(replace(tally, opens=tally.opens + 1), reason, now.at, now.wall)
 
 
 def _judged(was: Breaker, breaker: Breaker, progress: bool, held: bool, found: str, rules: BreakerRules) -> Judgement:

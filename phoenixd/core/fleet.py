@@ -194,7 +194,8 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
     if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
-    found = _put(Step(fleet), answers.quietly(agent, lifecycle.decide(agent, event, now)), now)
+    overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
+    found = _put(overheard, answers.quietly(agent, lifecycle.decide(agent, event, now)), now)
     asked = found.fleet.agents.get(agent.name)
     answer = answers.prepared(agent, asked)
     if answer is None or asked is None:

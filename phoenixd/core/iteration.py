@@ -45,7 +45,8 @@ class Passing:
     """The other members of a sequence have their turns. turn: whose, as an index of the sequence.
 
     awaits: what is under way of that turn: nothing yet, a look for a file, the agent that answers for a condition, or
-    the member itself. due: when the look for a file is given up. since: the awaited agent's incarnation before.
+    the member itself. due: when the look for a file is given up. since: the awaited agent's incarnation before that,
+    and -1 until it has been told to start. heard: what the run of this turn has said so far.
     """
 
     number: int
@@ -56,8 +57,9 @@ class Passing:
     turn: int = 0
     awaits: Literal["nothing", "file", "condition", "member"] = "nothing"
     due: Instant | None = None
-    since: int = 0
+    since: int = -1
     asked: int = 1
+    heard: Signals = Signals()  # noqa: RUF009 - frozen
     name: Literal["passing"] = "passing"
 
 

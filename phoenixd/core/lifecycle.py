@@ -75,7 +75,7 @@ EXIT_RECORD_GRACE = 5.0
 def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
     if progress.must_open(agent):
-        return progress.begin(agent, now)
+        return progress.begin(agent, state, now)
     return session.begin(agent, state, now, SPAWN_TIMEOUT)
 
 

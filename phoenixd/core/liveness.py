@@ -62,7 +62,13 @@ def due(agent: Agent, state: Running) -> Overdue | None:
 
 def _hung(agent: Agent, state: Running) -> Overdue | None:
     rules, activity = agent.spec.liveness, state.activity
-    if not activity.turn_open or activity.waiting is not None or activity.parking or not is_judged(agent):
+    if (
+        not rules.enabled
+        or not activity.turn_open
+        or activity.waiting is not None
+        or activity.parking
+        or not is_judged(agent)
+    ):
         return None
     silent_since = activity.evidence_at
     if activity.stale_claim is not None:
@@ -88,6 +94,8 @@ def _overtime(agent: Agent, state: Running) -> Overdue | None:
 def untouched_by(agent: Agent, state: Running, age: float, now: Moment) -> str | None:
     """Why a heartbeat that claims this age, in seconds, would not have the run ended now; None if it would."""
     activity = state.activity
+    if not agent.spec.liveness.enabled:
+        return "its silence is not judged (liveness.enabled)"
     if not is_judged(agent):
         return "nothing is known to arrive from it, so its silence means nothing"
     if activity.waiting is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import parking, restart, sequence
+from phoenixd.core import restart, sequence, signals
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import (
     Afterwards,
@@ -25,15 +25,13 @@ from phoenixd.core.agent import (
     Stopped,
     Stopping,
 )
-from phoenixd.core.breaker import HalfOpen, Open, Signals
+from phoenixd.core.breaker import HalfOpen, Open
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import FileLooked, HookSeen, MeasurementLost, WorkEvent, WorkMeasured
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
-from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.spec import Kind
+from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.spec import HOUR, Kind
 from phoenixd.core.transitions import enter, keep, open_item
-
-MAX_ERROR = 200
 
 
 def is_loop(agent: Agent) -> bool:
@@ -56,10 +54,16 @@ def must_open(agent: Agent) -> bool:
     return is_loop(agent) and agent.iteration is None
 
 
-def begin(agent: Agent, now: Moment) -> Decision:
-    """A start is due: have the work measured first."""
+def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
+    """A start is due: have the work measured first, unless the hour has had its iterations (G61)."""
+    most, recent = agent.spec.loop.max_per_hour, [at for at in agent.begun if at + HOUR > now.at]
+    if 0 < most <= len(recent):
+        until = recent[-most] + HOUR
+        reason = f"{most} iterations began within an hour, as many as may: the next in {in_words(until - now.at)}"
+        return enter(agent, replace(state, until=until), reason, now)
     number = agent.incarnation + 1
-    opening = replace(agent, iteration=Opening(number, sequence.answer_by(agent, now)))
+    begun = (*recent, now.at)[-most:] if most else ()
+    opening = replace(agent, begun=begun, iteration=Opening(number, sequence.answer_by(agent, now)))
     return Decision(opening, (MeasureWork(agent.name, number, False),), f"iteration {number}: measuring the work first")
 
 
@@ -67,7 +71,7 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
     """Take a measurement; one that nobody waits for changes nothing."""
     match agent.iteration, event:
         case Opening(number=number), WorkMeasured(at_end=False) if number == event.number:
-            note = f"; what it changes cannot be told: {event.note}" if event.fingerprint is None else ""
+            note = _note_before(agent, event)
             underway = Underway(number, event.fingerprint, event.note)
             return keep(replace(agent, iteration=underway), f"iteration {number}: the work is measured{note}")
         case Closing(number=number) as closing, WorkMeasured(at_end=True) if number == event.number:
@@ -101,23 +105,10 @@ def hear(agent: Agent, event: HookSeen) -> Agent:
     underway, run = agent.iteration, agent.run
     if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
         return agent
-    signals = underway.signals
-    match event.kind:
-        case "permission-denied":
-            signals = replace(signals, denials=signals.denials + 1)
-        case "stop-failure" if parking.signal(event) is not None:
-            # It says nothing about the agent, and never counts against the breaker (G60).
-            signals = replace(signals, excuse=f"the service refused ({event.error})")
-        case "stop-failure":
-            words = " ".join(f"{event.error or 'error'}: {event.text}".split())
-            signals = replace(signals, error=words[:MAX_ERROR])
-        case "stop":
-            # It went on after a limit or an error: neither is how the iteration ended.
-            signals = replace(signals, excuse="", error="")
-            underway = replace(underway, done=_said_done(agent, event.text) or underway.done)
-        case _:
-            return agent
-    return replace(agent, iteration=replace(underway, signals=signals))
+    heard = replace(underway, signals=signals.hear(underway.signals, event))
+    if event.kind == "stop":
+        heard = replace(heard, done=_said_done(agent, event.text) or underway.done)
+    return agent if heard == underway else replace(agent, iteration=heard)
 
 
 def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Decision:
@@ -129,11 +120,13 @@ def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Deci
         return replace(decision, agent=replace(agent, iteration=None))
     if not end.ran or end.cause in restart.BLAMELESS:
         return decision
-    signals, done = _signals_at_end(before, underway, end), underway.done or _done_by_code(agent, end)
+    state, done = before.state, underway.done or _done_by_code(agent, end)
+    assert isinstance(state, Starting | Running | Stopping)
+    told = signals.at_end(underway.signals, before.spec, state.activity, end)
     if agent.spec.loop.sequence and not done:
-        passing = Passing(underway.number, underway.before, signals, done, underway.note)
+        passing = Passing(underway.number, underway.before, told, done, underway.note)
         return replace(decision, agent=replace(agent, iteration=passing))
-    closing = Closing(underway.number, underway.before, signals, done, sequence.answer_by(agent, now), underway.note)
+    closing = Closing(underway.number, underway.before, told, done, sequence.answer_by(agent, now), underway.note)
     measured = replace(agent, iteration=closing, rounds=agent.rounds + 1)
     return replace(decision, agent=measured, actions=(*decision.actions, _measure(agent, closing)))
 
@@ -164,8 +157,8 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
         after = None
     if (before is None or after is None) and not excuse:
         excuse = f"nobody can tell what it changed ({event.note or closing.note})"
-    signals = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved, tokens=event.tokens)
-    judgement = breakers.judge(agent.breaker, before, after, signals, rules, now)
+    told = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved, tokens=event.tokens)
+    judgement = breakers.judge(agent.breaker, before, after, told, rules, now)
     judged = replace(judged, breaker=judgement.breaker)
     readings = (*judgement.readings, ("before", before), ("after", after))
     if done:
@@ -208,17 +201,14 @@ def _alerts(agent: Agent, judgement: breakers.Judgement, now: Moment) -> tuple[A
     return ()
 
 
-def _signals_at_end(agent: Agent, underway: Underway, end: LastExit) -> Signals:
-    signals, state = underway.signals, agent.state
-    assert isinstance(state, Starting | Running | Stopping)
-    if end.limited and not signals.excuse:
-        signals = replace(signals, excuse="it met a limit")
-    if state.activity.waiting is not None and not signals.excuse:
-        signals = replace(signals, excuse=f"it waited for a person ({state.activity.waiting.kind})")
-    if end.limited and not signals.excuse:
-        signals = replace(signals, excuse="it met a limit")
-    failed = not restart.ended_well(agent.spec, end)
-    return replace(signals, error=end.text) if failed and not signals.error else signals
+def _note_before(agent: Agent, event: WorkMeasured) -> str:
+    if event.fingerprint is None:
+        return f"; what it changes cannot be told: {event.note}"
+    breaker = agent.breaker
+    on_trial = isinstance(breaker, HalfOpen) and breaker.why == "trial"
+    is_as_it_was = on_trial and breaker.tally.seen[-1:] == (event.fingerprint,)
+    # F-CB-12: a trial is allowed all the same, for what kept it from working may lie outside.
+    return "; nothing has changed since the breaker opened" if is_as_it_was else ""
 
 
 def _was_cut_short(agent: Agent) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import parking, progress, restart
+from phoenixd.core import parking, progress, restart, sequence
 from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import (
     Afterwards,
@@ -161,6 +161,8 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     updated = replace(agent, spec=spec)
     if spec.kind is not agent.spec.kind:
         updated = replace(updated, iteration=None)
+    if spec.loop.sequence != agent.spec.loop.sequence:
+        updated = sequence.rearranged(updated)
     if "harness" in changed:
         # Another program: what is known of the old one's hooks and session does not hold for it.
         session = replace(agent.session, spoiled="its harness changed") if agent.session is not None else None
@@ -185,7 +187,7 @@ def set_breaker(agent: Agent, event: BreakerReset | BreakerEdited | BreakerCorru
     if isinstance(agent.breaker, Open) and isinstance(agent.state, Quarantined) and not isinstance(changed, Open):
         released = replace(updated, desired=Desired.STOPPED, item=None)
         return enter(released, Stopped(), f"{why}; it is down until: phoenixctl start {agent.name}", now)
-    if isinstance(changed, Open) and isinstance(agent.state, BackingOff):
+    if isinstance(changed, Open) and isinstance(agent.state, BackingOff | Parked):
         return progress.quarantine_open(updated, changed, now)
     alert = (Alert(agent.name, "breaker", why),) if isinstance(event, BreakerCorrupt) else ()
     return Decision(updated, alert, why)

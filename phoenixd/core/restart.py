@@ -56,6 +56,14 @@ Verdict = StayDown | TryAgain | GiveUp
 
 def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     """Decide what a death means by kind, exit, policy and history (design section 3)."""
+    verdict = _judge(agent, ended, now)
+    if not isinstance(verdict, TryAgain) or agent.spec.kind is not Kind.LOOP or ended.cause in BLAMELESS:
+        return verdict
+    # However an iteration ended, the pause lies before the next one (G46).
+    return replace(verdict, delay=max(verdict.delay, agent.spec.loop.pause))
+
+
+def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     spec, rules = agent.spec, agent.spec.restart
     if ended.cause in BLAMELESS:
         # At once, but not over and over: what ends each start within seconds is still there at the next one.

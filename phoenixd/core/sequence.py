@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from phoenixd.core import signals
 from phoenixd.core.actions import LookForFile, MeasureWork
-from phoenixd.core.agent import Agent, BackingOff, Quarantined, Stopped
+from phoenixd.core.agent import Agent, BackingOff, Quarantined, Running, Stopped, Stopping
+from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import FileLooked, MeasurementLost
+from phoenixd.core.events import AgentExited, FileLooked, HookSeen, MeasurementLost, RunEvent
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import Member
@@ -22,6 +24,8 @@ from phoenixd.core.spec import Member
 SLACK = 10.0
 """Seconds beyond the limit of a measurement after which it is asked for again."""
 MOST_ASKED = 2
+AGENTS = ("condition", "member")
+"""What a turn awaits that is an agent's run."""
 
 
 def answer_by(agent: Agent, now: Moment) -> Instant:
@@ -58,7 +62,7 @@ def wanted(agents: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
     """Agents that have to be started for a turn now, each after the first member in whose sequence it is."""
     for lead in agents.values():
         passing = lead.iteration
-        if not isinstance(passing, Passing) or passing.since >= 0 or passing.awaits not in ("condition", "member"):
+        if not isinstance(passing, Passing) or passing.since >= 0 or passing.awaits not in AGENTS:
             continue
         name = _awaited(lead, passing)
         if name in agents and not agents[name].left_out:
@@ -66,13 +70,13 @@ def wanted(agents: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
 
 
 def abandoned(before: Mapping[str, Agent], after: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
-    """Agents whose turn was broken off, because somebody stopped or removed the first member."""
+    """Agents whose turn was broken off, because somebody stopped, removed or rearranged what the first member leads."""
     for name, lead in before.items():
         passing = lead.iteration
-        if not isinstance(passing, Passing) or passing.awaits not in ("condition", "member"):
+        if not isinstance(passing, Passing) or passing.awaits not in AGENTS:
             continue
         left = after.get(name)
-        if left is None or left.iteration is None:
+        if left is None or not isinstance(left.iteration, Passing) or left.iteration.awaits not in AGENTS:
             yield lead, _awaited(lead, passing)
 
 
@@ -96,6 +100,34 @@ def begun(lead: Agent, since: int) -> Decision:
     """The awaited agent was told to start; what it ran before that does not count."""
     assert isinstance(lead.iteration, Passing)
     return Decision(replace(lead, iteration=replace(lead.iteration, since=since)))
+
+
+def rearranged(lead: Agent) -> Agent:
+    """The first member after its sequence was declared anew: turns are known by their place, so the rest is skipped."""
+    if not isinstance(lead.iteration, Passing):
+        return lead
+    over = replace(_to_next(lead.iteration), turn=len(lead.spec.loop.sequence))
+    return replace(lead, iteration=over)
+
+
+def overhear(agents: Mapping[str, Agent], member: Agent, event: RunEvent) -> Iterator[Decision]:
+    """Note in the first member's iteration what the run of a turn says of itself; `member` is as it was before."""
+    lead = agents.get(member.spec.turn_of or "")
+    passing = lead.iteration if lead is not None else None
+    if lead is None or not isinstance(passing, Passing) or passing.awaits != "member" or passing.since < 0:
+        return
+    run, state = member.run, member.state
+    if run is None or run.incarnation <= passing.since or _awaited(lead, passing) != member.name:
+        return
+    heard = passing.heard
+    if isinstance(event, HookSeen) and not event.sub and not 0 < event.seq <= run.hook_seq:
+        heard = signals.hear(heard, event)
+    elif (
+        isinstance(event, AgentExited) and isinstance(state, Running | Stopping) and state.activity.waiting is not None
+    ):
+        heard = replace(heard, excuse=heard.excuse or f"it waited for a person ({state.activity.waiting.kind})")
+    if heard != passing.heard:
+        yield Decision(replace(lead, iteration=replace(passing, heard=heard)), reason=f"{member.name} has its turn")
 
 
 def _advance(lead: Agent, passing: Passing, agents: Mapping[str, Agent], now: Moment) -> Decision | None:
@@ -125,14 +157,18 @@ def _begin_turn(lead: Agent, passing: Passing, member: Member, agents: Mapping[s
         looking = replace(passing, awaits="file", due=answer_by(lead, now), asked=1)
         reason = f"the turn of {member.agent} depends on {member.when_exists}"
         return Decision(replace(lead, iteration=looking), (_look(lead, passing, member),), reason)
-    if member.when_agent is not None and member.when_agent in agents:
+    if member.when_agent is not None and member.when_agent not in agents:
+        return _moved(
+            lead, _to_next(passing), f"no turn for {member.agent}: nobody can tell, {member.when_agent} is gone"
+        )
+    if member.when_agent is not None:
         asking = replace(passing, awaits="condition", since=-1)
         return _moved(lead, asking, f"the turn of {member.agent} depends on how {member.when_agent} ends")
     return _moved(lead, _to_member(passing), f"the turn of {member.agent} comes")
 
 
 def _after(lead: Agent, passing: Passing, member: Member, awaited: Agent | None) -> Decision:
-    end = awaited.last_exit if awaited is not None else None
+    end = awaited.last_exit if awaited is not None and passing.since >= 0 else None
     if end is not None and end.incarnation <= passing.since:
         end = None
     how = end.text if end is not None else "it did not run"
@@ -141,12 +177,11 @@ def _after(lead: Agent, passing: Passing, member: Member, awaited: Agent | None)
             return _moved(lead, _to_member(passing), f"the turn of {member.agent} comes: {member.when_agent} says so")
         return _moved(lead, _to_next(passing), f"no turn for {member.agent}: {member.when_agent}, {how}")
     following = _to_next(passing)
-    if awaited is not None and end is not None and end.code is not None:
-        if end.code == awaited.spec.loop.done_code:
+    if awaited is not None and end is not None:
+        told = signals.at_end(passing.heard, awaited.spec, None, end)
+        following = replace(following, signals=signals.joined(passing.signals, told, member.agent))
+        if end.code is not None and end.code == awaited.spec.loop.done_code:
             following = replace(following, done=f"{member.agent} ended with exit {end.code}, which says so")
-        elif end.code != 0 and not following.signals.error:
-            error = f"{member.agent}: {end.text}"
-            following = replace(following, signals=replace(following.signals, error=error))
     return _moved(lead, following, f"the turn of {member.agent} is over: {how}")
 
 
@@ -187,7 +222,7 @@ def _to_member(passing: Passing) -> Passing:
 
 
 def _to_next(passing: Passing) -> Passing:
-    return replace(passing, turn=passing.turn + 1, awaits="nothing", since=0, due=None, asked=1)
+    return replace(passing, turn=passing.turn + 1, awaits="nothing", since=-1, due=None, asked=1, heard=Signals())
 
 
 def _moved(lead: Agent, passing: Passing, reason: str) -> Decision:

@@ -58,6 +58,8 @@ class ResumeRules:
 class LivenessRules:
     """How long an open turn may be silent (design section 8). Durations in seconds."""
 
+    enabled: bool = True
+    """Whether silence is judged at all; a loop's max_runtime holds all the same."""
     stale: float = 15 * MINUTE
     check_interval: float = 60.0
     subagent_max: float = 2 * HOUR
@@ -113,6 +115,8 @@ class LoopRules:
     session: str = "fresh"
     max_iterations: int = 0
     """Iterations after an operator's start until the loop ends as done; 0 for no limit."""
+    max_per_hour: int = 0
+    """Iterations that may begin within an hour, whichever; 0 for no limit."""
     done_code: int | None = None
     """An exit code by which the agent says that nothing is left to do."""
     done_text: str | None = None

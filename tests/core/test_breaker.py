@@ -190,6 +190,16 @@ def test_g58_f_cb_8_a_corrupt_file_leads_to_a_trial_and_not_to_a_clean_slate() -
     assert loop.runs("same").breaker.name == "OPEN"
 
 
+@pytest.mark.parametrize("after", ["same", "new", None])
+def test_one_that_was_opened_by_hand_during_an_iteration_stays_open_whatever_that_achieved(after: str | None) -> None:
+    loop = Loop(breaker=Open(Tally(no_progress=1), "set by hand", 5.0, 5.0))
+    judgement = loop.runs(after)
+
+    assert (loop.breaker.name, judgement.changed, judgement.progress) == ("OPEN", False, after == "new")
+    assert isinstance(loop.breaker, Open)
+    assert (loop.breaker.opened_at, loop.breaker.tally.opens) == (5.0, 0)
+
+
 @pytest.mark.parametrize("state", ["CLOSED", "HALF_OPEN", "OPEN"])
 def test_what_an_operator_writes_into_the_file_holds(state: breakers.Word) -> None:
     found = breakers.set_by_hand(Closed(), state, 4, NOW)

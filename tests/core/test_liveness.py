@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
-from phoenixd.core.agent import Running, Stopping
+from phoenixd.core.agent import Mode, Running, Stopping
 from phoenixd.core.events import EvidenceSeen, RunAdopted, ScreenSeen, Tick
 from phoenixd.core.liveness import untouched_by
-from phoenixd.core.spec import Kind, LivenessRules, LoopRules
+from phoenixd.core.spec import HOUR, Kind, LivenessRules, LoopRules
 from tests.core.story import EPOCH, Story, claude, spec
 
 MINUTE = 60.0
@@ -104,9 +104,29 @@ def test_f_proc_16_waiting_for_a_person_is_never_stuck() -> None:
     dies_after(story, 15 * MINUTE)
 
 
-def test_g50_an_agent_that_never_says_anything_is_judged_from_its_start() -> None:
+def test_g50_f_hb_1_an_agent_that_never_says_anything_is_judged_from_its_start() -> None:
     story = Story(spec(prompt="goal", heartbeat_file="/srv/beat.json")).runs()
     dies_after(story, 15 * MINUTE)
+
+
+def test_g1_silence_is_not_judged_where_that_is_switched_off() -> None:
+    story = Story(claude(liveness=LivenessRules(enabled=False))).works()
+    story.wait(100 * HOUR)
+
+    assert isinstance(story.state, Running)
+
+
+def test_g63_an_old_heartbeat_ends_no_session_while_its_process_lives() -> None:
+    story = Story(claude()).works()
+    story.hook("stop")
+    story.tell(EvidenceSeen("a", story.run.incarnation, "heartbeat", 10 * HOUR))
+    story.wait(10 * HOUR)
+    assert isinstance(story.state, Running)
+    session = story.run.session_id
+    story.exited(None, 9)
+    story.respawned()
+
+    assert (story.run.session_id, story.run.mode) == (session, Mode.RESUME)
 
 
 def test_p56_without_any_kind_of_evidence_silence_means_nothing() -> None:

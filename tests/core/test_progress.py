@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Spawn
-from phoenixd.core.agent import Desired, Quarantined, Stopped
+from phoenixd.core.agent import Desired, Parked, Quarantined, Stopped
 from phoenixd.core.events import (
     BreakerCorrupt,
     BreakerEdited,
@@ -19,7 +19,7 @@ from phoenixd.core.events import (
     WorkMeasured,
 )
 from phoenixd.core.iteration import Closing, Opening, Underway
-from phoenixd.core.spec import BreakerRules, Kind, LoopRules
+from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
 from tests.core.story import Story, claude, spec
 
 
@@ -326,7 +326,7 @@ def test_tokens_that_were_measured_reach_the_ceiling() -> None:
     assert "1200 tokens" in story.agent.reason
 
 
-def test_a_breaker_that_is_off_never_opens() -> None:
+def test_g1_a_breaker_that_is_off_never_opens() -> None:
     story = LoopStory(breaker=BreakerRules(enabled=False))
     for _ in range(20):
         story.iterates()
@@ -360,6 +360,88 @@ def test_an_open_breaker_written_into_the_file_stops_a_pausing_loop() -> None:
     story.tell(BreakerEdited("a", "OPEN", 9))
 
     assert isinstance(story.state, Quarantined)
+
+
+def test_an_open_breaker_written_into_the_file_during_an_iteration_outlives_its_progress() -> None:
+    story = LoopStory().iterates()
+    story.started()
+    story.tell(BreakerEdited("a", "OPEN", 9))
+    story.pass_over(400)
+    story.work = "git:new"
+    story.exited(0)
+
+    assert isinstance(story.state, Quarantined)
+    assert "set by hand" in story.agent.reason
+
+
+def test_an_open_breaker_written_into_the_file_stops_a_loop_that_waits_for_a_limit() -> None:
+    story = LoopStory(harness="claude")
+    story.runs()
+    story.hook("stop-failure", error="rate_limit", reset_wall=story.wall + 3600)
+    story.exited(1)
+    assert isinstance(story.state, Parked)
+    story.tell(BreakerEdited("a", "OPEN", 9))
+
+    assert isinstance(story.state, Quarantined)
+
+
+def test_g46_the_pause_lies_between_two_iterations_however_the_first_one_ended() -> None:
+    for code, signal in ((0, None), (1, None), (None, 9)):
+        story = LoopStory(loop=LoopRules(pause=10))
+        story.runs()
+        story.pass_over(400)
+        story.exited(code, signal)
+        story.wait(9)
+        assert story.agent.incarnation == 1, (code, signal)
+        story.wait(1)
+        assert story.agent.incarnation == 2, (code, signal)
+
+
+def test_g61_an_hour_has_as_many_iterations_as_it_may_and_the_next_waits_for_its_end() -> None:
+    story = LoopStory(loop=LoopRules(pause=10, max_per_hour=3))
+    story.work = "new"
+    began = []
+    for _ in range(6):
+        began.append(story.at)
+        story.started()
+        story.pass_over(60)
+        story.exited(0)
+        story.wait(10)
+        if story.agent.run is None:
+            assert "3 iterations began within an hour" in story.agent.reason
+            story.wait(HOUR)
+    spans = [later - earlier for earlier, later in zip(began, began[3:], strict=False)]
+
+    assert spans
+    assert all(span >= HOUR for span in spans)
+    assert len(story.agent.begun) == 3
+
+
+def test_g61_an_operators_start_does_not_lift_the_limit_of_the_hour() -> None:
+    story = LoopStory(loop=LoopRules(max_per_hour=1))
+    story.runs()
+    story.stop()
+    story.exited(143)
+    story.start()
+    assert story.agent.run is None
+    story.wait(HOUR)
+
+    assert story.agent.incarnation == 2
+
+
+def test_g32_f_cb_12_a_start_with_unchanged_work_is_a_trial_that_says_so() -> None:
+    story = LoopStory()
+    for _ in range(5):
+        story.iterates()
+    story.start()
+    told = [reason for reason in story.reasons if "nothing has changed since the breaker opened" in reason]
+    assert len(told) == 1
+    story.iterates()
+    story.work = "git:by a person"
+    story.start()
+
+    assert [reason for reason in story.reasons if "nothing has changed" in reason] == told
+    assert story.breaker == ("HALF_OPEN", 6)
 
 
 def test_f_cb_8_a_corrupt_file_means_one_iteration_on_trial_and_an_alert() -> None:

@@ -7,18 +7,21 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import LookForFile, MeasureWork, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped
+from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped, Stopping
+from phoenixd.core.breaker import Open
 from phoenixd.core.events import (
+    AgentDeclared,
     AgentExited,
     AgentStarted,
     AgentWithdrawn,
     FileLooked,
+    HookSeen,
     MeasurementLost,
     StartRequested,
     StopRequested,
 )
 from phoenixd.core.iteration import Closing, Passing
-from phoenixd.core.spec import Kind, LoopRules, Member
+from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member
 from tests.core.story import Story, spec
 
 
@@ -264,6 +267,96 @@ def test_a_daemon_that_dies_in_between_goes_on_with_the_same_turn() -> None:
     story.has_run("planner")
 
     assert isinstance(story.of_name("builder").iteration, Closing)
+
+
+def begun(story: SequenceStory, name: str) -> None:
+    run = story.of_name(name).run
+    assert run is not None
+    story.tell(AgentStarted(name, run.incarnation, run.run_id, 5, 50))
+
+
+def test_what_somebody_stopped_on_purpose_decides_and_says_nothing_by_its_last_end() -> None:
+    """A stopped condition's old yes is no yes, and a stopped member's old word that all is done is not said again."""
+    story = SequenceStory(Member("criticizer", when_agent="criticizer-when"), Member("planner", when_exists="x"))
+    agents = dict(story.fleet.agents)
+    agents["planner"] = replace(agents["planner"], spec=replace(agents["planner"].spec, loop=LoopRules(done_code=10)))
+    story.fleet = replace(story.fleet, agents=agents)
+    for name, code in (("criticizer-when", 0), ("planner", 10)):
+        story.tell(StartRequested(name))
+        story.has_run(name, code=code)
+    story.tell(StopRequested("criticizer-when"))
+    story.has_run("builder")
+    (look,) = story.of(LookForFile)
+    story.tell(StopRequested("planner"))
+    story.tell(FileLooked("builder", look.number, look.turn, True))
+
+    assert "criticizer" not in story.order()
+    assert story.of_name("builder").breaker.tally.iterations == 1
+    assert not story.of_name("builder").reason.startswith("done")
+
+
+def test_a_condition_that_is_gone_leaves_the_turn_out() -> None:
+    story = SequenceStory(Member("criticizer", when_agent="criticizer-when"), Member("planner"))
+    story.tell(AgentWithdrawn("criticizer-when"))
+    story.has_run("builder")
+
+    assert story.order() == ["builder", "planner"]
+
+
+@pytest.mark.parametrize("left", [("planner",), ("planner", "criticizer"), ()])
+def test_a_sequence_that_is_declared_anew_during_a_turn_ends_the_turn_and_is_judged(left: tuple[str, ...]) -> None:
+    story = SequenceStory()
+    story.has_run("builder", work="git:new")
+    begun(story, "criticizer")
+    builder = story.of_name("builder").spec
+    turns = tuple(Member(name) for name in left)
+    story.tell(AgentDeclared(replace(builder, loop=replace(builder.loop, sequence=turns))))
+    assert isinstance(story.of_name("criticizer").state, Stopping), "it would work on beside the next iteration"
+    run = story.of_name("criticizer").run
+    assert run is not None
+    story.tell(AgentExited("criticizer", run.incarnation, run.run_id, 143, None))
+    story.wait(10)
+
+    assert story.order() == ["builder", "criticizer", "builder"]
+    assert story.of_name("builder").breaker.tally.last_progress == 1
+    story.has_run("builder")
+    assert story.order()[3:] == list(left[:1])
+
+
+def test_g60_g49_a_limit_or_a_question_of_any_member_holds_the_counter() -> None:
+    for hooks in (("stop-failure",), ("permission-request",)):
+        story = SequenceStory()
+        story.has_run("builder")
+        begun(story, "criticizer")
+        run = story.of_name("criticizer").run
+        assert run is not None
+        for kind in hooks:
+            story.tell(HookSeen("criticizer", run.incarnation, kind, error="rate_limit", tool="Bash"))
+        story.tell(AgentExited("criticizer", run.incarnation, run.run_id, 0, None))
+        story.has_run("planner")
+
+        tally = story.of_name("builder").breaker.tally
+        assert (tally.iterations, tally.no_progress) == (1, 0), hooks
+
+
+def test_g56_denials_and_errors_of_any_member_reach_the_rules() -> None:
+    for signal, rules in ((None, BreakerRules(permission_denials=2)), (9, BreakerRules(same_error=2))):
+        story = SequenceStory()
+        builder = story.of_name("builder").spec
+        story.tell(AgentDeclared(replace(builder, breaker=rules)))
+        story.work = "new"
+        for _ in range(2):
+            story.has_run("builder")
+            begun(story, "criticizer")
+            run = story.of_name("criticizer").run
+            assert run is not None
+            if signal is None:
+                story.tell(HookSeen("criticizer", run.incarnation, "permission-denied", tool="Bash"))
+            story.tell(AgentExited("criticizer", run.incarnation, run.run_id, None if signal else 0, signal))
+            story.has_run("planner")
+            story.wait(10)
+
+        assert isinstance(story.of_name("builder").breaker, Open), rules
 
 
 def test_an_answer_about_another_turn_changes_nothing() -> None:
