@@ -292,8 +292,8 @@ async def _build(
         work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
-    messenger = Messenger(terminal, launch, launch.transcripts, clock)
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
+    messenger = Messenger(terminal, launch, launch.transcripts, clock, find)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits),
         clock,

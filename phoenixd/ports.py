@@ -231,6 +231,26 @@ class Terminal(Protocol):
         """Show words of our own, letters and digits, to whoever is attached, without touching the pane."""
         ...
 
+    async def clear_line(self, agent: str) -> None:
+        """Press the keys that take away what stands in a line editor, or its last line, and submit nothing."""
+        ...
+
+    async def last_typed(self, agent: str) -> float | None:
+        """When a person last pressed a key in this pane (Unix time, whole seconds); None when nobody is attached."""
+        ...
+
+    async def make_room(self, agent: str) -> str | None:
+        """Make a pane large enough to be read; why that cannot be, or None where it is."""
+        ...
+
+    async def unread(self, agent: str) -> int | None:
+        """Bytes that were typed and that the pane's program has not read yet; None where that cannot be told."""
+        ...
+
+    async def discard_unread(self, agent: str) -> None:
+        """Take back what was typed and not read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Fenced:

@@ -12,17 +12,16 @@ from pathlib import Path
 import structlog
 
 from phoenixd.drivers.tmux_control import ControlConnection, Lost, Refused
+from phoenixd.drivers.tmux_keyboard import Keyboard
 from phoenixd.drivers.tmux_panes import MARK, OWN_SESSION, Pane, Panes, mark
 from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
-from phoenixd.drivers.tmux_text import pasteable, quote, readable, session_of
+from phoenixd.drivers.tmux_text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
 TIMEOUT = 10.0
-PASTE_LIMIT = 8 * 1024 * 1024
 SCREEN_LIMIT = 1024 * 1024
 HISTORY_LIMIT = 10_000
 """Lines above the visible ones that are looked at; an agent decides how many there are, and how long."""
-NESTED_MODES = 5
 SHOWN_SECONDS = 10
 WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
 """What is shown on a status line: nothing in it means anything to tmux."""
@@ -32,7 +31,7 @@ REMEDY = "phoenixctl doctor"
 log = structlog.get_logger("phoenixd.tmux")
 
 
-class TmuxTerminal:
+class TmuxTerminal(Keyboard):
     """The server on RUNTIME_DIR/tmux.sock; implements ports.Terminal.
 
     Commands go over one control-mode connection, which is made when it is needed and after each loss. Only `revive`
@@ -124,49 +123,6 @@ class TmuxTerminal:
         output = await self._call("capture-pane", "-p", *back, "-t", (await self._pane_of(agent)).id)
         return await asyncio.to_thread(readable, _end_of(output))
 
-    async def size(self, agent: str) -> tuple[int, int] | None:
-        """Columns and lines of the pane; None where the agent has none."""
-        try:
-            pane = (await self._pane_of(agent)).id
-            told = await self._call("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
-        except TerminalFailed:
-            return None
-        numbers = told.split()
-        return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 and all(map(bytes.isdigit, numbers)) else None
-
-    async def paste(self, agent: str, text: str) -> str:
-        """Leave copy mode, paste the sanitised text as one bracketed paste, and return it; Enter is not pressed.
-
-        Newlines stay newlines (-r): tmux would make each a CR, which is the Enter key to a program that has not
-        turned bracketed paste on.
-        """
-        content = pasteable(text)
-        if len(content) > PASTE_LIMIT:
-            raise TerminalFailed(
-                f"a text of {len(content)} bytes is not pasted", remedy="put it into a file, and name it"
-            )
-        pane = (await self._pane_of(agent)).id
-        await self._leave_modes(pane)
-        if not content:
-            return ""
-        # By standard input: tmux expands #(...) in the path of a file that it loads.
-        buffer = f"phx-{secrets.token_hex(8)}"
-        try:
-            await self._call(
-                "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", pane,
-                stdin=content,
-            )  # fmt: skip
-        except BaseException:
-            await self._forget_buffer(buffer)
-            raise
-        return content.decode()
-
-    async def press_enter(self, agent: str) -> None:
-        """Leave copy mode, which would take the key for itself, and press Enter."""
-        pane = (await self._pane_of(agent)).id
-        await self._leave_modes(pane)
-        await self._run("send-keys", "-t", pane, "Enter")
-
     async def tell_attached(self, agent: str, words: str) -> None:
         """Show words on the status line of everybody who is attached; nobody is no failure."""
         if not WORDS.fullmatch(words):
@@ -178,15 +134,6 @@ class TmuxTerminal:
                 await self._run("display-message", "-c", client, "-d", f"{SHOWN_SECONDS * 1000}", words)
             except Refused as refusal:
                 log.debug("nobody to tell", client=client, reason=refusal.message)
-
-    async def last_typed(self, agent: str) -> float | None:
-        """When an attached operator last pressed a key here (Unix time); None when nobody is attached who can type."""
-        session = (await self._pane_of(agent)).session_id
-        clients = await self._ask("list-clients", "-t", session, "-F", "#{client_readonly} #{client_activity}")
-        times = [
-            float(activity) for readonly, _, activity in (line.partition(" ") for line in clients) if readonly == "0"
-        ]
-        return max(times, default=None)
 
     async def server_pid(self) -> int | None:
         """The server's process, whose unit may have a cgroup for us; None without a server."""
@@ -225,21 +172,6 @@ class TmuxTerminal:
                 raise
             return
         log.warning("foreign session renamed", session=session, name=name)
-
-    async def _leave_modes(self, pane: str) -> None:
-        """End copy mode and what else lies over the pane; raises TerminalFailed when something stays."""
-        cancel = " ".join(map(quote, ("send-keys", "-t", pane, "-X", "cancel")))
-        for _ in range(NESTED_MODES):
-            if (await self._ask("list-panes", "-t", pane, "-F", "#{pane_in_mode}"))[:1] == ["0"]:
-                return
-            await self._ask("if-shell", "-F", "-t", pane, "#{pane_in_mode}", cancel)
-        raise TerminalFailed("the pane stays in a mode of tmux's own, so nothing can be typed into it")
-
-    async def _forget_buffer(self, buffer: str) -> None:
-        try:
-            await self._run("delete-buffer", "-b", buffer)
-        except TerminalFailed as failure:
-            log.debug("buffer not deleted", reason=failure.message)
 
     async def _ask(self, *command: str) -> list[str]:
         """Run a command that may be run twice: once more where the connection turned out to be lost."""

@@ -2,61 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from hashlib import sha256
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
 
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
 from phoenixd.core.events import Delivered, NotDelivered
-from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Instant
-from phoenixd.core.session import SCREEN_DIALOGS
-from phoenixd.harness.prompts import Prompt
+from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Clock, Launcher, Terminal, Transcripts
+from phoenixd.runtime.clearance import Clearance, NotTyped, Sending
+from phoenixd.runtime.input_line import LOOK_INTERVAL, SETTLES, Appearance, InputLine
 
-ENTER_AGAIN = (2.0, 5.0)
-"""Seconds after which Enter alone is pressed again; the text is never pasted twice."""
-GIVE_UP = 12.0
 APPEARS_WITHIN = 10.0
-"""Seconds that a CLI may take to draw its input line, or what was pasted; a busy machine is slow, not wrong."""
-LOOK_INTERVAL = 0.1
+"""Seconds that a CLI may take to draw what was pasted; a busy machine is slow, not wrong."""
+ENTER_AGAIN = (1.0, 2.0, 3.5, 5.0, 7.0, 9.0)
+"""Seconds after which Enter alone is pressed again on a text that is seen to stand there; it is never pasted twice."""
+ENTER_AGAIN_UNSEEN = (2.0, 5.0)
+GIVE_UP = 12.0
+LAST_WORD = 1.0
+"""Seconds for the evidence of an Enter that was taken just before the text was to be taken back."""
 
 QUEUED = "queued: the agent reads it at its next step"
-
-
-class NotTyped(Exception):
-    """Why a text was not submitted."""
-
-
-@dataclass(slots=True)
-class _Sending:
-    """One text under way. `arrived` is set by a hook that names it, `asked` when a dialog opens meanwhile."""
-
-    agent: Agent
-    order: Deliver
-    prompt: Prompt
-    transcript_end: int
-    began: Instant
-    arrived: anyio.Event = field(default_factory=anyio.Event)
-    asked: bool = False
-
-    @property
-    def digest(self) -> str:
-        return sha256(self.prompt.text.encode("utf-8", "surrogatepass")).hexdigest()
+TAKEN = "the agent took the prompt"
+ENDED = "its run ended with it"
 
 
 class Messenger:
-    """Types texts into panes and says delivered or not, never perhaps."""
+    """Types texts into panes and says delivered or not, never perhaps.
 
-    def __init__(self, terminal: Terminal, launcher: Launcher, transcripts: Transcripts, clock: Clock) -> None:
+    What it could not submit it takes out of the input line again: there it would be sent by the next Enter, and would
+    stand in the way of the next text.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        launcher: Launcher,
+        transcripts: Transcripts,
+        clock: Clock,
+        find: Callable[[str], Agent | None],
+    ) -> None:
         self._terminal = terminal
         self._launcher = launcher
         self._transcripts = transcripts
         self._clock = clock
-        self._awaited: dict[str, _Sending] = {}
+        self._clearance = Clearance(terminal, clock, find)
+        self._awaited: dict[str, Sending] = {}
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """Take note of a hook: a submitted prompt may be the text that somebody waits for."""
@@ -84,98 +79,122 @@ class Messenger:
         prompt = self._launcher.prompt(agent, order.text)
         if prompt.problem:
             raise NotTyped(prompt.problem)
-        await self._require_free(agent, prompt)
-        end = await self._transcripts.end(agent)
-        pasted = await self._terminal.paste(order.agent, prompt.text)
-        prompt = self._launcher.prompt(agent, pasted)
-        sending = _Sending(agent, order, prompt, end, self._clock.now().at)
+        line = InputLine(agent, self._terminal, self._launcher, self._clock)
+        sending = Sending(agent, order, prompt, line, self._clock.now().at)
+        await self._clearance.wait_until_free(sending)
+        sending.transcript_end = await self._transcripts.end(agent)
         self._awaited[order.agent] = sending
+        sending.pasted_wall = self._clock.now().wall
+        pasted = await self._terminal.paste(order.agent, prompt.text)
+        sending.prompt = self._launcher.prompt(agent, pasted)
+        sending.began = self._clock.now().at
         if prompt.is_seen:
             return await self._submit_seen(sending)
         await self._terminal.press_enter(order.agent)
-        if not agent.hooks_seen:
-            return "typed; this agent gives no receipt"
-        return await self._hook_alone(sending)
+        return await (self._heard_of(sending) if agent.hooks_seen else self._read_by_its_program(sending))
 
-    async def _require_free(self, agent: Agent, prompt: Prompt) -> None:
-        """The hooks may be late by a moment, so the pane is looked at right before anything is typed."""
-        waiting = agent.state.activity.waiting if isinstance(agent.state, Running) else None
-        if waiting is not None and stands_on_screen(waiting):
-            raise NotTyped(f"it asks: {waiting.kind}")
-        give_up = self._clock.now().at + APPEARS_WITHIN
-        while True:
-            screen = await self._terminal.capture(agent.name)
-            verdict = self._launcher.classify(agent, screen)
-            if verdict in SCREEN_DIALOGS:
-                raise NotTyped(f"a dialog is open on its screen: {SCREEN_DIALOGS[verdict]}")
-            if not prompt.is_seen:
-                return
-            unsent = self._launcher.input_line(agent, screen)
-            if unsent:
-                raise NotTyped("something unsent stands in its input line already")
-            if unsent == "":
-                return
-            # A CLI that has just begun reports itself before it draws.
-            if self._clock.now().at > give_up:
-                raise NotTyped("no input line is to be seen on its screen")
-            await self._clock.sleep_until(self._clock.now().at + LOOK_INTERVAL)
+    # --- where the screen shows the input line -----------------------------------------------------------------------
 
-    async def _submit_seen(self, sending: _Sending) -> str:
+    async def _submit_seen(self, sending: Sending) -> str:
         """Press Enter only on what was seen to stand in the input line: on a dialog it would be an answer."""
-        name = sending.order.agent
         line = await self._appearance(sending)
-        await self._terminal.press_enter(name)
+        await self._terminal.press_enter(sending.name)
         entered, again = self._clock.now().at, list(ENTER_AGAIN)
+        gone_since: Instant | None = None
         while True:
             with anyio.move_on_after(LOOK_INTERVAL):
                 await sending.arrived.wait()
-                return "the agent took the prompt"
+                return TAKEN
             if sending.prompt.text in await self._transcripts.queued(sending.agent, sending.transcript_end):
                 return QUEUED
+            if sending.prompt.is_command and self._clearance.is_over(sending):
+                return ENDED
+            self._clearance.require_run(sending)
             waited = self._clock.now().at - entered
             is_due = bool(again) and waited >= again[0]
             no_hook_comes = sending.prompt.is_command or not sending.agent.hooks_seen
             if not no_hook_comes and not is_due and waited < GIVE_UP:
                 continue
-            shown = await self._terminal.capture(name)
-            stands = self._launcher.input_line(sending.agent, shown) == line
-            if not stands and self._launcher.holds(sending.agent, shown, sending.prompt.text):
+            stands = await sending.line.stands(line)
+            if not stands and await sending.line.holds(sending.prompt.text):
                 return QUEUED
-            if no_hook_comes and not stands:
+            gone_since = None if stands else gone_since or self._clock.now().at
+            if no_hook_comes and gone_since is not None and self._clock.now().at - gone_since >= SETTLES:
                 return "its input line took it"
             if waited >= GIVE_UP:
-                raise NotTyped(
-                    "it stands in the input line, unsent"
-                    if stands
-                    else f"it left the input line, but within {GIVE_UP:.0f} s neither hook nor transcript told of it"
-                )
+                return await self._give_up(sending, line, stands)
             if is_due:
                 again.pop(0)
-                if stands:
-                    await self._terminal.press_enter(name)
+                if stands and not sending.asked and not await self._clearance.is_interrupted(sending):
+                    await self._terminal.press_enter(sending.name)
 
-    async def _appearance(self, sending: _Sending) -> str:
+    async def _appearance(self, sending: Sending) -> str:
         """What the input line shows of the pasted text, once it does."""
-        name, agent = sending.order.agent, sending.agent
+        text = Appearance(sending.prompt.text)
         while True:
-            screen = await self._terminal.capture(name)
+            self._clearance.require_run(sending)
+            look = await sending.line.look()
+            at = self._clock.now().at
+            if look.line:
+                self._clearance.leave(sending.name, look.line)
             if sending.asked:
                 raise NotTyped("it asks for a permission meanwhile; what was pasted was not submitted")
-            if line := self._launcher.input_line(agent, screen):
-                return line
-            verdict = self._launcher.classify(agent, screen)
-            if verdict in SCREEN_DIALOGS:
-                raise NotTyped(f"a dialog opened meanwhile: {SCREEN_DIALOGS[verdict]}")
-            if self._clock.now().at - sending.began > APPEARS_WITHIN:
+            if text.shows(look, at) and look.line:
+                if await self._clearance.is_interrupted(sending):
+                    raise NotTyped("somebody typed at its terminal meanwhile; what was pasted was not submitted")
+                return look.line
+            if look.dialog is not None and (again := await sending.line.look_twice()) and again.dialog is not None:
+                raise NotTyped(f"a dialog opened meanwhile: {again.dialog}; what was pasted was not submitted")
+            if at - sending.began > APPEARS_WITHIN:
+                with suppress(TerminalFailed):
+                    await self._terminal.discard_unread(sending.name)
                 raise NotTyped(f"what was pasted did not appear within {APPEARS_WITHIN:.0f} s; it was not submitted")
-            await self._clock.sleep_until(self._clock.now().at + LOOK_INTERVAL / 2)
+            await sending.line.pause(LOOK_INTERVAL / 2)
 
-    async def _hook_alone(self, sending: _Sending) -> str:
-        """Where the screen cannot be read: wait for the hook, with Enter again in between."""
-        for after in (*ENTER_AGAIN, GIVE_UP):
+    async def _give_up(self, sending: Sending, line: str, stands: bool) -> str:
+        """Take back what was not submitted; returns the evidence where it was submitted after all."""
+        if not stands:
+            raise NotTyped(f"it left the input line, but within {GIVE_UP:.0f} s neither hook nor transcript told of it")
+        if sending.asked or await self._clearance.is_interrupted(sending) or not await sending.line.clear():
+            raise NotTyped("it stands in the input line, unsent")
+        with anyio.move_on_after(LAST_WORD):
+            await sending.arrived.wait()
+            return TAKEN
+        raise NotTyped(f"Enter was not taken within {GIVE_UP:.0f} s; the text was taken out of the input line again")
+
+    # --- where it does not -------------------------------------------------------------------------------------------
+
+    async def _heard_of(self, sending: Sending) -> str:
+        """Wait for the hook, with Enter again in between."""
+        for after in (*ENTER_AGAIN_UNSEEN, GIVE_UP):
             with anyio.move_on_after(max(0.0, sending.began + after - self._clock.now().at)):
                 await sending.arrived.wait()
-                return "the agent took the prompt"
-            if after != GIVE_UP:
-                await self._terminal.press_enter(sending.order.agent)
-        raise NotTyped(f"the agent did not take the prompt within {GIVE_UP:.0f} s")
+                return TAKEN
+            self._clearance.require_run(sending)
+            if after != GIVE_UP and not sending.asked and not await self._clearance.is_interrupted(sending):
+                await self._terminal.press_enter(sending.name)
+        taken_back = await self._take_back_unread(sending)
+        raise NotTyped(f"its hooks did not tell within {GIVE_UP:.0f} s that it took the prompt{taken_back}")
+
+    async def _read_by_its_program(self, sending: Sending) -> str:
+        """Without hooks, the receipt is that the program has read all that was typed."""
+        emptied = 0
+        while self._clock.now().at - sending.began < GIVE_UP:
+            if self._clearance.is_over(sending):
+                return ENDED
+            unread = await self._terminal.unread(sending.name)
+            if unread is None:
+                return "typed; this agent gives no receipt"
+            emptied = emptied + 1 if unread == 0 else 0
+            # Once might be before tmux has handed it over.
+            if emptied == 2:
+                return "its program read it, and gives no other receipt"
+            await sending.line.pause()
+        taken_back = await self._take_back_unread(sending)
+        raise NotTyped(f"its program did not read what was typed within {GIVE_UP:.0f} s{taken_back}")
+
+    async def _take_back_unread(self, sending: Sending) -> str:
+        if not await self._terminal.unread(sending.name):
+            return ""
+        await self._terminal.discard_unread(sending.name)
+        return "; it was taken back"

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.drivers.tmux import PASTE_LIMIT, TmuxTerminal
+from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.tmux_keyboard import PASTE_LIMIT
 from phoenixd.drivers.tmux_server import KEYS
 from phoenixd.drivers.tmux_text import agent_of, pasteable, quote, readable, session_of
 from phoenixd.errors import TerminalFailed
@@ -250,3 +251,50 @@ async def test_nobody_opens_a_shell_by_a_slip_of_the_finger(short_tmp: Path) -> 
         commands = {" ".join(line.split()[4:]) for line in keys}
         assert commands == {" ".join(command) for command in KEYS.values()}
         assert tmux(short_tmp, "list-keys", "-T", "root").strip() == ""
+
+
+async def test_a_pane_that_a_tiny_terminal_left_behind_is_made_large_again(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        assert await terminal.make_room("a") is None
+        tmux(short_tmp, "resize-window", "-t", "=phx-a:0", "-x", "2", "-y", "1")
+        assert await terminal.size("a") == (2, 1)
+
+        assert await terminal.make_room("a") is None
+
+        assert await terminal.size("a") == (120, 40)
+        window_size = tmux(short_tmp, "show-options", "-wv", "-t", "=phx-a:0", "window-size")
+        assert window_size == "", "the next terminal that shows it decides again"
+
+
+async def test_what_nobody_reads_is_counted_and_can_be_taken_back(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        go = short_tmp / "go"
+        deaf = f"stty raw -echo; echo ready; until test -e {go}; do sleep 0.05; done; exec cat > {short_tmp}/typed"
+        await terminal.open_pane("a", ["sh", "-c", deaf])
+
+        async def is_ready() -> bool:
+            return "ready" in await terminal.capture("a")
+
+        await eventually(is_ready)
+        assert await terminal.unread("a") == 0
+        await terminal.paste("a", "nobody reads this")
+
+        async def is_unread() -> bool:
+            return await terminal.unread("a") == len("nobody reads this")
+
+        await eventually(is_unread)
+        await terminal.discard_unread("a")
+        assert await terminal.unread("a") == 0
+        go.touch()
+        await eventually((short_tmp / "typed").exists)
+        await terminal.paste("a", "but this")
+        await eventually(lambda: (short_tmp / "typed").read_text() == "but this")
+
+
+async def test_ctrl_u_clears_a_line_and_submits_nothing(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed", paste="plain"))
+        await eventually((short_tmp / "typed").exists)
+        await terminal.clear_line("a")
+        await eventually(lambda: (short_tmp / "typed").read_bytes() == b"\x15\x7f")

@@ -28,6 +28,9 @@ def _module(*words: str) -> tuple[str, ...]:
 
 PROOFS = (
     Proof("kills", "200 kills of the daemon under orders: no agent lost, none doubled", _module("tests.proof.kills")),
+    Proof(
+        "prompts", "1,000 prompts to misbehaving terminals: each once, or not at all", _module("tests.proof.prompts")
+    ),
     Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
     Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),

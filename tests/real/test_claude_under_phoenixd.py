@@ -105,7 +105,7 @@ def test_p53_after_exit_it_stays_down_also_over_kill_9_of_the_daemon(stage: Clau
     stage.until_idle()
 
     if by == "phoenixctl":
-        assert stage.send("/exit\n").returncode == 0
+        assert (sent := stage.send("/exit\n")).returncode == 0, (sent.stdout, sent.stderr)
     else:
         stage.type("/exit", "Enter")
 

@@ -15,7 +15,7 @@ from phoenixd.core.events import Delivered, NotDelivered
 from phoenixd.core.moment import Moment
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
-from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.messages import ENTER_AGAIN, Messenger
 from tests.core.story import Story, claude, spec
 
 BOX = "─" * 40
@@ -35,6 +35,10 @@ class Pane:
     typed: list[str] = field(default_factory=list)
     after_paste: Callable[[], None] = lambda: None
     on_enter: Callable[[], None] = lambda: None
+    on_clear: Callable[[], None] = lambda: None
+    touched: float | None = None
+    too_small: str | None = None
+    unread_bytes: int | None = 0
 
     async def capture(self, agent: str, history: int = 0) -> str:
         return prompt_with(self.line) if self.screen is None else self.screen
@@ -51,6 +55,22 @@ class Pane:
 
     async def tell_attached(self, agent: str, words: str) -> None:
         raise NotImplementedError
+
+    async def clear_line(self, agent: str) -> None:
+        self.typed.append("Ctrl-U")
+        self.on_clear()
+
+    async def last_typed(self, agent: str) -> float | None:
+        return self.touched
+
+    async def make_room(self, agent: str) -> str | None:
+        return self.too_small
+
+    async def unread(self, agent: str) -> int | None:
+        return self.unread_bytes
+
+    async def discard_unread(self, agent: str) -> None:
+        self.unread_bytes = 0
 
 
 class Reader:
@@ -106,7 +126,10 @@ class Post:
     queue: Queue = field(default_factory=Queue)
 
     def __post_init__(self) -> None:
-        self.messenger = Messenger(self.pane, Reader(), self.queue, FastClock())  # type: ignore[arg-type]
+        self.clock = FastClock()
+        self.messenger = Messenger(
+            self.pane, Reader(), self.queue, self.clock, lambda name: self.agent  # type: ignore[arg-type]
+        )  # fmt: skip
 
     async def send(self, text: str) -> Delivered | NotDelivered:
         return await self.messenger.deliver(self.agent, Deliver("a", 1, "m", text))
@@ -222,7 +245,104 @@ async def test_a_lost_enter_is_pressed_again_and_the_text_never_pasted_twice(pos
 
     assert isinstance(answer, NotDelivered)
     assert answer.reason == "it stands in the input line, unsent"
-    assert post.pane.typed == ["go on", "Enter", "Enter", "Enter"]
+    assert post.pane.typed[0] == "go on"
+    assert post.pane.typed.count("Enter") == 1 + len(ENTER_AGAIN)
+    assert post.pane.typed.count("go on") == 1
+
+
+async def test_what_could_not_be_submitted_is_taken_out_of_the_input_line_again(post: Post) -> None:
+    def shorter() -> None:
+        post.pane.line = "\n".join(post.pane.line.splitlines()[:-1])
+
+    post.pane.on_clear = shorter
+
+    answer = await post.send("one\ntwo\nthree")
+
+    assert isinstance(answer, NotDelivered)
+    assert "taken out of the input line again" in answer.reason
+    assert (post.pane.line, post.pane.typed[-3:]) == ("", ["Ctrl-U"] * 3)
+
+
+async def test_an_enter_that_was_taken_at_the_last_moment_is_no_failure(post: Post) -> None:
+    def late() -> None:
+        post.pane.line = ""
+        post.hook("prompt-submit", "go on")
+
+    post.pane.on_clear = late
+
+    assert isinstance(await post.send("go on"), Delivered)
+
+
+async def test_what_was_left_behind_a_dialog_is_not_in_the_way_of_the_next_text(post: Post) -> None:
+    looks = iter([prompt_with(""), *[prompt_with("first")] * 2])
+
+    async def capture(agent: str, history: int = 0) -> str:
+        return next(looks, PERMISSION)
+
+    whole, post.pane.capture = post.pane.capture, capture  # type: ignore[method-assign]
+    post.pane.on_enter = lambda: post.hook("permission-request")
+    post.pane.on_clear = lambda: setattr(post.pane, "line", "")
+    first = await post.send("first")
+    post.pane.capture, post.pane.on_enter = whole, post.taken("second")  # type: ignore[method-assign]
+    assert post.pane.line == "first", "it stood behind the dialog, and stands there now"
+
+    second = await post.send("second")
+
+    assert isinstance(first, NotDelivered)
+    assert isinstance(second, Delivered)
+    assert post.pane.typed == ["first", "Enter", "Ctrl-U", "second", "Enter"]
+
+
+async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
+    touches = iter(range(3))
+
+    async def last_typed(agent: str) -> float | None:
+        return post.clock.at if next(touches, None) is not None else None
+
+    post.pane.last_typed = last_typed  # type: ignore[method-assign]
+    post.pane.on_enter = post.taken("go on")
+    assert isinstance(await post.send("go on"), Delivered), "a person who stops is waited for"
+
+    async def always(agent: str) -> float | None:
+        return post.clock.at
+
+    post.pane.last_typed = always  # type: ignore[method-assign]
+    post.pane.typed.clear()
+    answer = await post.send("go on")
+    assert isinstance(answer, NotDelivered)
+    assert (answer.reason, post.pane.typed) == ("somebody types at its terminal", [])
+
+
+async def test_enter_is_left_to_a_person_who_came_meanwhile(post: Post) -> None:
+    post.pane.after_paste = lambda: setattr(post.pane, "touched", post.clock.at + 1)
+
+    answer = await post.send("go on")
+
+    assert isinstance(answer, NotDelivered)
+    assert "somebody typed" in answer.reason
+    assert post.pane.typed == ["go on"]
+
+
+async def test_a_terminal_too_small_to_be_read_is_not_typed_into(post: Post) -> None:
+    post.pane.too_small = "it is shown in a terminal of 2x1 cells"
+
+    answer = await post.send("go on")
+
+    assert isinstance(answer, NotDelivered)
+    assert (answer.reason, post.pane.typed) == ("it is shown in a terminal of 2x1 cells", [])
+
+
+async def test_the_next_run_is_not_typed_into(post: Post) -> None:
+    def died() -> None:
+        post.agent = Story(claude()).agent
+
+    post.pane.on_enter = died
+
+    answer = await post.send("go on")
+
+    assert isinstance(answer, NotDelivered)
+    assert answer.reason == "the run that it was meant for is over"
+    assert post.pane.typed == ["go on", "Enter"]
 
 
 async def test_a_prompt_that_the_busy_agent_puts_off_is_delivered(post: Post) -> None:
@@ -261,10 +381,30 @@ async def test_a_text_for_a_shell_is_not_typed(post: Post) -> None:
     assert post.pane.typed == []
 
 
-async def test_any_command_without_hooks_gives_no_receipt() -> None:
+async def test_of_a_program_without_hooks_the_receipt_is_that_it_read_its_terminal() -> None:
     post = Post(Story(spec()).runs().agent, Pane(screen="whatever it shows"))
 
     answer = await post.send("hello")
 
     assert isinstance(answer, Delivered)
+    assert "read it" in answer.evidence
     assert post.pane.typed == ["hello", "Enter"]
+
+
+async def test_what_a_program_does_not_read_is_taken_back_and_not_delivered() -> None:
+    post = Post(Story(spec()).runs().agent, Pane(unread_bytes=6))
+
+    answer = await post.send("hello")
+
+    assert isinstance(answer, NotDelivered)
+    assert "did not read" in answer.reason
+    assert post.pane.unread_bytes == 0
+
+
+async def test_of_a_command_that_ends_the_run_its_end_is_the_receipt(post: Post) -> None:
+    def leave() -> None:
+        post.agent = Story(claude()).agent
+
+    post.pane.on_enter = leave
+
+    assert isinstance(await post.send("/exit"), Delivered)

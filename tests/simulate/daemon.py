@@ -67,8 +67,8 @@ class Daemon:
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
         )
-        messenger = Messenger(terminal, launcher, self._outside.transcripts, clock)
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
+        messenger = Messenger(terminal, launcher, self._outside.transcripts, clock, self._find)
         self.supervisor = Supervisor(
             restore(saved, dict(specs), limits),
             clock,

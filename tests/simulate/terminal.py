@@ -77,6 +77,21 @@ class SimulatedTerminal:
     async def tell_attached(self, agent: str, words: str) -> None:
         await self._delay()
 
+    async def clear_line(self, agent: str) -> None:
+        await self._delay()
+
+    async def last_typed(self, agent: str) -> float | None:
+        return None
+
+    async def make_room(self, agent: str) -> str | None:
+        return None
+
+    async def unread(self, agent: str) -> int | None:
+        return 0
+
+    async def discard_unread(self, agent: str) -> None:
+        await self._delay()
+
     async def _delay(self) -> None:
         await anyio.sleep(self._host.dice.uniform(0.0001, 0.002))
         if self._host.happens(0.005):
