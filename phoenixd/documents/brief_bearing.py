@@ -12,19 +12,28 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from phoenixd.documents.brief_cues import listed
 from phoenixd.documents.brief_material import PLAN_TOOLS, BriefMaterial
+from phoenixd.documents.brief_words import (
+    GRAVE,
+    deeds,
+    is_own_word,
+    numbers,
+    own_words,
+    squeezed,
+    stems,
+    without_quotations,
+)
 from phoenixd.documents.conversation import Utterance
 from phoenixd.documents.times import read_time, timestamp
 
 WINDOW = 240
 """Characters around a number in which its name has to be found."""
 
-LEAST_QUOTE = 8
+LEAST_QUOTE, LEAST_WORDS = 8, 2
 BORNE_BY_QUOTE, BORNE_BY_ALL = 0.6, 0.8
 """The share of a text's words that the quoted utterance has to hold; of all utterances where none is quoted."""
 
-_WORD = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _VALUE = re.compile(r"[~≈<>=+-]{0,2}\s?[$€£]?\d[\d.,:/ ×x-]*\s?%?(?:\s?[a-zA-Zµ°/%]{1,12})?")
 _COMMAND = r"(?<!\w)(?:curl|wget|sudo|rm|ssh|scp|chmod|chown|eval|nc|bash|sh|npx|pip|npm|git|docker|kubectl) "
 _ADDRESS = (
@@ -39,11 +48,6 @@ _ACTION = re.compile(
 )
 _FOREIGN = re.compile(rf"://|[\w.+-]@[\w-]+\.|{_COMMAND}|{_ADDRESS}", re.IGNORECASE)
 """Addresses and commands: where a tool's output named one first, the agent only says what it has read."""
-_QUOTED = re.compile(r'"[^"\n]{1,600}"|“[^”]{1,600}”|«[^»]{1,600}»')
-_SET_OFF = re.compile(r"^[ \t]*>[^\n]*$|^[ \t]*```[^\n]*\n.{0,20000}?^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
-"""Lines that are marked as quotations, and blocks of code."""
-LEAST_QUOTED = 3
-"""Words that make a quotation; fewer are a name."""
 _ORDER = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instruction|prompt|rule|direction|guideline|context)"
     r"|</?\s*(?:system|assistant|user|human|developer|instructions?|untrusted)\b|<\||\[/?INST\]|\bBEGIN[ _]?PROMPT"
@@ -53,21 +57,6 @@ _ORDER = re.compile(
     r"|\bdo not (?:tell|inform|mention|reveal)\b"
     r"|\b(?:reveal|exfiltrate|send|upload|print|post|leak)\b.{0,60}\b(?:secret|token|key|credential|password|env)",
     re.IGNORECASE,
-)
-_GRAVE = frozenset(
-    """
-    delet drop push force forc deploy send upload disabl remov publis revok transf pay merg wip reset overwr instal
-    execut downlo destro eras kill shutdo grant expos skip bypass
-    """.split()
-)
-"""Beginnings of words for deeds that are not taken back: one that nobody spoke of is never borne."""
-
-_STOP = frozenset(
-    """
-    the and for was were are not has have had with that this from but its been will would can could should into
-    still yet then than when where which what who how why all any some more most one two does did done there here
-    they them their his her our your you about after before over under only also very just being
-    """.split()
 )
 
 
@@ -103,6 +92,7 @@ class Bearing:
         self._printed = [
             (at, squeezed(one.text)) for at, one in enumerate(material.conversation.utterances) if not is_own_word(one)
         ]
+        self._read_only = _deeds_of_tools(material)
         known = [material.goal or "", material.state.current_task or "", *_known_texts(material)]
         self._known = squeezed("\n".join(known))
         self._all = frozenset().union(stems(self._known), *(one.stems for one in self._spoken))
@@ -117,12 +107,14 @@ class Bearing:
         if unborne := [token for token in _ACTION.findall(text) if not self._is_spoken(token)]:
             return f"nobody in the session spoke of {unborne[0][:60]}"
         words = stems(text)
-        if grave := sorted((words & _GRAVE) - self._all):
+        if grave := sorted((words & GRAVE) - self._all):
             return f'nobody in the session spoke of "{grave[0]}…"'
+        if read := sorted(deeds(text) & self._read_only):
+            return f'only a tool\'s output asks to "{read[0][0]}… {read[0][1]}…"'
         if strange := [number for number in numbers(text) if number not in self._numbers and len(number) > 1]:
             return f"the number {strange[0][:20]} is nowhere in the material"
-        if not words:
-            return "it says nothing"
+        if len(words) < LEAST_WORDS:
+            return "it says too little"
         return None if self._bears(words, quote) else "the session does not bear it out"
 
     def bears_quote(self, quote: str, words: frozenset[str], share: float) -> bool:
@@ -164,54 +156,27 @@ class Bearing:
         return _share(words, self._all) >= BORNE_BY_ALL
 
 
-def is_own_word(utterance: Utterance) -> bool:
-    """Whether a person or the agent itself said this; the lists that an agent keeps of its own work are its words."""
-    return utterance.speaker != "tool" or utterance.tool in PLAN_TOOLS
-
-
-def own_words(utterance: Utterance) -> str:
-    """What somebody said, without what the agent only quotes or shows."""
-    if utterance.speaker != "assistant" or utterance.tool:
-        return utterance.text
-    return without_quotations(utterance.text)
-
-
-def without_quotations(text: str) -> str:
-    """A text without its quotations, quoted lines and blocks of code."""
-    return _QUOTED.sub(lambda found: found[0] if len(found[0].split()) < LEAST_QUOTED else " ", _SET_OFF.sub("", text))
-
-
-def stems(text: str) -> frozenset[str]:
-    """The beginnings of a text's words that mean something: "tested", "testing" and "tests" are one."""
-    return frozenset(_stem(word) for word in _WORD.findall(text.casefold()) if len(word) > 2 and word not in _STOP)
-
-
-def similarity(one: str, other: str) -> float:
-    """How alike two texts are by their words: 0 to 1."""
-    left, right = stems(one), stems(other)
-    return len(left & right) / len(left | right) if left and right else 0.0
-
-
-def numbers(text: str) -> list[str]:
-    """The numbers of a text, without separators of thousands."""
-    return [re.sub(r",(?=\d{3}(?!\d))", "", found) for found in _NUMBER.findall(text)]
-
-
-def squeezed(text: str) -> str:
-    """A text as it is compared: blanks are one blank, case and the kind of quotation mark do not count."""
-    return " ".join(text.casefold().replace("’", "'").replace("“", '"').replace("”", '"').split())
-
-
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s", "ly", "e"):
-        if word.endswith(ending) and len(word) - len(ending) > 2:
-            word = word[: -len(ending)]
-            break
-    return word[:6]
-
-
 def _share(words: frozenset[str], found: frozenset[str]) -> float:
     return len(words & found) / len(words) if words else 0.0
+
+
+def _deeds_of_tools(material: BriefMaterial) -> frozenset[tuple[str, str]]:
+    """Deeds of which a tool's output spoke first, but for those that a person spoke of or the agent put on a list.
+
+    An agent that is asked to do harm retells that in its own words; what it means to do stands on its lists.
+    """
+    printed: set[tuple[str, str]] = set()
+    meant = {deed for text in (material.goal or "", *_known_texts(material)) for deed in deeds(text)}
+    for utterance in material.conversation.utterances:
+        if not is_own_word(utterance):
+            printed |= deeds(utterance.text) - meant
+        elif utterance.speaker == "user" or utterance.tool in PLAN_TOOLS:
+            meant |= deeds(utterance.text)
+        else:
+            words = own_words(utterance)
+            meant |= deeds(words) - printed
+            meant |= {deed for text in listed(words) for deed in deeds(text)}
+    return frozenset(printed - meant)
 
 
 def _known_texts(material: BriefMaterial) -> Iterator[str]:

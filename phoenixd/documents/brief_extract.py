@@ -9,53 +9,20 @@ import re
 from collections.abc import Iterable, Iterator
 
 from phoenixd.documents.brief_answer import BriefAnswer, LoopClaim, NumberClaim, ResolutionClaim
-from phoenixd.documents.brief_bearing import is_own_word, own_words, similarity
+from phoenixd.documents.brief_cues import BULLET, SENTENCE, TEXT_LIMIT, cued, marked_lines
 from phoenixd.documents.brief_guard import SAME_LOOP, SESSION, SOURCE
 from phoenixd.documents.brief_material import PLAN_TOOLS, BriefMaterial
+from phoenixd.documents.brief_words import is_own_word, own_words, similarity
 from phoenixd.documents.conversation import Utterance
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 
-TEXT_LIMIT, MOST_FOUND = 200, 20
+MOST_FOUND = 20
 ID_LIMIT, MOST_KNOWN = 200, 100
 LEAST_WORDS = 2
 READ_BACK = 200
 """How many utterances from the end are looked through."""
 
-_WORDS = (
-    r"(?:todo|fixme|to do|still (?:open|to do|missing|failing)|remaining|open(?: loop| point| question)?|left to do"
-    r"|not (?:yet )?done|next up|follow[- ]?up|known issue)s?"
-)
-_COLON = r"\s*(?::|\s[-–—]\s)\s*"
-_CUE = re.compile(rf"{_WORDS}{_COLON}(.*)", re.IGNORECASE)
-_CUE_WITHIN = re.compile(rf"[.!?]\s{{1,4}}{_WORDS}{_COLON}([^.!?\n]{{6,200}})", re.IGNORECASE)
-_HEADING = re.compile(
-    rf"(?:{_WORDS}|what(?:'s|’s| is) (?:left|missing|(?:still )?open)|next steps?|outstanding|caveats?"
-    r"|known (?:gap|limitation)s?)(?: (?:to do|work|tasks?|items?|steps?|issues?|questions?|points?))?\s*:?",
-    re.IGNORECASE,
-)
-"""What stands over a list of open loops, on a line of its own that is set apart."""
-_SET_APART = re.compile(r"\s{0,3}(?:#{1,6} .*|\*\*.*\*\*:?|__.*__:?|.*:)\s*")
-_BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
-_BOX = re.compile(r"\[([ xX~-]?)\]\s*(.+)")
-_SENTENCE = re.compile(r"[^.!?\n]{8,240}")
-_DONE_TO = r"(?:tested|covered|done|fixed|implemented|verified|migrated|documented|handled|measured|checked|reproduced)"
-_OPEN_SENTENCE = re.compile(
-    r"\b(?:not yet|hasn't been|haven't|has not been|have not"
-    r"|still (?:fails?|failing|needs?|broken|missing|open|have to)"
-    r"|remains? (?:to be|open|un)|(?:is|are) (?:still )?un(?:tested|finished|resolved|done|verified)"
-    rf"|(?:is|are|was|were|be) not {_DONE_TO} ?(?:yet)?|(?:will need|needs) (?:to be|an?|some|more)\b"
-    r"|(?:could not|couldn't|was unable to|were unable to) (?:be )?"
-    r"(?:test|verify|check|reproduce|measure|run|fix|finish|reach|confirm)\w{0,3}"
-    r"|left for (?:later|tomorrow)|don't forget to|remember to)\b",
-    re.IGNORECASE,
-)
-_QUESTION = re.compile(
-    r"^\W*(?:if|unless|once)\b|\b(?:what|which|why|how|should i|shall|do you|would you|if you|let me|i'll|i will"
-    r"|you (?:have|can|could|may|might|will|need|want)|you'll|your)\b",
-    re.IGNORECASE,
-)
-"""What is asked of, offered or explained to the reader is no loop."""
 _DECISION = re.compile(
     r"\W{0,6}(?:decision|(?:we(?: have|'ve)? )?(?:decided|agreed))\b\W{1,4}(?:to |that |on )?(.{8,240})",
     re.IGNORECASE,
@@ -112,68 +79,29 @@ def _known_loops(material: BriefMaterial) -> list[OpenLoop]:
 def _newest_plan(spoken: Iterable[Utterance]) -> list[tuple[str, bool]]:
     """The newest list that the agent itself keeps of its work: texts, and whether each is done."""
     for utterance in reversed(list(spoken)):
-        if utterance.tool in PLAN_TOOLS and (items := list(_marked_lines(utterance.text))):
+        if utterance.tool in PLAN_TOOLS and (items := list(marked_lines(utterance.text))):
             return items[:50]
     return []
 
 
-def _marked_lines(text: str) -> Iterator[tuple[str, bool]]:
-    for line in text.split("\n"):
-        bullet = _BULLET.fullmatch(line)
-        if box := _BOX.fullmatch((bullet[1] if bullet else line).strip()):
-            if text := one_line(box[2], TEXT_LIMIT):
-                yield text, box[1] in ("x", "X", "-")
-
-
 def _boxes(talk: Iterable[Utterance]) -> Iterator[tuple[str, bool]]:
     for utterance in talk:
-        yield from _marked_lines(own_words(utterance))
+        yield from marked_lines(own_words(utterance))
 
 
 def _open_loops(talk: list[Utterance]) -> Iterator[LoopClaim]:
     """Newest utterance first, so that what is cut off is the oldest."""
     for utterance in reversed(talk):
-        for text in _cued(own_words(utterance)):
+        for text, _ in cued(own_words(utterance)):
             if len(text.split()) >= LEAST_WORDS and (shown := one_line(text, TEXT_LIMIT)):
                 yield LoopClaim(text=shown, quote=text[:TEXT_LIMIT])
-
-
-def _cued(text: str) -> Iterator[str]:
-    listing = False
-    for line in text.split("\n"):
-        bullet = _BULLET.fullmatch(line)
-        words = (bullet[1] if bullet else line).strip().strip("#*_ ")
-        if box := _BOX.fullmatch(words):
-            if box[1] in ("", " ", "~"):
-                yield box[2]
-            continue
-        if _SET_APART.fullmatch(line) and _HEADING.fullmatch(words):
-            listing = True
-            continue
-        cue = _CUE.match(words)
-        if cue:
-            listing = not cue[1].strip("*_ ")
-            if not listing:
-                yield cue[1].strip("*_ ")
-        elif listing and bullet:
-            yield words
-        else:
-            listing = listing and not words
-            yield from _CUE_WITHIN.findall(words)
-            yield from _open_sentences(words)
-
-
-def _open_sentences(line: str) -> Iterator[str]:
-    for sentence in _SENTENCE.findall(line):
-        if _OPEN_SENTENCE.search(sentence) and not _QUESTION.search(sentence):
-            yield sentence.strip(" -–—*_`")
 
 
 def _decisions(talk: Iterable[Utterance]) -> Iterator[str]:
     for utterance in talk:
         for line in own_words(utterance).split("\n"):
-            bullet = _BULLET.fullmatch(line)
-            for sentence in _SENTENCE.findall(bullet[1] if bullet else line):
+            bullet = BULLET.fullmatch(line)
+            for sentence in SENTENCE.findall(bullet[1] if bullet else line):
                 if found := _DECISION.match(sentence.strip()):
                     yield one_line(found[1], TEXT_LIMIT)
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from phoenixd.documents.brief_answer import BriefAnswer, LoopClaim, ResolutionClaim
-from phoenixd.documents.brief_bearing import Bearing, similarity, stems
+from phoenixd.documents.brief_bearing import Bearing
 from phoenixd.documents.brief_material import BriefMaterial
+from phoenixd.documents.brief_words import similarity, stems
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, StateDocument, resolve_loop
 from phoenixd.documents.state_reading import LOOP_ID, MOST_NUMBERS

@@ -9,10 +9,10 @@ from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.briefing import Choice
 from phoenixd.core.spec import AgentSpec, BriefRules
 from phoenixd.documents.brief import BriefFacts, render_brief
-from phoenixd.documents.brief_bearing import numbers, similarity
 from phoenixd.documents.brief_guard import Accepted
 from phoenixd.documents.brief_material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief_record import Narrative
+from phoenixd.documents.brief_words import numbers, similarity
 from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
 from phoenixd.jobs.brief_run import write_brief
