@@ -48,7 +48,7 @@ def test_p15_what_the_run_before_came_to(
 
 
 def test_an_agent_that_ran_before_is_not_told_of_a_status_that_was_found_on_disk() -> None:
-    assert interruption_before(an_agent(incarnation=5), PromptKind.NONE, "working", None) is None
+    assert interruption_before(an_agent(incarnation=5, restarts=4), PromptKind.NONE, "working", None) is None
 
 
 @pytest.mark.parametrize(
