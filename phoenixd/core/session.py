@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import liveness, parking
-from phoenixd.core.actions import Alert, LookAtScreen, Spawn
+from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
     Afterwards,
@@ -113,7 +113,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
         notes = (*notes, "idle")
     heard = hear_item(heard, state.activity.waiting, waiting, now)
-    actions = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
+    actions: tuple[Action, ...] = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
+    if event.kind == "stop" and not event.sub and agent.spec.stops_either_way:
+        actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
     if heard_parking.note:
         notes = (*notes, heard_parking.note)
         heard = heard if activity.parking else parking.closed(heard)

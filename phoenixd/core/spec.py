@@ -264,6 +264,11 @@ class AgentSpec:
         return self.harness == "codex"
 
     @property
+    def stops_either_way(self) -> bool:
+        """Whether its hook of a turn's end comes as well where the API refused the turn: one has to look."""
+        return self.harness == "gemini"
+
+    @property
     def ends_with_a_word(self) -> bool:
         """Whether it tells of its session's end only when a person leaves it, and not when a signal ends it."""
         return self.harness == "codex"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import Agent, Running
 from phoenixd.core.events import HookSeen
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
@@ -13,11 +13,14 @@ MAX_WORDS = 4096
 
 
 def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float) -> HookSeen | None:
-    """The end of the turn by an error of this run; None where a hook tells such, or where there was none."""
-    run, failed = agent.run, facts.error
-    if harness.tells_failures or run is None or failed is None:
+    """The end of this run's newest turn by an error; None where a hook tells such, and for one that was heard of."""
+    state, failed = agent.state, facts.error
+    if harness.tells_failures or not isinstance(state, Running) or failed is None:
         return None
-    if failed.at is None or failed.at < run.began_wall or facts.turn_open:
+    if state.activity.parking is not None or state.activity.waiting is not None:
+        return None
+    run, asked_at = state.run, facts.prompt.at if facts.prompt is not None else None
+    if failed.at is None or failed.at < max(run.began_wall, asked_at or 0.0) or facts.turn_open:
         return None
     resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
     return HookSeen(

@@ -52,6 +52,9 @@ from phoenixd.runtime.messages import Messenger
 INCIDENT_LINES = 100
 INCIDENT_LOOK = 1.0
 
+REFUSAL_LATE = 3.0
+"""Seconds by which a transcript may be behind the end of a turn."""
+
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
 
@@ -257,13 +260,21 @@ class Performer:
             return
         screen = await self._outside.terminal.capture(action.agent)
         verdict = self._outside.launcher.classify(agent, screen)
-        if verdict == "idle" and isinstance(agent.state, Running) and agent.state.activity.turn_open:
-            # Some CLIs tell by no hook that the API refused their turn; their transcript says why.
-            facts = await self._outside.transcripts.facts(agent)
-            failed = self._outside.launcher.failed_turn(agent, facts) if facts is not None else None
+        if isinstance(agent.state, Running) and (verdict == "idle" or not agent.state.activity.turn_open):
+            await self._look_for_refusal(agent)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
+
+    async def _look_for_refusal(self, agent: Agent) -> None:
+        """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
+        clock = self._outside.clock
+        give_up = clock.now().at + REFUSAL_LATE
+        while (facts := await self._outside.transcripts.facts(agent)) is not None:
+            failed = self._outside.launcher.failed_turn(agent, facts)
             if failed is not None:
                 self._tell(failed)
-        self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
+            if failed is not None or facts.newest_kind != "prompt" or clock.now().at >= give_up:
+                return
+            await clock.sleep_until(clock.now().at + REFUSAL_LATE / 10)
 
     async def _clean(self, action: CleanUp | Spawn, occasion: str) -> None:
         """Clean up by the agent's rules, and tell what was found; raises ShimFailed where no run may start."""

@@ -286,6 +286,14 @@ def test_a_call_that_begins_closes_a_question_where_the_screen_agrees() -> None:
     assert waits(program) is None, "it has no screen that can be read"
 
 
+@pytest.mark.parametrize(("harness", "looks"), [("gemini", 1), ("claude", 0), ("codex", 0)])
+def test_f_proc_26_a_turns_end_that_may_be_a_refusal_is_looked_at(harness: str, looks: int) -> None:
+    story = Story(claude(harness=harness)).works()
+    story.hook("stop")
+    assert len(story.of(LookAtScreen)) == looks
+    assert not activity(story).turn_open
+
+
 def test_questions_asked_at_once_are_answered_one_by_one() -> None:
     story = asks()
     story.hook("permission-request", tool="WebFetch", text="https://example.org")

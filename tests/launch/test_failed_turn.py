@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.agent import Parking, ParkingKind, Running, Waiting
 from phoenixd.core.events import HookSeen
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.transcript import ApiFailed
+from phoenixd.documents.transcript import ApiFailed, Prompted
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.failures import failure_word
 from phoenixd.launch.failed_turn import failed_turn
@@ -59,12 +60,31 @@ def test_a_limit_that_only_the_transcript_tells_is_heard_as_a_hook(room: Room) -
         (SessionFacts(turn_open=True, error=FAILED), "codex"),
         (SessionFacts(turn_open=False, error=replace(FAILED, at=NOW - 1)), "codex"),
         (SessionFacts(turn_open=False, error=replace(FAILED, at=None)), "codex"),
+        (SessionFacts(turn_open=False, error=FAILED, prompt=Prompted("Go on.", NOW + 6)), "codex"),
         (SessionFacts(turn_open=False, error=FAILED), "claude"),
     ],
-    ids=["no error", "it tries again", "of an earlier run", "nobody knows when", "its hook tells"],
+    ids=[
+        "no error",
+        "it tries again",
+        "of an earlier run",
+        "nobody knows when",
+        "of an earlier turn",
+        "its hook tells",
+    ],
 )
 def test_nothing_else_is(room: Room, facts: SessionFacts, harness: str) -> None:
     assert told(room, facts, harness) is None
+
+
+def test_what_was_heard_of_is_not_told_again(room: Room) -> None:
+    agent = room.running(room.agent(room.spec(harness="codex")))
+    assert isinstance(agent.state, Running)
+    facts, codex = SessionFacts(turn_open=False, error=FAILED), HARNESSES["codex"]
+    parking, waiting = Parking(ParkingKind.LIMIT, NOW, NOW, "limit"), Waiting("login", "", NOW)
+
+    for activity in (replace(agent.state.activity, parking=parking), replace(agent.state.activity, waiting=waiting)):
+        known = replace(agent, state=replace(agent.state, activity=activity))
+        assert failed_turn(known, facts, codex, NOW + 6) is None
 
 
 def test_words_of_a_transcript_cannot_fill_the_state(room: Room) -> None:
