@@ -333,6 +333,10 @@ class Launcher(Protocol):
         """Write all that the run needs and return the order's path; raises LaunchFailed."""
         ...
 
+    async def opening_words(self, agent: Agent) -> str:
+        """What the agent's run is to be told first, where it is typed; raises LaunchFailed."""
+        ...
+
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         """Bring the agent's documents (state.json, brief.md, session.json, ops.jsonl) up to date."""
         ...

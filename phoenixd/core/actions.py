@@ -49,12 +49,16 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Type a text into the pane, and find evidence that it arrived."""
+    """Type a text into the pane, and find evidence that it arrived.
+
+    opening: the text is what the run is told first, which its launch knows; it waits until the screen stands still.
+    """
 
     agent: str
     incarnation: int
     message_id: str
     text: str = field(repr=False)
+    opening: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ class Run:
     """The harness reported its session start in this run."""
     prompt_seen: bool = False
     """The harness reported the prompt that this run was started with."""
+    opening: str = ""
+    """The message that types the prompt of this run, for a program that is told it by paste, until it arrived."""
     evidence: bool = False
     """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
     hook_seq: int = 0

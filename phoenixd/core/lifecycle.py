@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import answers, cleanup, liveness, parking, progress, requests, restart, session
+from phoenixd.core import answers, cleanup, liveness, opening, parking, progress, requests, restart, session
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -120,10 +120,14 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
             heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
-            return went_on or keep(heard, f"text delivered ({evidence})")
+            return went_on or keep(opening.over(heard, event.message_id), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
-            return missed or keep(agent, f"text not delivered: {reason}")
+            return (
+                missed
+                or opening.missed(agent, event.message_id, reason)
+                or keep(agent, f"text not delivered: {reason}")
+            )
         case IncidentRecorded(file=file):
             return keep(agent, f"what could be seen of it is kept in {file}")
         case _:
@@ -222,7 +226,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             )
             activity = replace(state.activity, evidence_at=now.at)
             if not agent.spec.has_hooks or run.session_seen:
-                return enter(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
+                return opening.begin(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
             wait = SILENT_START_LOOK if _is_silent(agent, run) else agent.spec.resume.window
             ready_by = now.at + wait if first_time or word == "adopted" else state.ready_by
             return keep(
@@ -238,7 +242,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             if event.unwatched:
                 # Evidence is not journaled one by one, so what came meanwhile may be lost: one free interval.
                 activity = replace(activity, evidence_at=now.at, stale_claim=None, looked_at=None)
-            return keep(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
+            return opening.met(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)
             again = (

@@ -252,11 +252,16 @@ class AgentSpec:
         return self.harness == "claude" if self.hold_permissions is None else self.hold_permissions
 
     @property
+    def is_pasted(self) -> bool:
+        """Whether a run is told its prompt by typing it, once it runs."""
+        return self.harness == "command" and self.prompt_via == "paste"
+
+    @property
     def is_reprompted(self) -> bool:
         """Whether a turn that a limit ended has to be taken up by a prompt; a command without one goes on by itself."""
         if self.limits.reprompt is not None:
             return self.limits.reprompt
-        return self.has_hooks or self.prompt_via == "paste"
+        return self.has_hooks or self.is_pasted
 
     @property
     def starts_silently(self) -> bool:

@@ -45,7 +45,7 @@ from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
 from phoenixd.launch.coexistence import Coexistence, require_alone
-from phoenixd.launch.desk import Desk
+from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
@@ -176,6 +176,20 @@ class Launch:
                 raise LaunchFailed(
                     f"the files of a start could not be written: {error}", "free space, or mend the state directory"
                 ) from error
+
+    async def opening_words(self, agent: Agent) -> str:
+        run, desk = agent.run, self._publication.desk(agent.name)
+        if run is None:
+            raise LaunchFailed("its run is over")
+        async with desk.lock:
+            try:
+                state = await to_thread.run_sync(desk.consult, self._clock.now().wall)
+            except (TornState, OSError, UnsafeFile) as error:
+                raise LaunchFailed(f"state.json cannot be read: {error}") from error
+        words = first_words(agent, run.mode, run.prompt, state)
+        if words is None:
+            raise LaunchFailed("there is nothing to tell it")
+        return words
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await self._publication.publish(agent, entries)

@@ -25,6 +25,10 @@ ENTER_AGAIN_UNSEEN = (2.0, 5.0)
 GIVE_UP = 12.0
 LAST_WORD = 1.0
 """Seconds for the evidence of an Enter that was taken just before the text was to be taken back."""
+DRAWN_WITHIN = 5.0
+"""Seconds that a program of which no hook tells gets to draw its screen before its prompt is typed."""
+STILL = 0.3
+"""Seconds in which a drawn screen does not change."""
 
 QUEUED = "queued: the agent reads it at its next step"
 TAKEN = "the agent took the prompt"
@@ -62,6 +66,16 @@ class Messenger:
             awaited.asked = True
         elif kind == "prompt-submit" and payload.get("prompt_sha256") in (None, awaited.digest):
             awaited.arrived.set()
+
+    async def wait_until_drawn(self, agent: str) -> None:
+        """Wait until a program that has just begun has drawn its screen, but not for one that never stands still."""
+        give_up, before = self._clock.now().at + DRAWN_WITHIN, ""
+        while self._clock.now().at < give_up:
+            screen = await self._terminal.capture(agent)
+            if screen.strip() and screen == before:
+                return
+            before = screen
+            await self._clock.sleep_until(self._clock.now().at + STILL)
 
     async def deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         """Deliver one text; raises TerminalFailed where the terminal could not be asked."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 import anyio
@@ -247,6 +248,10 @@ class Performer:
         agent = self._find(action.agent)
         if agent is None:
             return
+        if action.opening:
+            words = await self._outside.launcher.opening_words(agent)
+            await self._messenger.wait_until_drawn(action.agent)
+            action = replace(action, text=words)
         self._tell(await self._messenger.deliver(agent, action))
 
     async def _answer(self, action: AnswerHold) -> None:

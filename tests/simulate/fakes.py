@@ -92,6 +92,9 @@ class SimulatedLauncher:
         self._orders[name] = Program(self._host, agent, spawn)
         return name
 
+    async def opening_words(self, agent: Agent) -> str:
+        return agent.spec.prompt or "go on"
+
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await anyio.sleep(0.001)
 

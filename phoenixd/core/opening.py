@@ -1,0 +1,49 @@
+"""The prompt of a run that is told it by typing: once, when it runs, and never twice, whatever dies in between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import liveness
+from phoenixd.core.actions import Alert, Deliver
+from phoenixd.core.agent import Agent, Running
+from phoenixd.core.decision import Decision
+from phoenixd.core.moment import Moment
+from phoenixd.core.transitions import enter, keep
+
+
+def begin(agent: Agent, state: Running, reason: str, now: Moment) -> Decision:
+    """Let a run be running, and have its prompt typed where it is told by that."""
+    run = state.run
+    if not agent.spec.is_pasted or not liveness.was_told(run, agent.spec):
+        return enter(agent, state, reason, now)
+    message_id = now.new_id(agent.name, run.incarnation, "prompt")
+    told = enter(agent, replace(state, run=replace(run, opening=message_id)), f"{reason}; typing its prompt", now)
+    return replace(told, actions=(Deliver(agent.name, run.incarnation, message_id, "", opening=True),))
+
+
+def met(agent: Agent, reason: str) -> Decision:
+    """A daemon start in between: nobody knows whether the prompt was typed, and twice would be worse than never."""
+    state = agent.state
+    if not isinstance(state, Running) or not state.run.opening:
+        return keep(agent, reason)
+    return _unsaid(over(agent, state.run.opening), "phoenixd was restarted while it was being typed")
+
+
+def over(agent: Agent, message_id: str) -> Agent:
+    """The agent when a text arrived or did not, which may have been its prompt."""
+    state = agent.state
+    if not isinstance(state, Running) or state.run.opening != message_id:
+        return agent
+    return replace(agent, state=replace(state, run=replace(state.run, opening="")))
+
+
+def missed(agent: Agent, message_id: str, why: str) -> Decision | None:
+    """The prompt was not typed: a person has to; None where another text is meant."""
+    left = over(agent, message_id)
+    return _unsaid(left, why) if left is not agent else None
+
+
+def _unsaid(agent: Agent, why: str) -> Decision:
+    text = f"it runs, but may not know what for: its prompt was not typed ({why})"
+    return Decision(agent, (Alert(agent.name, "prompt", text),), text)
