@@ -150,6 +150,10 @@ class TranscriptForm(Protocol):
         """Whether a line that begins so may tell or say anything."""
         ...
 
+    def may_tell_usage(self, line: bytes) -> bool:
+        """Whether a line may say how full the context is, told at a fraction of a parser's cost."""
+        ...
+
     def record(self, line: bytes) -> Record | None:
         """What a line tells; None where it is no record, or none of the main thread's."""
         ...

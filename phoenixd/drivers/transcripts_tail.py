@@ -93,7 +93,7 @@ def newest_usage(path: str, form: TranscriptForm) -> Used | None:
         if lines is None:
             return None
         for line in _bounded(lines.backwards(limit=LOOK_BACK)):
-            record = _record(form, line)
+            record = _record(form, line) if form.may_tell_usage(line.content) else None
             for fact in reversed(record.facts) if record is not None else ():
                 if isinstance(fact, Used):
                     return fact

@@ -33,6 +33,7 @@ from phoenixd.documents.transcript import (
 SYNTHETIC = "<synthetic>"
 INTERRUPTED = "[Request interrupted by user"
 
+_USAGE = re.compile(rb'"usage"|"compact_boundary"')
 _UNINTERESTING = re.compile(
     rb'\{"type":"(?!user"|assistant"|system"|attachment")'
     rb'|\{"parentUuid":[^,]{1,40},"isSidechain":(?:true|false,"attachment":\{"type":"(?!queued_command"))'
@@ -48,6 +49,11 @@ _LONG_RESULT = re.compile(rb'"tool_use_id":"([A-Za-z0-9_-]{1,128})"')
 def matters(head: bytes) -> bool:
     """Whether a line that begins so may tell or say anything."""
     return _UNINTERESTING.match(head) is None
+
+
+def may_tell_usage(line: bytes) -> bool:
+    """Whether a line may say how full the context is."""
+    return _USAGE.search(line) is not None
 
 
 def record(line: bytes) -> Record | None:

@@ -31,6 +31,7 @@ from phoenixd.documents.transcript import (
     Used,
 )
 
+_USAGE = re.compile(rb'"token_count"|"compacted"')
 _UNINTERESTING = re.compile(
     rb'\{"timestamp":"[^"]{1,40}",(?:"ordinal":\d{1,12},)?"type":"'
     rb'(?:(?:world_state|turn_context|token_usage_record)"|[a-z_]{1,20}","payload":\{"type":"'
@@ -46,6 +47,11 @@ _LONG_RESULT = re.compile(
 def matters(head: bytes) -> bool:
     """Whether a line that begins so may tell anything."""
     return _UNINTERESTING.match(head) is None
+
+
+def may_tell_usage(line: bytes) -> bool:
+    """Whether a line may say how full the context is."""
+    return _USAGE.search(line) is not None
 
 
 def record(line: bytes) -> Record | None:

@@ -31,6 +31,7 @@ from phoenixd.documents.transcript import (
 
 CANCELLED = "Request cancelled."
 
+_USAGE = re.compile(rb'"tokens"|"info"')
 _UNINTERESTING = re.compile(rb'\{"\$set":')
 _ERROR_KIND, _ERROR_CODE = re.compile(r'"status":\s*"([A-Z_]{1,64})"'), re.compile(r'"code":\s*(\d{3})\b')
 _HOOKS = re.compile(r"\A\s*<hook_context>[^<]*+</hook_context>\s*|\s*<hook_context>[^<]*+</hook_context>\s*\Z")
@@ -41,6 +42,11 @@ _MACHINE_MADE = re.compile(r"\s*<(session_context|hook_context|state_snapshot|sy
 def matters(head: bytes) -> bool:
     """Whether a line that begins so may tell anything."""
     return _UNINTERESTING.match(head) is None
+
+
+def may_tell_usage(line: bytes) -> bool:
+    """Whether a line may say how full the context is."""
+    return _USAGE.search(line) is not None
 
 
 def record(line: bytes) -> Record | None:

@@ -276,3 +276,21 @@ def test_lines_are_the_same_from_both_ends_at_any_chunk(
             assert [one[2] for one in found if one[1] - one[0] <= limit] == [
                 one[2] for one in expected if one[1] - one[0] <= limit
             ]
+
+
+SESSIONS: dict[str, tuple[TranscriptForm, Path]] = {
+    "claude": (claude_transcript, samples.SESSION),
+    "codex": (codex_transcript, samples.CODEX_SESSION),
+    "gemini": (gemini_transcript, samples.GEMINI_SESSION),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_the_newest_usage_is_the_one_of_all_facts_wherever_the_session_stands(path: Path, name: str) -> None:
+    form, session = SESSIONS[name]
+    path.touch()
+    for line in session.read_bytes().splitlines(keepends=True):
+        add(path, line)
+        facts = read_whole(str(path), form)
+        assert facts is not None
+        assert newest_usage(str(path), form) == facts.usage
