@@ -18,12 +18,16 @@ from pathlib import Path
 import anyio.to_thread
 
 from phoenixd.documents.workspace import Commit, GitSummary
-from phoenixd.drivers.git_plumbing import Entry, Plumbing, PlumbingFailed, index_entries, tree_entries
+from phoenixd.drivers.git_index import GITLINK, Entry, index_of
+from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed, tree_entries
 
 TIME_LIMIT = 5.0
 MOST_HASHED = 200
 LARGEST_HASHED = 5 << 20
 COMMITS = 3
+FILE_TYPE = 0o170000
+WHERE = ("--show-toplevel", "--absolute-git-dir", "--show-object-format")
+"""What `rev-parse` is asked of a repository, one line each."""
 
 
 async def git_summary(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | None:
@@ -37,7 +41,7 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         return GitSummary(problem=f"{directory} is no directory")
     plumbing = Plumbing(directory, time.monotonic() + time_limit)
     try:
-        top, git_directory = plumbing.lines("rev-parse", "--show-toplevel", "--absolute-git-dir")
+        top, git_directory, object_format = plumbing.lines("rev-parse", *WHERE)
     except PlumbingFailed as failure:
         return None if failure.no_repository else GitSummary(problem=str(failure))
     branch: str | None = None
@@ -46,7 +50,8 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         branch = next(iter(plumbing.lines("symbolic-ref", "-q", "--short", "HEAD", accepted=(0, 1))), None)
         head = next(iter(plumbing.lines("rev-parse", "-q", "--verify", "HEAD^{commit}", accepted=(0, 1))), None)
         commits = tuple(_commits(plumbing)) if head else ()
-        changed = _count_changed(plumbing, Path(top), Path(git_directory), head)
+        indexed, written = index_of(plumbing, os.fsencode(top), os.fsencode(git_directory), object_format)
+        changed = _count_changed(plumbing, Path(top), indexed, written, head)
         others = plumbing.fields("ls-files", "--others", "--exclude-standard", "--directory", "-z", cwd=top)
         return GitSummary(branch, commits, changed, len(others))
     except PlumbingFailed as failure:
@@ -63,18 +68,16 @@ def _commits(plumbing: Plumbing) -> Iterator[Commit]:
         yield Commit(commit_id, day, subject)
 
 
-def _count_changed(plumbing: Plumbing, top: Path, git_directory: Path, head: str | None) -> int:
+def _count_changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> int:
     """Count the tracked paths whose file differs from the index, or whose index differs from the last commit."""
-    indexed = list(index_entries(plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=str(top))))
     committed = tree_entries(plumbing.output("ls-tree", "-r", "-z", "--full-tree", head)) if head else {}
     staged = {entry.path for entry in indexed if entry.stage or committed.get(entry.path) != (entry.mode, entry.blob)}
     staged |= committed.keys() - {entry.path for entry in indexed}
-    written = _modified(git_directory / "index")
     budget = MOST_HASHED
     for entry in indexed:
-        if entry.path in staged or entry.is_not_checked_out:
+        if entry.path in staged or entry.mode == GITLINK or entry.is_left_alone:
             continue
-        verdict = differs_by_stat(entry, os.fsencode(top), written)
+        verdict = differs_by_stat(entry, os.path.join(os.fsencode(top), entry.path), written)
         if verdict is None:
             budget -= 1
             verdict = budget < 0 or _differs_by_content(entry, top)
@@ -84,13 +87,13 @@ def _count_changed(plumbing: Plumbing, top: Path, git_directory: Path, head: str
     return len(staged)
 
 
-def differs_by_stat(entry: Entry, top: bytes, index_written: int) -> bool | None:
+def differs_by_stat(entry: Entry, path: bytes, index_written: int) -> bool | None:
     """Whether a file is known to differ from its index entry; None when only its content can tell."""
     try:
-        found = os.lstat(top + b"/" + entry.path)
+        found = os.lstat(path)
     except OSError:
         return True
-    if stat.S_IFMT(found.st_mode) != entry.file_type:
+    if (found.st_mode ^ entry.mode) & FILE_TYPE:
         return True
     if found.st_size & 0xFFFFFFFF != entry.size:
         return True
@@ -102,16 +105,16 @@ def differs_by_stat(entry: Entry, top: bytes, index_written: int) -> bool | None
 def _differs_by_content(entry: Entry, top: Path) -> bool:
     path = os.path.join(os.fsencode(top), entry.path)
     try:
-        if entry.file_type == stat.S_IFLNK:
+        if stat.S_ISLNK(entry.mode):
             content = os.fsencode(os.readlink(path))
         else:
             content = _read(path)
     except OSError:
         return True
-    hashing = hashlib.sha1(usedforsecurity=False) if len(entry.blob) == 40 else hashlib.sha256()
+    hashing = hashlib.sha1(usedforsecurity=False) if len(entry.blob) == 20 else hashlib.sha256()
     hashing.update(b"blob %d\0" % len(content))
     hashing.update(content)
-    return hashing.hexdigest() != entry.blob
+    return hashing.digest() != entry.blob
 
 
 def _read(path: bytes) -> bytes:
@@ -121,10 +124,3 @@ def _read(path: bytes) -> bytes:
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_HASHED:
             raise OSError(None, "not a file to be hashed")
         return file.read(LARGEST_HASHED)
-
-
-def _modified(index: Path) -> int:
-    try:
-        return os.stat(index).st_mtime_ns
-    except OSError:
-        return 0

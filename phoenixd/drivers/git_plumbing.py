@@ -7,16 +7,13 @@ import os
 import re
 import selectors
 import signal
-import stat
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
 OUTPUT_LIMIT = 32 << 20
-INDEX_LIMIT = 128 << 20
-"""Bytes that an index may be told in: some 500,000 files."""
 ERROR_LIMIT = 4096
 
 # The command line's settings win over the repository's, and environment variables over both.
@@ -53,15 +50,7 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
 }
 
-_STAGE_RECORD = re.compile(
-    rb"([0-7]{6}) ([0-9a-f]{40,64}) ([0-3])\t([^\0]*)\0"
-    rb"  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: \d+\n"
-    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
-)
 _TREE_RECORD = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t([^\0]*)\0")
-_GITLINK = 0o160000
-_NOT_CHECKED_OUT = 0x8000 | 0x40000000
-"""Flags of index entries whose files git does not look at either: assume-unchanged, and skip-worktree."""
 
 
 class PlumbingFailed(Exception):
@@ -70,27 +59,6 @@ class PlumbingFailed(Exception):
     def __init__(self, message: str, no_repository: bool = False) -> None:
         super().__init__(message)
         self.no_repository = no_repository
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One path of the index, with what git remembers of its file. mtime: nanoseconds."""
-
-    path: bytes
-    mode: int
-    blob: str
-    stage: int
-    mtime: int
-    size: int
-    flags: int
-
-    @property
-    def file_type(self) -> int:
-        return stat.S_IFMT(self.mode)
-
-    @property
-    def is_not_checked_out(self) -> bool:
-        return self.mode == _GITLINK or bool(self.flags & _NOT_CHECKED_OUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,22 +135,9 @@ class Plumbing:
         return bytes(written), bytes(complaint)
 
 
-def index_entries(content: bytes) -> Iterator[Entry]:
-    """Read `ls-files --stage --debug -z`; raises PlumbingFailed for a form that this version does not know."""
-    position = 0
-    while position < len(content):
-        record = _STAGE_RECORD.match(content, position)
-        if record is None:
-            raise PlumbingFailed("this git lists its index in an unknown form")
-        mode, blob, stage, path, seconds, nanoseconds, size, flags = record.groups()
-        mtime = int(seconds) * 1_000_000_000 + int(nanoseconds)
-        yield Entry(path, int(mode, 8), blob.decode(), int(stage), mtime, int(size), int(flags, 16))
-        position = record.end()
-
-
-def tree_entries(content: bytes) -> dict[bytes, tuple[int, str]]:
+def tree_entries(content: bytes) -> dict[bytes, tuple[int, bytes]]:
     """Read `ls-tree -r -z`: path -> mode and blob."""
-    return {path: (int(mode, 8), blob.decode()) for mode, blob, path in _TREE_RECORD.findall(content)}
+    return {path: (int(mode, 8), bytes.fromhex(blob.decode())) for mode, blob, path in _TREE_RECORD.findall(content)}
 
 
 def _failure(command: str, code: int, complaint: str) -> PlumbingFailed:

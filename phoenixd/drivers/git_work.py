@@ -11,14 +11,16 @@ import hashlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import anyio
 import anyio.to_thread
 
 from phoenixd.core.agent import Agent
-from phoenixd.drivers.git import differs_by_stat
-from phoenixd.drivers.git_plumbing import INDEX_LIMIT, Plumbing, PlumbingFailed, index_entries
+from phoenixd.drivers.git import FILE_TYPE, WHERE, differs_by_stat
+from phoenixd.drivers.git_index import GITLINK, Entry, index_of
+from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed
 from phoenixd.drivers.git_work_files import (
     Budget,
     Excluded,
@@ -33,8 +35,8 @@ from phoenixd.ports import WorkReading
 THREADS = 4
 PATIENCE = 2.0
 """Seconds beyond its limit after which a measurement that hangs in the kernel is left to itself."""
-GITLINK = 0o160000
 NOTHING_EXCLUDED = Excluded()
+OTHERS = ("ls-files", "--others", "--exclude-standard", "-z")
 
 
 class WorkPrints:
@@ -136,12 +138,12 @@ class _Work:
     def _repository(self, directory: bytes) -> bool:
         plumbing = Plumbing(os.fsdecode(directory), self.budget.deadline)
         try:
-            found = plumbing.lines("rev-parse", "--show-toplevel", "--absolute-git-dir")
+            found = plumbing.lines("rev-parse", *WHERE)
         except PlumbingFailed as failure:
             if failure.no_repository:
                 return False
             raise
-        top, git_directory = (os.fsencode(line) for line in found)
+        top, git_directory = (os.fsencode(line) for line in found[:2])
         if top in self._seen:
             return True
         self._seen.add(top)
@@ -150,42 +152,42 @@ class _Work:
         head = plumbing.lines("rev-parse", "-q", "--verify", "HEAD^{commit}", accepted=(0, 1))
         branch = plumbing.lines("symbolic-ref", "-q", "HEAD", accepted=(0, 1))
         self._put(b"repository", *map(os.fsencode, (*head, *branch)))
-        nested = self._tracked(plumbing, excluded, git_directory) + self._untracked(plumbing, excluded)
+        with ThreadPoolExecutor(1) as beside:
+            # git looks for new files on another core meanwhile.
+            others = beside.submit(plumbing.fields, *OTHERS, cwd=os.fsdecode(top))
+            entries, written = index_of(plumbing, top, git_directory, found[-1])
+            nested = self._tracked(entries, written, excluded) + self._untracked(others.result(), excluded)
         for path in sorted(nested):
             if os.path.lexists(os.path.join(path, b".git")):
                 self._nested(path)
         return True
 
-    def _tracked(self, plumbing: Plumbing, excluded: Excluded, git_directory: bytes) -> list[bytes]:
+    def _tracked(self, entries: Iterable[Entry], written: int, excluded: Excluded) -> list[bytes]:
         """Take in the index, and the files that differ from it; returns the submodules."""
-        top = excluded.top
-        entries = index_entries(
-            plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=os.fsdecode(top), limit=INDEX_LIMIT)
-        )
-        written = _modified(git_directory + b"/index")
+        top, covers = excluded.top + b"/", excluded.covers
         submodules, index = [], hashlib.sha256()
         for number, entry in enumerate(entries):
-            path = top + b"/" + entry.path
-            if excluded.covers(path):
+            path = top + entry.path
+            if covers(path):
                 continue
-            index.update(b"%o %s %d %s\0" % (entry.file_type, entry.blob.encode(), entry.stage, entry.path))
+            # Of the mode its kind counts, and permissions do not.
+            index.update(b"%o %d " % (entry.mode & FILE_TYPE, entry.stage) + entry.blob + entry.path + b"\0")
             if number % 1000 == 0:
                 self.budget.require_time()
             if entry.mode == GITLINK:
                 submodules.append(path)
-            elif not entry.is_not_checked_out and differs_by_stat(entry, top, written) is not False:
-                found = tracked_print(path, entry.blob, self.budget)
+            elif not entry.is_left_alone and differs_by_stat(entry, path, written) is not False:
+                found = tracked_print(path, entry.blob.hex(), self.budget)
                 self.budget.require_time()
                 if found is not None:
                     self._put(b"changed", entry.path, found)
         self._put(b"index", index.digest())
         return submodules
 
-    def _untracked(self, plumbing: Plumbing, excluded: Excluded) -> list[bytes]:
+    def _untracked(self, names: Iterable[bytes], excluded: Excluded) -> list[bytes]:
         """Take in the files that are neither tracked nor ignored; returns repositories among them."""
         top, repositories = excluded.top, []
-        arguments = ("ls-files", "--others", "--exclude-standard", "-z")
-        for name in sorted(plumbing.fields(*arguments, cwd=os.fsdecode(top))):
+        for name in sorted(names):
             path = top + b"/" + name.rstrip(b"/")
             if excluded.covers(path):
                 continue
@@ -200,10 +202,3 @@ class _Work:
         for part in parts:
             self.hashing.update(b"%d " % len(part))
             self.hashing.update(part)
-
-
-def _modified(index: bytes) -> int:
-    try:
-        return os.stat(index).st_mtime_ns
-    except OSError:
-        return 0

@@ -117,10 +117,14 @@ class Excluded:
     paths: frozenset[bytes] = frozenset()
     patterns: tuple[bytes, ...] = ()
     top: bytes = b""
+    below: tuple[bytes, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "below", tuple(path + b"/" for path in self.paths))
 
     def covers(self, path: bytes) -> bool:
         """Whether a path, given in full, or a directory around it is left out."""
-        if any(path == own or path.startswith(own + b"/") for own in self.paths):
+        if path in self.paths or path.startswith(self.below):
             return True
         if not self.patterns:
             return False

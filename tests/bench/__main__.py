@@ -23,9 +23,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="few samples, short idle spans")
     parser.add_argument("--agents", type=int, nargs="*", default=[1, 100])
     parser.add_argument("--peers", nargs="*", default=list(supervisors.PEERS), choices=list(supervisors.PEERS))
+    parser.add_argument("--only", choices=("work",), help="one part alone: work is the fingerprint of a repository")
     given = parser.parse_args(arguments)
     load = os.getloadavg()[0]
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}")
+    if given.only == "work":
+        _print_work(work.measure(3 if given.quick else 10))
+        return 0
     print(AIMS)
     try:
         results = _supervisors(given.peers, given.agents, given.quick)
@@ -94,8 +98,9 @@ def _print_hooks(costs: dict[str, Figures]) -> None:
 
 def _print_work(costs: dict[str, Figures]) -> None:
     print(f"\na repository of {work.FILES} files, {work.CHANGED} of them changed: median / p99 in ms")
+    status = costs["git status"].median
     for name, figures in costs.items():
-        print(f"{name:24}{figures.text():>22}")
+        print(f"{name:24}{figures.text():>22}   {figures.median / status:.2f} x git status")
 
 
 if __name__ == "__main__":
