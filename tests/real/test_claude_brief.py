@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,10 +15,15 @@ import pytest
 from phoenixd.documents.times import read_time
 from tests import quick_start
 from tests.e2e.census import survivors
+from tests.eval_brief.__main__ import measure
+from tests.eval_brief.sessions import SESSIONS
+from tests.eval_brief.writers import honest
 from tests.real.agent_stage import PATIENCE
-from tests.real.claude_cli import require_claude
+from tests.real.claude_cli import environment, require_claude
 from tests.real.claude_room import bash
 from tests.real.claude_stage import GOAL, NAME, ClaudeStage
+from tests.stub.messages import MessagesStub
+from tests.stub.recorded import RecordedRequest
 from tests.stub.scenario import Step
 from tests.waiting import eventually_sync
 
@@ -101,3 +108,23 @@ def test_p18_p24_p45_what_it_was_doing_outlives_clear_compaction_kill_9_and_the_
     assert anew.session_id not in (first, second)
     for words in (LOOP, LATER_LOOP, "212/215", TILL):
         assert words in anew.whole_text
+
+
+async def test_p24_claude_itself_writes_briefs_as_a_command(short_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `writer = "command"` and `command = ["claude", "-p"]`; what it answers is the stub's."""
+    command = (str(require_claude()), "-p")
+    said = {session.said[0].text: session for session in SESSIONS[:2]}
+
+    def answer(request: RecordedRequest) -> Step | None:
+        asked = next((session for words, session in said.items() if words in request.whole_text), None)
+        return Step(text=json.dumps(honest(asked))) if asked is not None and request.kind == "main" else None
+
+    with MessagesStub(responder=answer) as stub:
+        for name in set(os.environ) - {"PATH"}:
+            monkeypatch.delenv(name)
+        for name, value in environment(short_tmp, stub.base_url).items():
+            monkeypatch.setenv(name, value)
+        result = await measure("claude -p", command=command, sessions=said.values())
+
+    assert (result.failed, result.refused, result.missed) == (0, 0, ())
+    assert result.loops == result.loops_wanted > 3
