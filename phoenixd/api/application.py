@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from phoenixd.api import answers, arguments, briefs, commands, loops, openapi, problems, queries, rights, streams
+from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
 from phoenixd.api.idempotency import IdempotentReplies
@@ -50,6 +51,7 @@ class Api:
     replies: IdempotentReplies = field(default_factory=IdempotentReplies)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     body_timeout: float = BODY_TIMEOUT
+    allowance: Allowance = field(default_factory=Allowance)
     beat: float = streams.BEAT
 
     def __post_init__(self) -> None:
@@ -89,6 +91,8 @@ class Api:
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         caller = self.doorkeeper.caller(request.state.peer, request.headers.get("authorization"))
+        if caller.agent is not None and not self.allowance.take(caller.agent, asyncio.get_running_loop().time()):
+            raise Problem("busy", f"agent {caller.agent} asks too much", "wait a second between two questions")
         rights.check(caller, operation, request.path_params.get("name"))
         given = arguments.from_path(operation, request.path_params)
         given |= arguments.from_query(operation, _query(request))

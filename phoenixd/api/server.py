@@ -16,13 +16,14 @@ from typing import Any, cast
 
 import anyio
 import h11
+import structlog
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.problems import Code, Problem
-from phoenixd.errors import AlreadyRunning, ConfigurationError
+from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 
 HEADER_LIMIT = 16 * 1024
 HEADER_TIMEOUT = 10.0
@@ -31,7 +32,14 @@ WRITE_TIMEOUT = 30.0
 MAX_CONNECTIONS = 256
 MAX_AGENT_CONNECTIONS = 4
 """For each agent; all agents together get half of the operators' number, so that they cannot use up our files."""
-BACKLOG = 128
+UNKNOWN = "?"
+BACKLOG = 32
+"""Clients that wait to be let in. Who finds no room waits in the order of coming, while a longer queue would be filled
+by whoever connects fastest."""
+AT_ONCE = 8
+"""How many of them are let in before anything else has its turn."""
+LOOK_EVERY = 5.0
+"""Seconds between two looks whether the socket still has its name."""
 GRACE = 1.0
 """Seconds that running requests get when the server ends."""
 
@@ -68,6 +76,9 @@ def bind(path: Path, group: int | None = None) -> socket.socket:
     return listener
 
 
+log = structlog.get_logger("phoenixd.api")
+
+
 class Connection(H11Protocol):
     """One client. Knows its peer from the first moment, and is closed when it dawdles."""
 
@@ -86,6 +97,9 @@ class Connection(H11Protocol):
         self.serial = next(self.serials)
         super().connection_made(transport)
         self.app_state = {**self.app_state, "peer": peer}
+        if self._is_too_eager(peer):
+            self._abort()
+            return
         if not self._make_room(peer):
             self._refuse(503, "busy", "too many connections are open", "close some, or try again in a moment")
             return
@@ -129,13 +143,18 @@ class Connection(H11Protocol):
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
+    def _is_too_eager(self, peer: Peer) -> bool:
+        """Whether an agent connects more often than there is any reason to."""
+        suspect = _suspect(peer)
+        return suspect is not None and not self.api.allowance.take(suspect, self.loop.time())
+
     def _make_room(self, peer: Peer) -> bool:
         """Whether this connection fits; the longest idle one of the same kind gives way to it."""
         others = [cast(Connection, other) for other in self.connections if other is not self]
-        if peer.agent is not None:
-            agents = [other.peer.agent for other in others if other.peer.agent is not None]
-            return agents.count(peer.agent) < MAX_AGENT_CONNECTIONS and len(agents) < MAX_CONNECTIONS // 2
-        rest = [other for other in others if other.peer.agent is None]
+        if (suspect := _suspect(peer)) is not None:
+            suspects = [name for other in others if (name := _suspect(other.peer)) is not None]
+            return suspects.count(suspect) < MAX_AGENT_CONNECTIONS and len(suspects) < MAX_CONNECTIONS // 2
+        rest = [other for other in others if _suspect(other.peer) is None]
         if len(rest) < MAX_CONNECTIONS:
             return True
         idle = [other for other in rest if not other._is_busy()]
@@ -180,6 +199,11 @@ class Connection(H11Protocol):
         self.transport.abort()
 
 
+def _suspect(peer: Peer) -> str | None:
+    """The agent that a peer belongs to; all those of whom nobody knows where they come from are one. None: neither."""
+    return peer.agent if peer.agent is not None else None if peer.known else UNKNOWN
+
+
 class ControlServer(Server):
     """uvicorn without its tick: it sleeps until it is told to end, and leaves signals to the daemon."""
 
@@ -200,7 +224,7 @@ class ControlServer(Server):
                 date_header=False,
                 timeout_keep_alive=IDLE_TIMEOUT,
                 h11_max_incomplete_event_size=HEADER_LIMIT,
-                backlog=BACKLOG,
+                backlog=AT_ONCE,
             )
         )
         self._api = api
@@ -211,6 +235,35 @@ class ControlServer(Server):
         self.should_exit = True
         self._ending.set()
         self._api.closing.set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            # asyncio takes one number for the queue and for how many of it are accepted in one go.
+            listener.listen(BACKLOG)
+
+    async def keep_named(self, listener: socket.socket, bind_again: Callable[[], socket.socket], every: float) -> None:
+        """Listen anew whenever somebody took the socket's file away: else nobody could ever ask or stop this daemon."""
+        path = Path(listener.getsockname())
+        ours, failure = _identity(path), ""
+        while True:
+            await asyncio.sleep(every)
+            if _identity(path) == ours:
+                continue
+            try:
+                path.unlink(missing_ok=True)
+                fresh = bind_again()
+            except (OSError, PhoenixdError) as error:
+                if str(error) != failure:
+                    log.error("socket_not_made_again", path=str(path), reason=str(error))
+                failure = str(error)
+                continue
+            ours, failure = _identity(path), ""
+            before = list(self.servers)
+            await self.startup([fresh])
+            for server in before:
+                server.close()
+            log.warning("socket_made_again", path=str(path), reason="somebody took it away or put another in its place")
 
     async def main_loop(self) -> None:
         await self._ending.wait()
@@ -235,11 +288,21 @@ class ControlServer(Server):
         yield
 
 
-async def serve(api: Api, listener: socket.socket, on_ready: Callable[[ControlServer], None] | None = None) -> None:
-    """Answer on the listening socket until `end` is called or the task is cancelled; then nobody listens any more."""
+async def serve(
+    api: Api,
+    listener: socket.socket,
+    on_ready: Callable[[ControlServer], None] | None = None,
+    bind_again: Callable[[], socket.socket] | None = None,
+    look_every: float = LOOK_EVERY,
+) -> None:
+    """Answer on the listening socket until `end` is called or the task is cancelled; then nobody listens any more.
+
+    bind_again: makes the same socket anew when its file is gone.
+    """
     server = ControlServer(api)
     if on_ready is not None:
         on_ready(server)
+    keeping = asyncio.create_task(server.keep_named(listener, bind_again, look_every)) if bind_again else None
     try:
         await server.serve(sockets=[listener])
     except asyncio.CancelledError:
@@ -247,3 +310,15 @@ async def serve(api: Api, listener: socket.socket, on_ready: Callable[[ControlSe
         with anyio.CancelScope(shield=True):
             await server.shutdown([listener])
         raise
+    finally:
+        if keeping is not None:
+            keeping.cancel()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """What tells a socket's file from another of its name; zeros for none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino

@@ -17,8 +17,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phoenixd.api import server
+from phoenixd.api.application import Api
 from phoenixd.api.operations import served
-from phoenixd.api.server import MAX_AGENT_CONNECTIONS, MAX_CONNECTIONS, Connection
+from phoenixd.api.peers import Peer
+from phoenixd.api.rights import Doorkeeper
+from phoenixd.api.server import MAX_AGENT_CONNECTIONS, MAX_CONNECTIONS, Connection, ControlServer, serve
 from tests.api.conftest import Live, exchange, serving
 from tests.api.daemon import FakeDaemon
 from tests.waiting import eventually
@@ -213,6 +217,54 @@ async def test_an_agent_cannot_use_up_the_connections_of_the_others(live: Live, 
 
     assert (refused.status, refused.json["code"]) == (503, "busy")
     assert operator.status == 200
+
+
+QUESTION = b"GET /v1/agents/docs HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+
+
+async def test_an_agent_that_asks_without_end_is_put_off_and_an_operator_is_not(live: Live, daemon: FakeDaemon) -> None:
+    daemon.shims = {os.getpid(): "docs"}
+    answers = [await live.raw(QUESTION) for _ in range(80)]
+    taken = [answer for answer in answers if b" 404 " in answer]
+    assert 10 < len(taken) < 60, "a connection and a request are two tokens of sixty"
+    assert all(b" 503 " in answer or not answer for answer in answers if answer not in taken)
+    daemon.shims = {}
+    assert (await live.ask("GET", "/healthz")).status == 200
+
+
+@pytest.mark.parametrize("put", ["nothing", "a file", "another's socket"])
+async def test_a_socket_that_somebody_took_away_is_made_again(daemon: FakeDaemon, runtime: Path, put: str) -> None:
+    path, servers = runtime / "api.sock", list[ControlServer]()
+    api = Api(daemon, Doorkeeper(daemon.agent_of_token))
+    task = asyncio.create_task(
+        serve(api, server.bind(path), servers.append, bind_again=lambda: server.bind(path), look_every=0.05)
+    )
+    await eventually(lambda: servers and servers[0].started)
+    (before,) = servers[0].servers
+    path.unlink()
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as impostor:
+        if put == "a file":
+            path.write_text("mine")
+        elif put == "another's socket":
+            impostor.bind(os.fspath(path))
+            impostor.listen()
+        await eventually(lambda: before not in servers[0].servers, what="it listens anew")
+    assert (await Live(daemon, path, servers[0], api).ask("GET", "/healthz")).status == 200
+    servers[0].end()
+    await task
+
+
+async def test_callers_of_unknown_lineage_cannot_use_up_the_connections_of_the_others(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may be an agent's, gone before anybody could look where they came from."""
+    stranger = Peer(1, os.getuid(), frozenset(), None, known=False)
+    monkeypatch.setattr(server, "identify", lambda *_: stranger)
+    async with connected(live, MAX_AGENT_CONNECTIONS) as opened:
+        await eventually(lambda: len(live.server.server_state.connections) == len(opened))
+        assert (await live.ask("GET", "/healthz")).status == 503
+        monkeypatch.undo()
+        assert (await live.ask("GET", "/healthz")).status == 200
 
 
 async def test_idle_connections_give_way_when_there_are_too_many(daemon: FakeDaemon, runtime: Path) -> None:
