@@ -9,6 +9,7 @@ import json
 import math
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Awaitable, Sequence
@@ -23,7 +24,7 @@ from anyio.abc import TaskGroup
 from phoenixd import __version__, logs
 from phoenixd.api.application import Api
 from phoenixd.api.rights import Doorkeeper
-from phoenixd.api.server import bind, serve
+from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.api.service import Facts
 from phoenixd.config import Configuration, load_configuration, read_configuration
 from phoenixd.config.tables import AlertsTable
@@ -135,6 +136,7 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
                 tasks.start_soon(part.run)
             tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
+            tasks.start_soon(_keep_terminal_named, daemon.terminal)
             await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
             _tell_of_the_journal(daemon.supervisor, journal)
             # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
@@ -424,9 +426,21 @@ async def _dismiss(daemon: _Daemon) -> None:
 async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
     """Answer the control API until the daemon stops."""
     group = grp.getgrnam(daemon.api_group).gr_gid if daemon.api_group else None
-    listener = bind(daemon.directories.runtime / "api.sock", group)
+    runtime = daemon.directories.runtime
+
+    def listening() -> socket.socket:
+        ensure_private_dir(runtime)
+        return bind(runtime / "api.sock", group)
+
     api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
-    await serve(api, listener, on_ready=lambda server: task_status.started())
+    await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)
+
+
+async def _keep_terminal_named(terminal: TmuxTerminal) -> None:
+    """Have the terminal server make its socket anew whenever somebody took it away (F-TMUX)."""
+    while True:
+        await anyio.sleep(LOOK_EVERY)
+        await terminal.keep_named()
 
 
 async def _obey_signals(daemon: _Daemon) -> None:

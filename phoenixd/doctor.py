@@ -60,7 +60,8 @@ class Doctor:
         else:
             findings.append(Finding("ok", "the journal takes every decision"))
         if damage:
-            findings.append(Finding("warning", "the journal was damaged and salvaged", damage, "phoenixctl since 24h"))
+            summary = "the journal was damaged, and put in order again"
+            findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
         if tmux:
             findings.append(Finding("ok", f"tmux {tmux} answers"))
         else:

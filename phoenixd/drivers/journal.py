@@ -25,7 +25,7 @@ from phoenixd.drivers.journal_rows import BatchRows, batch_rows, sealed, storabl
 from phoenixd.drivers.journal_salvage import Damage
 from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
-from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, Fact, Writer
+from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Saved, StoredEntry
 
@@ -101,9 +101,13 @@ class SqliteJournal:
         newest: bool = False,
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
-        found: list[StoredEntry] = await self._reading.ask(
-            Query(agent, after, since_wall, min(limit, READ_LIMIT), newest)
-        )
+        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest)
+        try:
+            found: list[StoredEntry] = await self._reading.ask(query)
+        except JournalFailed:
+            # Somebody may have taken the file away, and only the writer still has it.
+            await self._writing.ask(Touch())
+            found = await self._reading.ask(query)
         return found
 
     async def remember(self, key: str, value: str) -> None:

@@ -54,6 +54,16 @@ class Damage:
     lost: tuple[str, ...] = ()
     entries: int = 0
 
+    def __str__(self) -> str:
+        told = [self.why]
+        if self.agents or self.lost:
+            told.append(f"{self.entries} entries and {len(self.agents)} agents were saved")
+        if self.lost:
+            told.append(f"lost: {', '.join(self.lost)}")
+        if self.kept_as:
+            told.append(f"the damaged one is kept as {self.kept_as}")
+        return "; ".join(told)
+
 
 def open_sound(path: Path, check: Check | None = None) -> tuple[sqlite3.Connection, Damage | None]:
     """Open the journal for writing, sound at last; with what was damaged, if it was.

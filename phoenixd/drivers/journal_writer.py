@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from phoenixd.drivers.journal_moved import identity, put_back
 from phoenixd.drivers.journal_reserve import Reserve
 from phoenixd.drivers.journal_rows import BatchRows, Incarnation, sealed, sealed_entry, unsealed
 from phoenixd.drivers.journal_salvage import Damage, open_sound
@@ -37,6 +38,11 @@ CHECKPOINT_COMMITS, CHECKPOINT_COMMITS_BUSY = 128, 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Touch:
+    """Nothing to write: the file is looked at, and put back where somebody took it away."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """A small fact to keep, as a sealed row of meta."""
 
@@ -50,6 +56,7 @@ class Writer:
         connection, damage = open_sound(path)
         self.damage: Damage | None = damage
         self._connection: sqlite3.Connection | None = connection
+        self._identity = identity(path)
         self.trouble: str | None = None
         """What housekeeping last failed at; commits go on."""
         self._path = path
@@ -62,19 +69,21 @@ class Writer:
         self._retained_at = -RETENTION_INTERVAL
         reserve.ensure()
 
-    def write(self, requests: Sequence[BatchRows | Fact]) -> list[tuple[int, ...]]:
+    def write(self, requests: Sequence[BatchRows | Fact | Touch]) -> list[tuple[int, ...]]:
         """Make all requests durable together; the row numbers of each one's entries. Raises JournalFailed.
 
         A failed write may still come to light after a crash, whole: its frames can have reached the disk.
         """
         try:
-            connection = self._connection or self._reopen()
+            connection = self._sound() or self._reopen()
             connection.execute("BEGIN IMMEDIATE")
             numbers = [self._write_one(connection, request) for request in requests]
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._abandon(error)
             raise JournalFailed(f"the journal did not take a batch: {error}") from error
+        except OSError as error:
+            raise JournalFailed(f"the journal's file cannot be put back: {error}") from error
         self._acknowledged = max([self._acknowledged, *(seq for group in numbers for seq in group)])
         self._unmoved_commits += 1
         return numbers
@@ -100,7 +109,16 @@ class Writer:
             self._connection.close()
             self._connection = None
 
-    def _write_one(self, connection: sqlite3.Connection, request: BatchRows | Fact) -> tuple[int, ...]:
+    def _sound(self) -> sqlite3.Connection | None:
+        """The connection, as long as it is one to the file that bears the journal's name."""
+        if self._connection is not None and identity(self._path) != self._identity:
+            self.damage = put_back(self._connection, self._path)
+            self._connection = None
+        return self._connection
+
+    def _write_one(self, connection: sqlite3.Connection, request: BatchRows | Fact | Touch) -> tuple[int, ...]:
+        if isinstance(request, Touch):
+            return ()
         if isinstance(request, Fact):
             connection.execute(INSERT_META, request.row)
             return ()
@@ -151,7 +169,7 @@ class Writer:
         except (ConfigurationError, UnsafeFile) as error:
             raise JournalFailed(f"the journal cannot be opened again: {error.message}", error.remedy) from error
         self.damage = damage or self.damage
-        self._connection = connection
+        self._connection, self._identity = connection, identity(self._path)
         self._content_suspect = False
         (last,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'").fetchone()
         if (last or 0) < self._acknowledged:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import secrets
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -141,6 +143,20 @@ class TmuxTerminal(Keyboard):
             return None
         answer = await self._ask("display-message", "-p", "#{pid}")
         return int(answer[0]) if answer and answer[0].isdigit() else None
+
+    async def keep_named(self) -> None:
+        """Have the server make its socket anew, where somebody took it away and the connection to it still stands."""
+        if self._control is None or not self._control.is_open or self.server.socket.exists():
+            return
+        try:
+            answer = await self._control.run(("display-message", "-p", "#{pid}"), timeout=self._timeout)
+            pid = int(answer[0]) if answer and answer[0].isdigit() else 0
+            # An agent can give tmux's commands another meaning, and the signal would end any other program.
+            if pid and Path(f"/proc/{pid}/comm").read_bytes().startswith(b"tmux: server"):
+                log.warning("terminal_socket_gone", socket=str(self.server.socket), remedy="the server makes it anew")
+                os.kill(pid, signal.SIGUSR1)
+        except (OSError, TerminalFailed) as failure:
+            log.warning("terminal_socket_not_made", reason=str(failure))
 
     async def end(self) -> None:
         """End the server with all its panes; one that is systemd's is left to systemd."""

@@ -43,7 +43,11 @@ class AsideFiles:
         self._twice(path, lambda: self._files.append(path, line, mode, durable))
 
     def ensure_private_dir(self, path: Location) -> None:
-        self._files.ensure_private_dir(path)
+        try:
+            self._files.ensure_private_dir(path)
+        except (FileExistsError, NotADirectoryError):
+            self._move(Path(path), f"{path} is no directory")
+            self._files.ensure_private_dir(path)
 
     def _twice(self, path: Location, write: Callable[[], T]) -> T:
         try:

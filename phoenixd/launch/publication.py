@@ -18,7 +18,7 @@ from phoenixd.documents.brief_health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.state import OpenLoop, flag_stale
+from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -195,9 +195,11 @@ class Publication:
         return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9)
 
     def loops(self, name: str) -> LoopCounts:
-        """How many loops are open, and how many of them stale, from what was read last."""
+        """How many loops are open, and how many of them stale, from what was read last; none where nothing can be."""
         today = utc_date(self._clock.now().wall)
-        state = self.desk(name).shelf.glance(today)
+        state: StateDocument | None = None
+        with bulkhead(name, "a look at its loops"):
+            state = self.desk(name).shelf.glance(today)
         if state is None:
             return LoopCounts()
         loops = flag_stale(state, today, self.stale_days).open_loops

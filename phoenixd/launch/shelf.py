@@ -85,10 +85,10 @@ class Shelf:
     """The newest state.json was written in haste, and would not survive a power cut."""
 
     def open(self) -> None:
-        """Read what an earlier daemon left, once."""
+        """Read what an earlier daemon left, once; the directory is made again whenever somebody removed it."""
+        self.files.ensure_private_dir(self.directory)
         if self._kept is not None:
             return
-        self.files.ensure_private_dir(self.directory)
         self._clear_away()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         if not self.happenings:

@@ -194,6 +194,30 @@ async def test_values_that_json_does_not_know_are_kept_as_text(journal: SqliteJo
     assert stored.entry.detail == {"path": "/srv", "text": "\ud800\x00"}
 
 
+@pytest.mark.parametrize("put", [None, b"", b"garbage" * 9000], ids=["gone", "empty", "garbage"])
+async def test_a_file_that_is_taken_away_under_an_open_journal_is_written_anew_and_nothing_is_lost(
+    path: Path, put: bytes | None
+) -> None:
+    with SqliteJournal(path) as journal:
+        for number in range(1, 200):
+            await journal.commit(numbered_batch(number))
+        await journal.remember("boot_id", "this one")
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        if put is not None:
+            path.write_bytes(put)
+        assert last_whole_batch(journal, await journal.read(limit=5000)) == 199 or put is not None
+        await journal.commit(numbered_batch(200))
+        assert last_whole_batch(journal, await journal.read(limit=5000)) == 200
+        assert journal.damage is not None
+        assert "taken away" in journal.damage.why
+        await journal.commit(numbered_batch(201))
+    with SqliteJournal(path) as journal:
+        assert journal.damage is None
+        assert last_whole_batch(journal, await journal.read(limit=5000)) == 201
+        assert await journal.recall("boot_id") == "this one"
+
+
 async def test_an_agent_that_talks_without_end_costs_its_own_past_and_nobody_elses(path: Path) -> None:
     with SqliteJournal(path, entries_per_agent=700) as journal:
         quiet = tuple(an_entry(agent="quiet", detail={"n": n}) for n in range(5))

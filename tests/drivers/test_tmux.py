@@ -474,3 +474,12 @@ async def test_what_somebody_changed_is_named(short_tmp: Path) -> None:
         terminal.close()
         assert await terminal.observe()
         assert await terminal.server.drift() == [], "set again with the next connection"
+
+
+async def test_a_socket_that_somebody_took_away_is_made_again_by_the_living_server(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        before = await terminal.server_pid()
+        terminal.server.socket.unlink()
+        await terminal.keep_named()
+        await eventually(terminal.server.listens)
+        assert await terminal.server_pid() == before

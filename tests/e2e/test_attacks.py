@@ -220,6 +220,36 @@ def test_junk_in_the_place_of_every_file_costs_no_start(arena: Arena) -> None:
     arena.assert_good_is_untouched()
 
 
+@pytest.mark.slow
+def test_what_an_agent_takes_away_is_put_back_and_nothing_acknowledged_is_lost(arena: Arena) -> None:
+    state, runtime = str(arena.stage.state), str(arena.stage.runtime)
+    arena.bad.do(
+        f"import glob, os, shutil\n[os.unlink(path) for path in glob.glob({state!r} + '/journal*')]\n"
+        f"shutil.rmtree({state!r} + '/agents/bad')\nos.mkfifo({state!r} + '/agents/bad')\n"
+        f"[os.unlink({runtime!r} + name) for name in ('/api.sock', '/tmux.sock')]"
+    )
+    arena.stage.until("it can be asked again", lambda: arena.stage.ctl("status").returncode == 0)
+    arena.stage.ask("stop", "good")
+    assert [alert["kind"] for alert in arena.stage.row("bad")["alerts"]] in ([], ["state"], ["documents"])
+    arena.stage.ask("restart", "bad")
+    arena.stage.until_running("bad", 2)
+    assert "phoenixd" in arena.stage.ask("logs", "good"), "its pane can be read: the terminal's socket is back"
+    arena.restart_daemon()
+    assert arena.stage.row("good")["state"] == "stopped"
+    assert arena.stage.row("bad")["incarnation"] == 2
+
+
+@pytest.mark.slow
+def test_a_state_with_thousands_of_loops_ends_no_daemon(arena: Arena) -> None:
+    loops = "[dict(id=f'l-{n:06}', text='t', added='2026-11-20') for n in range(3000)]"
+    document = f"dict(agent='bad', status='idle', current_task='x', last_active=None, open_loops={loops})"
+    arena.bad.do(f"import json\nopen({str(arena.file('state.json'))!r}, 'w').write(json.dumps({document}))")
+    arena.stage.ask("brief", "generate", "bad")
+    assert arena.stage.ctl("resolve", "l-999999", "done", "--agent", "bad").returncode == 4
+    assert arena.stage.row("bad")["open_loops"] == 3000
+    arena.assert_good_is_untouched()
+
+
 def test_one_name_added_by_eight_at_once_is_one_agent(stage: Stage) -> None:
     stage.up()
     with ThreadPoolExecutor(8) as callers:
