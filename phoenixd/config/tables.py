@@ -59,6 +59,8 @@ def _list_to_tuple(value: Any) -> Any:
 Text = Annotated[str, AfterValidator(_text)]
 AbsolutePath = Annotated[str, AfterValidator(_absolute_path)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_list_to_tuple)]
+Mark = Annotated[Text, Field(min_length=3, max_length=64)]
+"""What secrets begin with; shorter ones would blot out ordinary words."""
 
 
 class Table(BaseModel):
@@ -329,6 +331,10 @@ class BriefTable(Table):
     stagger: Annotated[Duration, Field(ge=0, le=86400)] = 1800.0
 
 
+class RedactionTable(Table):
+    marks: Annotated[tuple[Mark, ...], BeforeValidator(_list_to_tuple), Field(max_length=100)] = ()
+
+
 class LoopsTable(Table):
     stale_days: Annotated[int, Field(ge=1, le=3650)] = 14
     resolved_days: Annotated[int, Field(ge=1, le=3650)] = 7
@@ -345,6 +351,7 @@ class ConfigurationTable(Table):
     alerts: AlertsTable = AlertsTable()
     fleet: FleetTable = FleetTable()
     brief: BriefTable = BriefTable()
+    redaction: RedactionTable = RedactionTable()
     loops: LoopsTable = LoopsTable()
     journal: JournalTable = JournalTable()
     defaults: AgentTable = AgentTable()

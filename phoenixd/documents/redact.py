@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import log2
 
 from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
@@ -55,10 +56,14 @@ _SECRET_NAME = re.compile(
 )
 
 
-def redact(text: str, values: Iterable[str] = ()) -> str:
-    """Replace what looks like a secret, and every one of `values` (see `secret_values`), by a mark."""
+def redact(text: str, values: Iterable[str] = (), marks: Iterable[str] = ()) -> str:
+    """Take out what looks like a secret, every one of `values` (see `secret_values`), and what begins with one of
+    `marks`, an operator's own."""
     for value in values:
         text = _without_cut_off(text.replace(value, REDACTED), value)
+    for mark in marks:
+        if mark in text:
+            text = _marked(mark).sub(REDACTED, text)
     if "PRIVATE KEY" in text:
         text = _without_key_blocks(text)
     text = without_marked(text, REDACTED)
@@ -77,6 +82,11 @@ def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -
     # A path or a socket is where a secret lies, not the secret.
     kept = {value for value in found | lines if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))
+
+
+@lru_cache(256)
+def _marked(mark: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(mark)}[A-Za-z0-9_+/=.~-]{{{SHORTEST_VALUE},}}+")
 
 
 def _without_cut_off(text: str, value: str) -> str:

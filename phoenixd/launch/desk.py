@@ -51,6 +51,8 @@ class Desk:
     aside: AsideFiles
     limit: int
     """Characters of a brief that a session is given."""
+    marks: tuple[str, ...] = ()
+    """What an operator's own secrets begin with."""
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     agent: Agent | None = None
     secrets: tuple[str, ...] = ()
@@ -71,11 +73,11 @@ class Desk:
         told: deque[Happening] = deque(maxlen=settings.brief.happenings)
         aside = AsideFiles(files)
         shelf = Shelf(name, directory, aside, settings.loops.stale_days, settings.loops.resolved_days, told)
-        return cls(shelf, aside, settings.brief.max_chars)
+        return cls(shelf, aside, settings.brief.max_chars, settings.redaction.marks)
 
     def clean(self, text: str) -> str:
         """`text` without secrets, also those of this agent's own variables."""
-        return redact(text, self.secrets)
+        return redact(text, self.secrets, self.marks)
 
     def consult(self, now: float) -> StateDocument:
         """Read what stands in the files now, nothing written; raises TornState."""

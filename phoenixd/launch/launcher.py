@@ -115,6 +115,7 @@ class Launch:
             self._publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert
         )
         self._agents = agents
+        self._marks = settings.redaction.marks
         self._learnt: set[str] = set()
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._coexistence = Coexistence(agents, tell)
@@ -138,11 +139,13 @@ class Launch:
         if name not in self._learnt:
             agent = next((agent for agent in self._agents() if agent.name == name), None)
             if agent is None:
-                return redact(text)
+                return redact(text, marks=self._marks)
             self._learnt.add(agent.name)
             desk = self._publication.desk(agent.name)
             desk.secrets = desk.secrets or self._variables.secrets(agent)
-        return self._publication.desk(name).clean(text) if name is not None else redact(text)
+        if name is None:
+            return redact(text, marks=self._marks)
+        return self._publication.desk(name).clean(text)
 
     async def _learn_secrets(self) -> None:
         """Ask the login shell for those agents that live since before this daemon and have its variables."""

@@ -144,6 +144,13 @@ def test_the_values_of_secret_variables_are_redacted_as_they_stand() -> None:
     assert redact("it said plain-looking words", values) == f"it said {REDACTED}"
 
 
+def test_p79_an_operators_own_marks_are_patterns_too() -> None:
+    text = "acme_live.a1b2c3d4/e5 and acme_short, my.acme_a1b2c3d4"
+
+    assert redact(text, marks=["acme_"]) == f"{REDACTED} and acme_short, my.{REDACTED}"
+    assert redact(text) == text
+
+
 @pytest.mark.parametrize(
     "piece",
     ["token", "a.-", "eyJ", "sk-", "-----BEGIN RSA PRIVATE KEY-----", "://a:", "password=", "bearer ", "SG.", "auth_", "://",

@@ -87,6 +87,14 @@ async def test_p8_a_lost_prompt_hook_is_noticed_without_any_event(room: Room) ->
         tasks.cancel_scope.cancel()
 
 
+async def test_p79_what_begins_with_an_operators_mark_is_taken_out_of_the_task(tmp_path: Path) -> None:
+    room = Room(tmp_path, redaction={"marks": ["acme_"]})
+    await room.launch.publish(room.agent(room.spec(prompt="Use acme_a1b2c3d4 to log in.")), [])
+
+    assert room.document()["current_task"] == "Use [redacted] to log in."
+    assert room.launch.clean(None, "acme_a1b2c3d4") == room.launch.clean("nobody", "acme_a1b2c3d4") == "[redacted]"
+
+
 async def test_p87_the_seeds_quick_start_file_is_taken_over(room: Room) -> None:
     room.state.mkdir(parents=True)
     (room.state / "state.json").write_bytes(SEED_EXAMPLE.replace(b"myagent", b"a"))
