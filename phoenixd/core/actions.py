@@ -77,6 +77,15 @@ class AnswerHold:
 
 
 @dataclass(frozen=True, slots=True)
+class AttendHold:
+    """Let go of a request as soon as somebody sits at the terminal, where its dialog shows only then."""
+
+    agent: str
+    incarnation: int
+    hold: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseHold:
     """Let go of a request that was answered elsewhere."""
 
@@ -182,6 +191,7 @@ Action = LookForFile | (
     | LookAtScreen
     | CleanUp
     | AnswerHold
+    | AttendHold
     | ReleaseHold
     | RecordIncident
     | Release

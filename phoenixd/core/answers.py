@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import liveness, session
-from phoenixd.core.actions import Alert, AnswerHold, LookAtScreen, ReleaseHold
+from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted, RunEvent
@@ -87,7 +87,7 @@ def hear_outcome(agent: Agent, event: HoldAnswered, now: Moment) -> Decision:
 def hear_release(agent: Agent, event: HoldReleased, now: Moment) -> Decision:
     """The request is held no longer: see what became of its dialog."""
     state = agent.state
-    if not isinstance(state, Running) or event.hold not in _holds_of(agent):
+    if not isinstance(state, Running) or event.hold not in holds_of(agent):
         return Decision(agent)
     return _give_up(agent, state, event.hold, "its question was answered at the terminal, or given up", now)
 
@@ -99,14 +99,18 @@ def let_go(before: Agent, decision: Decision, event: RunEvent, now: Moment) -> D
     agent = decision.agent
     if agent is None or not isinstance(agent.state, Running) or isinstance(event, HoldAnswered | HoldReleased):
         return decision
-    over = [hold for hold in _holds_of(before) if hold not in _holds_of(agent)]
-    releases = (ReleaseHold(agent.name, agent.incarnation, hold) for hold in over)
-    return replace(decision, actions=(*decision.actions, *releases)) if over else decision
+    known, held = holds_of(before), holds_of(agent)
+    actions: list[Action] = [ReleaseHold(agent.name, agent.incarnation, hold) for hold in known if hold not in held]
+    if agent.spec.hides_its_dialog:
+        # After a daemon start nobody attends to what was held before.
+        begun = held if isinstance(event, RunAdopted) else [hold for hold in held if hold not in known]
+        actions += [AttendHold(agent.name, agent.incarnation, hold) for hold in begun]
+    return replace(decision, actions=(*decision.actions, *actions)) if actions else decision
 
 
 def _met(decision: Decision, event: RunAdopted, now: Moment) -> Decision:
     """After a daemon start: what the shim still holds can be answered, whatever was under way; all else cannot."""
-    for hold in _holds_of(decision.agent):
+    for hold in holds_of(decision.agent):
         agent = decision.agent
         if agent is None or not isinstance(agent.state, Running):
             return decision
@@ -128,8 +132,8 @@ def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> 
     if waiting is None or not alone or not agent.spec.has_hooks:
         left = _settled(agent, state, hold, now)
         return Decision(left, _alert(left, agent), why)
-    # What is let go of has been drawn before, so that its absence now means something.
-    kept = replace(waiting, hold=0, seen=True)
+    # What is let go of has been drawn before, so that its absence now means something, or is drawn only now.
+    kept = replace(waiting, hold=0, seen=not agent.spec.hides_its_dialog)
     item = agent.item
     if item is not None and item.hold == hold:
         item = replace(item, hold=0, answer_by="attach", answering="")
@@ -155,7 +159,7 @@ def _came_of(event: HoldAnswered) -> str:
     return "its answer was taken" if event.taken else f"an answer came too late: {event.why}"
 
 
-def _holds_of(agent: Agent | None) -> tuple[int, ...]:
+def holds_of(agent: Agent | None) -> tuple[int, ...]:
     """The requests that are held of its questions, that of the newest one first."""
     state = agent.state if agent is not None else None
     if not isinstance(state, Running) or state.activity.waiting is None:

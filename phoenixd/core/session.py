@@ -213,7 +213,8 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
 def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Close a question whose dialog has left the screen; the hook that opened it comes before the dialog shows."""
     activity, waiting = state.activity, state.activity.waiting
-    if waiting is None:
+    if waiting is None or (waiting.hold and agent.spec.hides_its_dialog):
+        # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
         seen = replace(activity, waiting=replace(waiting, seen=True))

@@ -248,8 +248,13 @@ class AgentSpec:
 
     @property
     def holds_permissions(self) -> bool:
-        """Whether its permission requests are held for an operator's answer; only Claude Code is known to wait."""
+        """Whether its permission requests are held for an answer; Claude Code shows its dialog all the same."""
         return self.harness == "claude" if self.hold_permissions is None else self.hold_permissions
+
+    @property
+    def hides_its_dialog(self) -> bool:
+        """Whether its dialog is drawn only when its request is let go of, so that whoever sits there sees none."""
+        return self.harness == "codex"
 
     @property
     def is_pasted(self) -> bool:

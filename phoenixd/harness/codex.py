@@ -34,7 +34,8 @@ EVENTS: Mapping[str, tuple[str, str, int]] = {
     "UserPromptSubmit": ("user_prompt_submit", "prompt-submit", 5),
     "PreToolUse": ("pre_tool_use", "tool-start", 5),
     "PostToolUse": ("post_tool_use", "tool-end", 5),
-    "PermissionRequest": ("permission_request", "permission-request", 5),
+    # Where it is held for an answer; otherwise the program is back at once.
+    "PermissionRequest": ("permission_request", "permission-request", 86_400),
     "Stop": ("stop", "stop", 5),
     # A person broke the turn off, which ends it as well.
     "Interrupt": ("interrupt", "stop", 3),

@@ -60,4 +60,5 @@ def phoenix_variables(
         "PHOENIX_TOKEN": token,
         # What `hooks install` left in the user's settings is silent in sessions that have hooks from their launch.
         **({"PHOENIX_HOOKS": "settings"} if spec.has_hooks else {}),
+        **({"PHOENIX_HOLDS": "1"} if spec.holds_permissions and spec.hides_its_dialog else {}),
     }

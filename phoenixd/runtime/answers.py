@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 import anyio
 import structlog
 
-from phoenixd.core.actions import AnswerHold
+from phoenixd.core.actions import AnswerHold, AttendHold
 from phoenixd.core.agent import Agent, Running
-from phoenixd.core.events import HoldAnswered
+from phoenixd.core.answers import holds_of
+from phoenixd.core.events import HoldAnswered, HoldReleased
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.documents.hooks import permission_answer
 from phoenixd.errors import ShimFailed, TerminalFailed
@@ -26,6 +27,8 @@ ALLOWANCE_WITHIN = 2.0
 NEIGHBOUR_GRACE = 1.0
 """Seconds in which the end of a call may be that of another one."""
 LOOK_INTERVAL = 0.05
+ATTEND_INTERVAL = 1.0
+"""Seconds between two looks for somebody at the terminal, while a request is held whose dialog is not drawn."""
 
 TERMINAL_FIRST = "the terminal was first"
 
@@ -66,8 +69,23 @@ class Answerer:
         except (ShimFailed, TerminalFailed) as failure:
             return _open(order, failure.message)
 
+    async def attend(self, order: AttendHold) -> HoldReleased | None:
+        """Let go of a request when somebody sits down at the terminal; None when it was settled otherwise."""
+        while (agent := self._find(order.agent)) is not None and order.hold in holds_of(agent):
+            if agent.incarnation != order.incarnation:
+                return None
+            try:
+                if await self._terminal.last_typed(order.agent) is not None:
+                    self._shims.answer(order.agent, order.incarnation, order.hold, {})
+                    return HoldReleased(order.agent, order.incarnation, order.hold)
+            except (ShimFailed, TerminalFailed) as failure:
+                log.info("not_attended", agent=order.agent, reason=failure.message)
+            await self._clock.sleep_until(self._clock.now().at + ATTEND_INTERVAL)
+        return None
+
     async def _answer(self, agent: Agent, order: AnswerHold) -> HoldAnswered:
-        if agent.spec.has_hooks and not await self._stands(agent):
+        shows = agent.spec.has_hooks and not agent.spec.hides_its_dialog
+        if shows and not await self._stands(agent):
             self._shims.answer(order.agent, order.incarnation, order.hold, {})
             return _lost(order, f"{TERMINAL_FIRST}: the dialog has left its screen")
         ends = await self._transcripts.ends(agent)

@@ -15,6 +15,7 @@ from phoenixd.core.actions import (
     Action,
     Alert,
     AnswerHold,
+    AttendHold,
     CleanUp,
     Deliver,
     Fence,
@@ -148,6 +149,10 @@ class Performer:
                 await self._deliver(action)
             case AnswerHold():
                 await self._answer(action)
+            case AttendHold():
+                released = await self._answerer.attend(action)
+                if released is not None:
+                    self._tell(released)
             case ReleaseHold(agent=agent, incarnation=incarnation, hold=hold):
                 await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
             case LookAtScreen():
@@ -340,6 +345,8 @@ def _lane_of(action: Action) -> str:
             return "terminal"
         case Deliver(agent=agent):
             return f"{agent} messages"
+        case AttendHold(agent=agent, hold=hold):
+            return f"{agent} attendance {hold}"
         case AnswerHold(agent=agent) | ReleaseHold(agent=agent):
             return f"{agent} answers"
         case LookAtScreen(agent=agent):

@@ -1,5 +1,7 @@
 """Hooks that a program drops: a file with the input in hooks/, then a line "<kind> <file>" in hook.fifo.
 
+A line that ends in " held" means that the program waits for an answer, at a FIFO of the file's name and ".reply".
+
 The agent can write to both places. The line names a file and nothing else, the file is opened without following,
 waiting or trusting its size, and it is gone afterwards.
 """
@@ -12,6 +14,7 @@ import stat
 
 import payload
 import records
+import replies
 from httpwire import BODY_LIMIT
 from reactor import HOOKS_FIRST, READABLE
 
@@ -30,16 +33,21 @@ DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HookFiles:
-    """Calls `on_hook(kind, input)` for files of `incarnation()`; others are only removed."""
+    """Calls `on_hook(kind, input, waits)` for files of `incarnation()`; others are only removed.
+
+    A number that it returns is held for the program that waits; every other one that waits is let go.
+    """
 
     def __init__(
         self,
         run_dir: str,
         reactor: Reactor,
         incarnation: Callable[[], int | None],
-        on_hook: Callable[[str, dict[str, Any]], None],
+        on_hook: Callable[[str, dict[str, Any], bool], int],
         on_fault: Callable[[str], None],
+        on_held: Callable[[int, str, int], None],
     ) -> None:
+        self._on_held = on_held
         self._directory = os.path.join(run_dir, "hooks")
         self._fifo = os.path.join(run_dir, "hook.fifo")
         self._reactor = reactor
@@ -84,37 +92,45 @@ class HookFiles:
         named = _parse(line)
         if named is None:
             return
-        kind, name, incarnation = named
+        kind, name, incarnation, waits = named
         try:
-            content = self._take_file(name)
-            hook_input = records.decode_object(content or b"{}", name)
-        except (records.Unreadable, OSError) as error:
+            directory = os.open(self._directory, DIRECTORY_FLAGS)
+        except OSError as error:
             self._on_fault(f"hook file: {error}")
             return
-        if incarnation == self._incarnation():
-            self._on_hook(kind, hook_input)
-
-    def _take_file(self, name: str) -> bytes:
-        directory = os.open(self._directory, DIRECTORY_FLAGS)
+        number, reply = 0, f"{name.removesuffix('.json')}.reply"
         try:
-            try:
-                return records.read_bytes(name, BODY_LIMIT, directory)
-            finally:
-                _remove(name, directory)
+            hook_input = self._read(name, directory)
+            if incarnation == self._incarnation():
+                number = self._on_hook(kind, hook_input, waits)
+        except (records.Unreadable, OSError) as error:
+            self._on_fault(f"hook file: {error}")
         finally:
+            if number:
+                self._on_held(number, reply, directory)
+            elif waits:
+                replies.refuse(reply, directory)
             os.close(directory)
 
+    def _read(self, name: str, directory: int) -> dict[str, Any]:
+        try:
+            content = records.read_bytes(name, BODY_LIMIT, directory)
+        finally:
+            _remove(name, directory)
+        return records.decode_object(content or b"{}", name)
 
-def _parse(line: bytes) -> tuple[str, str, int] | None:
-    """Kind, file name and incarnation of "stop 7.4711.json"; None for anything else."""
+
+def _parse(line: bytes) -> tuple[str, str, int, bool] | None:
+    """Kind, file name, incarnation and whether it waits, of "stop 7.4711.json"; None for anything else."""
     if len(line) > 256 or not line.isascii():
         return None
     word, _, name = line.decode("ascii").partition(" ")
+    name, waits, _ = name.partition(" held")
     kind = payload.kind_of(word)
     parts = name.split(".")
     if kind is None or len(parts) != 3 or parts[2] != "json" or not (parts[0].isdigit() and parts[1].isdigit()):
         return None
-    return kind, name, int(parts[0])
+    return kind, name, int(parts[0]), bool(waits)
 
 
 def _make_fifo(path: str) -> int:

@@ -33,7 +33,6 @@ READ_SIZE = 256 * 1024
 READS_PER_TURN = 16
 ALL_BUFFERS_LIMIT = 2 * httpwire.BODY_LIMIT
 ANSWERS_LIMIT = 64 * 1024
-MAX_HELD = 8
 # An agent that asked nobody any more by the time of our answer hangs up on it; one that takes it keeps the connection.
 SETTLE_SECONDS = 1.0
 
@@ -101,10 +100,6 @@ class HookEndpoint:
     def held(self) -> list[int]:
         """The numbers of the events that wait for an answer, the oldest first."""
         return sorted(connection.held for connection in self._connections.values() if connection.held)
-
-    @property
-    def has_room_to_hold(self) -> bool:
-        return len(self.held) < MAX_HELD
 
     def answer(self, number: int, body: bytes) -> None:
         """Answer a held event; `on_answered(number, taken)` tells, now or soon, whether anybody took it."""

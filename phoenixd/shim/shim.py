@@ -15,6 +15,7 @@ from hookfiles import HookFiles
 from hooks import HookEndpoint
 from link import Link
 from reactor import Reactor, Signals
+from replies import Replies
 from reports import HookReports
 from run import Run
 from spool import Spool
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 REPORTED_PIDS = 1000
+# Questions at a time; the others are left to the terminal.
+MAX_HELD = 8
 
 
 class Shim:
@@ -55,7 +58,10 @@ class Shim:
             os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_posted, self._complain_of_hook,
             self._on_released, self._on_answered,
         )  # fmt: skip
-        self._hook_files = HookFiles(run_dir, self._reactor, self._incarnation, self._on_hook, self._complain_of_hook)
+        self._replies = Replies(self._reactor, self._on_released, self._on_answered)
+        self._hook_files = HookFiles(
+            run_dir, self._reactor, self._incarnation, self._on_dropped, self._complain_of_hook, self._replies.hold
+        )
         self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
             "start": self._start,
@@ -119,7 +125,7 @@ class Shim:
                 "hook_port": self._hooks.port,
                 "run": self._run.description if self._run is not None else None,
                 "exit": self._exit,
-                "held": self._hooks.held,
+                "held": self._held,
                 "last_seq": self._spool.last_seq,
             }
         )
@@ -179,7 +185,11 @@ class Shim:
         if self._run is None or self._run.order.incarnation != messages.number(message, "incarnation"):
             self._on_answered(number, False)
             return
-        self._hooks.answer(number, records.encode(messages.table(message, "body")))
+        body = records.encode(messages.table(message, "body"))
+        if number in self._replies.held:
+            self._replies.answer(number, body)
+        else:
+            self._hooks.answer(number, body)
 
     def _take_notice(self, message: dict[str, Any]) -> None:
         self._notice = messages.texts(message, "lines")
@@ -209,6 +219,7 @@ class Shim:
         self._hooks.drain()
         self._hook_files.drain()
         self._hooks.release_all()
+        self._replies.release_all()
         self._heartbeat.flush()
         record = runfiles.exit_record(run)
         self._keep("exit.json", lambda: self._files.write_exit(record))
@@ -227,14 +238,18 @@ class Shim:
 
     # What the agent's side says.
 
-    def _on_hook(self, kind: str, hook_input: dict[str, Any]) -> None:
-        if self._run is not None:
-            self._reports.report(self._run, kind, hook_input)
-
     def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int:
+        return self._on_dropped(kind, hook_input, waits=True)
+
+    def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool) -> int:
         if self._run is None:
             return 0
-        return self._reports.report(self._run, kind, hook_input, self._hooks.has_room_to_hold)
+        return self._reports.report(self._run, kind, hook_input, waits and len(self._held) < MAX_HELD)
+
+    @property
+    def _held(self) -> list[int]:
+        """The numbers of the questions that wait for an answer, the oldest first."""
+        return sorted((*self._hooks.held, *self._replies.held))
 
     def _on_released(self, number: int) -> None:
         self._link.send_if_room({"event": "released", **self._identity, "seq": number})

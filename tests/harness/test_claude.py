@@ -268,3 +268,25 @@ def test_a_queued_prompt_is_found_in_the_transcript() -> None:
     assert claude.queued_prompt(record) == "and then"
     assert claude.queued_prompt({**record, "operation": "remove"}) is None
     assert claude.queued_prompt({**record, "content": ["and then"]}) is None
+
+
+def test_p9_the_transcript_tells_whose_word_settled_a_permission() -> None:
+    """Recorded with 2.1.197; only a hook's own decision is written as one."""
+    decision = {
+        "type": "hook_permission_decision",
+        "decision": "allow",
+        "toolUseID": "t",
+        "hookEvent": "PermissionRequest",
+    }
+    result = {"tool_use_id": "t", "type": "tool_result", "content": "(Bash completed with no output)"}
+    refusal = {
+        **result,
+        "content": f"{claude.REFUSED} The tool use was rejected (eg. if it was a file edit).",
+        "is_error": True,
+    }
+
+    assert claude.permission_told({"type": "attachment", "attachment": decision}) == "answered"
+    assert claude.permission_told({"type": "attachment", "attachment": {**decision, "hookEvent": "PreToolUse"}}) is None
+    assert claude.permission_told({"type": "user", "message": {"role": "user", "content": [result]}}) == "ended"
+    assert claude.permission_told({"type": "user", "message": {"role": "user", "content": [refusal]}}) == "refused"
+    assert claude.permission_told({"type": "user", "message": {"role": "user", "content": "go on"}}) is None

@@ -1,0 +1,121 @@
+"""Held questions in the core: released when something else closes them, kept over a daemon start, told again (P9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phoenixd.core.actions import AnswerHold, AttendHold, ReleaseHold
+from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted
+from tests.core.story import Story, claude, spec
+
+
+def asking(*commands: str, **changes: Any) -> Story:
+    """An agent with these questions held, numbered from 1, the last one on top."""
+    story = Story(claude(**changes))
+    story.start()
+    story.started()
+    story.hook("session-start", source="startup")
+    story.hook("prompt-submit", text="go")
+    for number, command in enumerate(commands, 1):
+        story.hook("permission-request", tool="Bash", text=command, held=True, seq=number)
+    story.decisions.clear()
+    return story
+
+
+def item(story: Story) -> tuple[str, int, str] | None:
+    found = story.agent.item
+    return (found.text, found.hold, found.answer_by) if found is not None else None
+
+
+def test_p9_an_answer_goes_to_the_request_that_the_item_was_opened_for() -> None:
+    story = asking("one")
+    assert story.agent.item is not None
+    story.tell(AnswerRequested("a", story.agent.item.id, allow=True))
+
+    assert [(order.hold, order.allow) for order in story.of(AnswerHold)] == [(1, True)]
+    assert story.tell(AnswerRequested("a", story.agent.item.id, allow=False, reason="no")) is not None
+    story.tell(HoldAnswered("a", 1, 1, taken=True))
+    assert item(story) is None
+
+
+def test_p9_a_question_that_covered_another_leaves_it_to_be_told_again() -> None:
+    story = asking("one", "two")
+    assert item(story) == ("Bash two", 2, "answer")
+
+    story.tell(HoldAnswered("a", 1, 2, taken=True))
+
+    assert item(story) == ("Bash one", 1, "answer")
+    assert story.alerts() == ["permission"]
+    assert story.of(ReleaseHold) == []
+
+
+def test_p9_what_ends_the_turn_lets_go_of_every_request() -> None:
+    story = asking("one", "two")
+
+    story.hook("stop", seq=3)
+
+    assert item(story) is None
+    assert {order.hold for order in story.of(ReleaseHold)} == {1, 2}
+
+
+def test_p9_a_dialog_that_has_left_the_screen_withdraws_the_item() -> None:
+    story = asking("one")
+    story.screen = "permission"
+    story.wait(3)
+    assert item(story) == ("Bash one", 1, "answer")
+
+    story.screen = "working"
+    story.wait(60)
+
+    assert item(story) is None
+    assert [order.hold for order in story.of(ReleaseHold)] == [1]
+
+
+def test_p9_a_daemon_start_keeps_what_is_still_held_and_nothing_else() -> None:
+    kept, gone = asking("one"), asking("one")
+    kept.screen = gone.screen = "permission"
+    assert kept.agent.item is not None
+    kept.tell(AnswerRequested("a", kept.agent.item.id, allow=True))
+
+    kept.tell(RunAdopted("a", 1, 5, 50, held=(1,)))
+    gone.tell(RunAdopted("a", 1, 5, 50, held=()))
+
+    assert item(kept) == ("Bash one", 1, "answer")
+    assert kept.agent.item is not None
+    assert kept.agent.item.answering == ""
+    assert item(gone) == ("Bash one", 0, "attach")
+
+
+def test_p9_a_call_that_ends_beside_a_dialog_that_was_seen_does_not_close_it() -> None:
+    story = asking("one")
+    story.screen = "permission"
+    story.wait(3)
+
+    story.hook("tool-end", tool="Bash", text="another one's")
+
+    assert item(story) == ("Bash one", 1, "answer")
+
+
+def test_p9_a_command_without_a_screen_believes_its_hang_up() -> None:
+    story = Story(spec(hold_permissions=True))
+    story.start()
+    story.started()
+    story.hook("permission-request", tool="Bash", text="one", held=True, seq=1)
+
+    story.tell(HoldReleased("a", 1, 1))
+
+    assert item(story) is None
+
+
+def test_p9_codex_is_attended_to_also_after_a_daemon_start_and_its_screen_closes_nothing() -> None:
+    story = asking("one", harness="codex", hold_permissions=True)
+    story.tell(RunAdopted("a", 1, 5, 50, held=(1,)))
+    assert [order.hold for order in story.of(AttendHold)] == [1]
+
+    story.screen = "idle"
+    story.wait(60)
+    assert item(story) == ("Bash one", 1, "answer")
+
+    story.screen = "working"
+    story.tell(HoldReleased("a", 1, 1))
+    assert item(story) == ("Bash one", 0, "attach")
