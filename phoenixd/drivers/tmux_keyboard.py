@@ -57,9 +57,12 @@ class Keyboard:
             return ""
         # By standard input: tmux expands #(...) in the path of a file that it loads.
         buffer = f"phx-{secrets.token_hex(8)}"
+        # Once more and in one go with the paste: in copy mode tmux pastes without brackets, and each line is a key.
+        leave = (";", "if-shell", "-F", "-t", pane, "#{pane_in_mode}", _cancel(pane)) * NESTED_MODES
         try:
             await self._call(
-                "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", pane,
+                "load-buffer", "-b", buffer, "-", *leave,
+                ";", "paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", pane,
                 stdin=content,
             )  # fmt: skip
         except BaseException:
@@ -130,11 +133,10 @@ class Keyboard:
 
     async def _leave_modes(self, pane: str) -> None:
         """End copy mode and what else lies over the pane; raises TerminalFailed when something stays."""
-        cancel = " ".join(map(quote, ("send-keys", "-t", pane, "-X", "cancel")))
         for _ in range(NESTED_MODES):
             if (await self._ask("list-panes", "-t", pane, "-F", "#{pane_in_mode}"))[:1] == ["0"]:
                 return
-            await self._ask("if-shell", "-F", "-t", pane, "#{pane_in_mode}", cancel)
+            await self._ask("if-shell", "-F", "-t", pane, "#{pane_in_mode}", _cancel(pane))
         raise TerminalFailed("the pane stays in a mode of tmux's own, so nothing can be typed into it")
 
     async def _forget_buffer(self, buffer: str) -> None:
@@ -142,6 +144,10 @@ class Keyboard:
             await self._run("delete-buffer", "-b", buffer)
         except TerminalFailed as failure:
             log.debug("buffer not deleted", reason=failure.message)
+
+
+def _cancel(pane: str) -> str:
+    return " ".join(map(quote, ("send-keys", "-t", pane, "-X", "cancel")))
 
 
 def _unread(path: str) -> int | None:

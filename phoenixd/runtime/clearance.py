@@ -15,7 +15,7 @@ from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Instant
 from phoenixd.harness.prompts import Prompt
 from phoenixd.ports import Clock, Terminal
-from phoenixd.runtime.input_line import InputLine
+from phoenixd.runtime.input_line import InputLine, is_of
 
 FREE_WITHIN = 10.0
 """Seconds that are waited for a CLI to draw its input line, or for a person to stop typing."""
@@ -59,11 +59,15 @@ class Clearance:
         self._terminal = terminal
         self._clock = clock
         self._find = find
-        self._left: dict[str, set[str]] = {}
+        self._pasted: dict[str, str] = {}
 
-    def leave(self, agent: str, line: str) -> None:
-        """Remember what of ours was seen in its input line, so that it can be taken out should it stay there."""
-        self._left.setdefault(agent, set()).add(line)
+    def pasted(self, agent: str, text: str) -> None:
+        """Remember what was put into its input line, so that it can be taken out should it stay there."""
+        self._pasted[agent] = text
+
+    def taken(self, agent: str) -> None:
+        """It was submitted: what stands there from now on is somebody else's."""
+        self._pasted.pop(agent, None)
 
     async def wait_until_free(self, sending: Sending) -> None:
         """Wait for what passes: a late first frame, a person who types. Raises NotTyped for what does not."""
@@ -90,11 +94,11 @@ class Clearance:
                 raise NotTyped(f"a dialog is open on its screen: {look.dialog}")
             return "its screen is not to be made out"
         if not sending.prompt.is_seen or look.line == "":
-            self._left.pop(sending.name, None)
+            self.taken(sending.name)
             return None
         if look.line is None:
             return "no input line is to be seen on its screen"
-        if look.line in self._left.get(sending.name, ()) and typed is None and await sending.line.clear():
+        if typed is None and is_of(look.line, self._pasted.get(sending.name, "")) and await sending.line.clear():
             return "what was left in its input line is being taken out"
         if now.at - sending.began > DRAFT_STAYS:
             raise NotTyped("something unsent stands in its input line already")

@@ -14,6 +14,8 @@ STEADY = 0.3
 """Seconds for which a screen must show what is expected: a dialog may hide behind a frame of before."""
 SETTLES = 0.5
 """Seconds after which a screen is believed that shows something else than what was expected."""
+PLACEHOLDER = "[Pasted "
+"""How all CLIs begin what they show in place of a long text."""
 CLEARS = 50
 """Lines of a text that are taken away one by one, at most."""
 
@@ -68,10 +70,10 @@ class InputLine:
             look = await self.look_twice()
             if look is not None and look.line is None:
                 return False
-            if look is not None and look.line == "":
+            # What a late frame does not show is taken away as well.
+            await self._terminal.clear_line(self._agent.name)
+            if await self.stands(""):
                 return True
-            if look is not None:
-                await self._terminal.clear_line(self._agent.name)
         return False
 
     async def pause(self, seconds: float = LOOK_INTERVAL) -> None:
@@ -92,6 +94,12 @@ class Appearance:
         if line != self._line:
             self._line, self._since = line, at
         return bool(line) and at - self._since >= (STEADY if _squashed(line or "") == self._text else SETTLES)
+
+
+def is_of(line: str, text: str) -> bool:
+    """Whether what stands in an input line can be this text: whole, cut at one end, or what is shown in its place."""
+    seen, whole = _squashed(line), _squashed(text)
+    return bool(text) and (whole.startswith(seen) or whole.endswith(seen) or line.startswith(PLACEHOLDER))
 
 
 def _squashed(text: str) -> str:

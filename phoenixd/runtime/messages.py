@@ -85,6 +85,7 @@ class Messenger:
             return NotDelivered(order.agent, order.incarnation, order.message_id, str(why))
         finally:
             self._awaited.pop(order.agent, None)
+        self._clearance.taken(order.agent)
         queued = order.text if evidence == QUEUED else ""
         return Delivered(order.agent, order.incarnation, order.message_id, evidence, queued)
 
@@ -99,6 +100,7 @@ class Messenger:
         sending.transcript_end = await self._transcripts.end(agent)
         self._awaited[order.agent] = sending
         sending.pasted_wall = self._clock.now().wall
+        self._clearance.pasted(order.agent, prompt.text)
         pasted = await self._terminal.paste(order.agent, prompt.text)
         sending.prompt = self._launcher.prompt(agent, pasted)
         sending.began = self._clock.now().at
@@ -137,10 +139,9 @@ class Messenger:
                 return "its input line took it"
             if waited >= GIVE_UP:
                 return await self._give_up(sending, line, stands)
-            if is_due:
+            if is_due and stands and not sending.asked and not await self._clearance.is_interrupted(sending):
                 again.pop(0)
-                if stands and not sending.asked and not await self._clearance.is_interrupted(sending):
-                    await self._terminal.press_enter(sending.name)
+                await self._terminal.press_enter(sending.name)
 
     async def _appearance(self, sending: Sending) -> str:
         """What the input line shows of the pasted text, once it does."""
@@ -149,8 +150,6 @@ class Messenger:
             self._clearance.require_run(sending)
             look = await sending.line.look()
             at = self._clock.now().at
-            if look.line:
-                self._clearance.leave(sending.name, look.line)
             if sending.asked:
                 raise NotTyped("it asks for a permission meanwhile; what was pasted was not submitted")
             if text.shows(look, at) and look.line:
@@ -169,7 +168,11 @@ class Messenger:
         """Take back what was not submitted; returns the evidence where it was submitted after all."""
         if not stands:
             raise NotTyped(f"it left the input line, but within {GIVE_UP:.0f} s neither hook nor transcript told of it")
-        if sending.asked or await self._clearance.is_interrupted(sending) or not await sending.line.clear():
+        if sending.asked or await self._clearance.is_interrupted(sending):
+            raise NotTyped("it stands in the input line, unsent")
+        # A program that was slow would come to the Enters later.
+        await self._terminal.discard_unread(sending.name)
+        if not await sending.line.clear():
             raise NotTyped("it stands in the input line, unsent")
         with anyio.move_on_after(LAST_WORD):
             await sending.arrived.wait()

@@ -38,7 +38,7 @@ class Cli:
         self.log, self.dice, self.traits = log, dice, traits
         self.line = ""
         self.dialog_until: float | None = None
-        self.told_of_dialog = False
+        self.question: socket.socket | None = None
         self.frames: list[str] = []
         self.redraws: list[tuple[float, str]] = []
         self.did: Counter[str] = Counter()
@@ -94,16 +94,18 @@ class Cli:
 
     def _ask(self) -> None:
         self.did["dialogs"] += 1
-        self.told_of_dialog = self.dice.random() < 0.5
         self.dialog_until = time.monotonic() + self.dice.uniform(0.2, 0.8)
-        if self.told_of_dialog:
-            self.tell("permission-request", tool_name="Bash", tool_input={"command": "rm -rf ."})
+        if self.dice.random() < 0.5:
+            # Held until it is answered; closing it says that somebody answered at the keyboard.
+            self.question = self._post("permission-request", tool_name="Bash", tool_input={"command": "rm -rf ."})
         self.draw()
 
     def answered(self) -> None:
         """Somebody has answered the dialog elsewhere."""
         self.dialog_until = None
-        if self.told_of_dialog:
+        if self.question is not None:
+            self.question.close()
+            self.question = None
             self.tell("tool-end", tool_name="Bash")
         self.tell("stop")
         self.draw()
@@ -163,16 +165,20 @@ class Cli:
             lines.write(json.dumps({**what, "did": self.did}) + "\n")
 
     def tell(self, kind: str, **fields: object) -> None:
+        with self._post(kind, **fields) as hooks:
+            if not hooks.recv(65536).startswith(b"HTTP/1.1 200"):
+                raise SystemExit(f"the hook {kind} was refused")
+
+    def _post(self, kind: str, **fields: object) -> socket.socket:
         body = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], **fields}).encode()
         head = (
             f"POST /hook/{kind} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
             f"Authorization: Bearer {os.environ['PHOENIX_TOKEN']}\r\nConnection: close\r\n\r\n"
         )
-        with socket.socket(socket.AF_UNIX) as hooks:
-            hooks.connect(os.environ["PHOENIX_HOOK_DIR"] + "/hook.sock")
-            hooks.sendall(head.encode() + body)
-            if not hooks.recv(65536).startswith(b"HTTP/1.1 200"):
-                raise SystemExit(f"the hook {kind} was refused")
+        hooks = socket.socket(socket.AF_UNIX)
+        hooks.connect(os.environ["PHOENIX_HOOK_DIR"] + "/hook.sock")
+        hooks.sendall(head.encode() + body)
+        return hooks
 
 
 def _rule(columns: int) -> str:

@@ -69,7 +69,7 @@ class Correspondence:
     terminal: Terminal
     log: Path
     said: dict[str, bool] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
+    why: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -81,11 +81,15 @@ class Correspondence:
         """What contradicts the program's own record: each text once if it was called delivered, and else never."""
         took = Counter(str(record["submitted"]) for record in self.records if "submitted" in record)
         found = [
-            f"{'delivered' if delivered else 'not delivered'}, but taken {took[text]} times: {text[:60]!r}"
+            f"delivered: {delivered} ({self.why[text]}), but taken {took[text]} times: {text!r:.60}"
             for text, delivered in self.said.items()
             if took[text] != int(delivered)
         ]
-        return found + [f"never sent, but taken: {text[:60]!r}" for text in took if text not in self.said]
+        return found + [f"never sent, but taken: {text!r:.60}" for text in took if text not in self.said]
+
+    @property
+    def reasons(self) -> Counter[str]:
+        return Counter(self.why[text] for text, delivered in self.said.items() if not delivered)
 
     @property
     def approved(self) -> int:
@@ -155,9 +159,7 @@ def _send_all(stage: Stage, one: Correspondence, each: int, dice: random.Random)
             _tmux(stage, "copy-mode", "-t", f"=phx-{one.name}:0.0")
         text = _prompt(one.name, number, dice)
         delivered, why = send(stage, one.name, text)
-        one.said[text] = delivered
-        if not delivered:
-            one.reasons[why] += 1
+        one.said[text], one.why[text] = delivered, why
     one.seconds = time.monotonic() - began
     over.set()
     meddler.join()
