@@ -208,13 +208,13 @@ class Terminal(Protocol):
         ...
 
     async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
-        """Make session phx-<agent> with one pane running argv; an existing session of that name is closed first."""
+        """Make session phx-<agent> with one pane running argv; a pane that the agent has is closed first."""
         ...
 
     async def close_pane(self, agent: str) -> None: ...
 
     async def panes(self) -> frozenset[str]:
-        """Names of the agents that have a session. An empty answer means none, never a failure."""
+        """Names of the agents that have a pane. An empty answer means none, never a failure."""
         ...
 
     async def capture(self, agent: str, history: int = 0) -> str:

@@ -8,6 +8,8 @@ from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
 
+MARK = "@phoenixd"
+"""The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux_panes.py."""
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),
@@ -45,15 +47,18 @@ def tmux_sockets(places: list[bytes]) -> list[str]:
     return [os.fsdecode(os.path.join(os.path.dirname(place), b"tmux.sock")) for place in places]
 
 
-def shims(tmux_socket: str) -> list[int]:
-    """Pids of the shims that sit in that server's sessions; none when it does not answer."""
+def panes(tmux_socket: str) -> dict[str, tuple[str, int]]:
+    """The agents' panes in that server: id and pid of the shim by name; none when it does not answer.
+
+    By the mark that the daemon gave them: anybody can open a session of any name in it by hand.
+    """
     if not os.path.exists(tmux_socket):
-        return []
+        return {}
     import subprocess  # A tenth of what a call costs, and needed by few.
 
     try:
         listed = subprocess.run(
-            ["tmux", "-N", "-S", tmux_socket, "list-panes", "-a", "-F", "#{session_name} #{pane_pid}"],
+            ["tmux", "-N", "-S", tmux_socket, "list-panes", "-a", "-F", f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}}"],
             capture_output=True,
             text=True,
             errors="replace",
@@ -61,13 +66,17 @@ def shims(tmux_socket: str) -> list[int]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return []
-    words = [line.split() for line in listed.stdout.splitlines()]
-    return [int(found[1]) for found in words if len(found) == 2 and found[0].startswith("phx-") and found[1].isdigit()]
+        return {}
+    found = {}
+    for words in (line.split(" ") for line in listed.stdout.splitlines()):
+        agent, _, pid = words[-1].partition(":")
+        if len(words) == 3 and words[1] == pid and pid.isdigit():
+            found[agent] = (words[0], int(pid))
+    return found
 
 
 def _living(places: list[bytes]) -> str:
-    found = [pid for socket in tmux_sockets(places) for pid in shims(socket)]
+    found = [pid for socket in tmux_sockets(places) for _, pid in panes(socket).values()]
     busy = sum(_has_children(pid) for pid in found)
     if not found:
         return "No shim is alive."

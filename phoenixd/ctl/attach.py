@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 
 from phoenixd.api import exits
@@ -25,12 +24,13 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         return refuse(exits.NOT_FOUND, f"there can be no agent {name[:40]!r}", "phoenixctl status")
     sockets = absence.tmux_sockets(calls.places(command))
     server = next((socket for socket in sockets if os.path.exists(socket)), None)
-    session = f"=phx-{name}"
-    if server is None or not _has_session(server, session):
+    found = absence.panes(server).get(name) if server is not None else None
+    if server is None or found is None:
         return _no_terminal(command, name, sockets, server)
+    pane, _ = found
     inside = os.environ.get("TMUX", "").partition(",")[0]
     if inside and _same(inside, server):
-        return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", session])
+        return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", pane])
     if inside:
         again = f"TMUX= phoenixctl attach {name}{' --read-only' if read_only else ''}"
         return refuse(
@@ -41,7 +41,7 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     if not sys.stdin.isatty():
         return refuse(exits.CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
     print("prefix d (Ctrl-b d) leaves it; the agent runs on", file=sys.stderr)
-    return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", session])
+    return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", pane])
 
 
 def _no_terminal(command: Command, name: str, sockets: list[str], server: str | None) -> int:
@@ -53,16 +53,6 @@ def _no_terminal(command: Command, name: str, sockets: list[str], server: str | 
         why = f"no terminal server of phoenixd is here ({', '.join(sockets)})"
         return refuse(exits.UNREACHABLE, why, "phoenixctl up")
     return refuse(exits.NOT_FOUND, f"{name} has no terminal now", f"phoenixctl start {name}")
-
-
-def _has_session(server: str, session: str) -> bool:
-    try:
-        asked = subprocess.run(
-            ["tmux", "-N", "-S", server, "has-session", "-t", session], capture_output=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return asked.returncode == 0
 
 
 def _same(one: str, other: str) -> bool:

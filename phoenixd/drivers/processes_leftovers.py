@@ -86,10 +86,10 @@ class Cleaner:
                 self._end(choice, chosen, deadline)
                 if not fresh and time.monotonic() > deadline:
                     break
+            owned = self._census(choice).owned
         except OSError as error:
             raise PhoenixdError(f"the processes of {choice.agent} cannot be seen: {error.strerror}") from error
         remaining = () if dry_run else tuple(sorted(one.pid for one in chosen))
-        owned = self._census(choice).owned
         foreign = tuple(
             PortHolder(port, pid, _command(pid)) for port, pid in held if pid is None or pid not in owned | found
         )

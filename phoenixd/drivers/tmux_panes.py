@@ -60,7 +60,11 @@ class Panes:
     async def of(self, agent: str) -> Pane | None:
         """The agent's own pane, wherever in the server somebody may have moved it."""
         shim = self._shim_pid(agent)
-        return next((pane for pane in await self._list() if pane.is_of(agent, shim)), None)
+        found = next((pane for pane in await self._list() if pane.is_of(agent, shim)), None)
+        if found is not None and found.mark != (ours := mark(agent, str(found.pid))):
+            # An older daemon opened it, or somebody took the mark away, by which phoenixctl knows it.
+            await self._ask("set-option", "-p", "-t", found.id, MARK, ours)
+        return found
 
     async def agents(self) -> frozenset[str]:
         """Names of the agents that have a pane."""

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.ctl import absence
 from phoenixd.ctl.follow import news
+from phoenixd.drivers import tmux_panes
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -32,6 +34,8 @@ def tmux(runtime: Path) -> Iterator[Path]:
         [*command, "new-session", "-d", "-s", "phx-docs", "-x", "80", "-y", "24", "printf 'agent here\\n'; cat; :"],
         check=True,
     )
+    mark = ["set-option", "-pF", "-t", "=phx-docs:0.0", tmux_panes.MARK, tmux_panes.mark("docs")]
+    subprocess.run([*command, *mark], check=True)
     yield socket
     subprocess.run([*command, "kill-server"], check=False, capture_output=True)
 
@@ -83,6 +87,26 @@ def test_attach_read_only_types_nothing(tmux: Path, home: Path) -> None:
             ["tmux", "-S", tmux, "list-clients", "-F", "#{client_readonly}"], capture_output=True, text=True, check=True
         ).stdout
         assert shown.strip() == "1"
+
+
+def test_attach_opens_the_agents_own_pane_and_none_that_somebody_opened_by_hand(tmux: Path, home: Path) -> None:
+    server = ["tmux", "-S", os.fspath(tmux)]
+    subprocess.run([*server, "split-window", "-b", "-t", "=phx-docs:0", "sleep 1000"], check=True)
+    subprocess.run([*server, "new-window", "-b", "-t", "=phx-docs:0", "sleep 1000"], check=True)
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+
+    with on_a_terminal(phoenixctl("attach", "docs"), env) as (_, master):
+        read_until(master, b"agent here")
+        assert absence.MARK == tmux_panes.MARK
+
+
+async def test_attach_takes_no_session_for_an_agents_by_its_name(alone: Ctl, tmux: Path) -> None:
+    subprocess.run(["tmux", "-S", tmux, "new-session", "-d", "-s", "phx-shop", "sleep 1000"], check=True)
+
+    ran = await alone("attach", "shop")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert "shop has no terminal now" in ran.err
 
 
 async def test_attach_says_where_there_is_nothing_to_attach_to(alone: Ctl, tmux: Path) -> None:

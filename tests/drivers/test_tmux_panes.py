@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.tmux_panes import MARK, mark
 from phoenixd.errors import TerminalFailed
 from tests.drivers.terminals import a_terminal, recorder, tmux
 from tests.waiting import eventually
@@ -90,6 +91,10 @@ async def test_a_shims_pane_needs_no_mark_and_the_mark_no_shim(short_tmp: Path) 
         assert await terminal.panes() == {"new"}
         shims["old"] = pid_of(short_tmp, "=phx-old:")
         assert await terminal.panes() == {"old", "new"}
+
+        await terminal.capture("old")
+        shown = tmux(short_tmp, "list-panes", "-t", "=phx-old:", "-F", f"#{{{MARK}}}").strip()
+        assert shown == mark("old", str(shims["old"])), "it is marked for those who do not know its shim"
 
         after_a_restart = TmuxTerminal(short_tmp, shim_pid=shims.get)
         assert await after_a_restart.panes() == {"old", "new"}

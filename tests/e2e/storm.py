@@ -1,6 +1,7 @@
 """An agent whose children never stay: lineages that fork, leave their session and are gone, twenty at a time.
 
-Outside of a run it only sleeps, so that decoys have its very name and command line.
+All of them hold the FIFO `alive`: no look at the process table finds who moves on while it looks, but the reader at its
+other end is told when the last one is gone. Outside of a run it only sleeps, so that decoys have its very command line.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ def hop(place: Path, number: int) -> None:
 def main() -> None:
     place = Path(sys.argv[1])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for number in range(LINEAGES if "PHOENIX_RUN_ID" in os.environ else 0):
-        if os.fork() == 0:
-            hop(place, number)
+    if "PHOENIX_RUN_ID" in os.environ:
+        os.open(place / "alive", os.O_WRONLY)
+        for number in range(LINEAGES):
+            if os.fork() == 0:
+                hop(place, number)
     while True:
         time.sleep(1000)
 

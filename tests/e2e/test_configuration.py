@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from phoenixd.demo.stage import Stage
 
 AGENT = '[agent.late]\nargv = ["sleep", "1000"]\nharness = "command"\nautostart = false\ncwd = "/"\n'
@@ -22,3 +24,20 @@ def test_a_configuration_directory_that_is_made_later_is_found_by_plan_and_apply
     assert (change["agent"], change["action"]) == ("late", "add")
     stage.ask("apply")
     assert stage.row("late")["state"] == "stopped"
+
+
+@pytest.mark.slow
+def test_an_agent_that_is_removed_and_added_again_goes_on_counting_over_kill_9_of_the_daemon(stage: Stage) -> None:
+    """No incarnation is given twice: what the first life left on disk or in flight can mean nothing to the second."""
+    stage.up()
+    stage.ask("add", "a", "--cwd", "/", "--", "sleep", "1000")
+    stage.ask("start", "a", "--wait")
+    stage.ask("restart", "a", "--wait")
+    stage.ask("remove", "a")
+    stage.kill()
+    stage.up()
+    stage.ask("add", "a", "--cwd", "/", "--", "sleep", "1000")
+    stage.ask("start", "a", "--wait")
+
+    row = stage.row("a")
+    assert (row["incarnation"], row["restarts"], row["mode"]) == (3, 0, "fresh")
