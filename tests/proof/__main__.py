@@ -35,6 +35,7 @@ PROOFS = (
     Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
     Proof("claude", "the real Claude Code, trap by trap", _pytest("-m", "real_claude and not proof")),
+    Proof("contract", "three real CLIs in every situation; writes the table of harnesses.md", _module("tests.real")),
     Proof(
         "opencode",
         "the recipe of docs/how-to, with the real opencode",

@@ -24,7 +24,8 @@ from tests.waiting import eventually_sync
 
 NAME = "builder"
 GOAL = 'Work through docs/plan.md.\n  - Keep `x=1`; never push --force.\n  - Größe: 3 × 日本, 50% "done" & more\\n.'
-PATIENCE = 45.0
+PATIENCE = 120.0
+"""Seconds: four agent CLIs at once on two cores have been seen to need half of it."""
 
 
 class Cli(Protocol):
@@ -77,9 +78,8 @@ class AgentStage:
     def up(self, *, prompt: str | None = GOAL, keys: str = "") -> None:
         """Declare the agent and start the daemon, which starts it. `keys` are more lines of its table."""
         self.cli.prepare(self.home, self.stub)
-        variables = {**self.cli.variables(self.home, self.stub), **self.extra_env}
-        variables.pop("TERM", None)
-        argv = [str(self.cli.binary), *self.cli.flags()]
+        variables = {name: value for name, value in self.variables.items() if name != "TERM"}
+        argv = list(self.spec.argv)
         self.stage.declare(
             NAME,
             f"[agent.{NAME}]\n"
@@ -93,6 +93,17 @@ class AgentStage:
             + "".join(f"{name} = {json.dumps(value)}\n" for name, value in variables.items()),
         )
         self.stage.up()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment that the CLI would have from its user."""
+        return {**self.cli.variables(self.home, self.stub), **self.extra_env, "TERM": "tmux-256color"}
+
+    @property
+    def spec(self) -> AgentSpec:
+        """The agent as far as its harness goes by it."""
+        argv = (str(self.cli.binary), *self.cli.flags())
+        return AgentSpec(NAME, argv, str(self.workspace), harness=self.cli.harness, seed_trust=True)
 
     def send(self, text: str) -> subprocess.CompletedProcess[str]:
         """phoenixctl send, with the text on standard input."""
@@ -177,9 +188,8 @@ class AgentStage:
 
     def transcript(self, session_id: str) -> Path:
         """The session's transcript; where it is to come, as long as there is none."""
-        spec = AgentSpec(NAME, ("x",), str(self.workspace), harness=self.cli.harness)
         variables = {"HOME": str(self.home), **self.extra_env}
-        pattern = self.harness.transcript(spec, session_id, variables, os.path.realpath(self.workspace)) or ""
+        pattern = self.harness.transcript(self.spec, session_id, variables, os.path.realpath(self.workspace)) or ""
         return Path(next(glob.iglob(pattern), pattern))
 
     def wait_record(self, session_id: str, condition: Callable[[dict[str, Any]], bool]) -> None:
