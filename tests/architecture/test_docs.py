@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from phoenixd import config
 from phoenixd.api.operations import verbs
+from phoenixd.ctl.command_line import PASSED_ON
+from phoenixd.ctl.grammar import parse
 from tests.architecture import reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +96,38 @@ def test_no_page_names_a_machine_of_ours() -> None:
     pattern = re.compile(r"(?<![\w.])/(?:work|root|tmp)/[\w]")
 
     assert [page.name for page in PAGES if pattern.search(page.read_text(encoding="utf-8"))] == []
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """The lines of a page's blocks that run phoenixctl, in words."""
+    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    lines = "\n".join(blocks).splitlines()
+    found = [re.search(r"(?:^|\| |sudo )phoenixctl (?P<words>[^|;&>]*)", line) for line in lines]
+    return [shlex.split(one["words"], comments=True) for one in found if one is not None]
+
+
+@each_page
+def test_every_command_that_a_page_shows_is_understood(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = []
+    for words in commands_of(page):
+        try:
+            _ = words[0] in PASSED_ON or parse(words)
+        except SystemExit:
+            refused.append((words, capsys.readouterr().err))
+
+    assert refused == []
+
+
+RUN_BY = {"run-as-a-service.md": "tests/systemd/test_install.py", "answer-questions.md": "tests/e2e/test_answers.py"}
+"""Pages whose commands a test runs without reading the page: they need root and systemd, or a number from the inbox."""
+
+
+def test_every_page_with_commands_is_run_by_a_test() -> None:
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    with_commands = [page for page in PAGES if page.parent.name in ("how-to", "tutorial") and commands_of(page)]
+
+    unread = [page.name for page in with_commands if not any(page.name in test for test in tests)]
+
+    assert len(with_commands) > 5
+    assert sorted(unread) == sorted(RUN_BY)
+    assert all((ROOT / test).exists() for test in RUN_BY.values())

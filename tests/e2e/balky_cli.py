@@ -82,9 +82,13 @@ class Cli:
     def _enter(self) -> None:
         if self.has("swallows", SWALLOWED):
             self.did["swallowed"] += 1
-            return
+        else:
+            self._submit()
+
+    def _submit(self) -> None:
         text, self.line = self.line, ""
         self.note(submitted=text)
+        self._write_transcript(text)
         self.draw()
         self.tell("prompt-submit", prompt=text)
         if self.has("asks", 0.1):
@@ -160,6 +164,22 @@ class Cli:
 
     # --- others ---
 
+    def _write_transcript(self, text: str) -> None:
+        """As the CLI keeps it: without a message a session cannot be resumed."""
+        project = "".join(one if one.isascii() and one.isalnum() else "-" for one in os.getcwd())
+        transcript = Path.home() / ".claude/projects" / project / f"{os.environ['PHOENIX_SESSION_ID']}.jsonl"
+        transcript.parent.mkdir(parents=True, exist_ok=True)
+        with transcript.open("a") as lines:
+            lines.write(json.dumps({"type": "user", "message": {"role": "user", "content": text}}) + "\n")
+
+    def begin(self, source: str, prompt: str) -> None:
+        """Report the session, and take the prompt that it was started with."""
+        self.tell("session-start", source=source)
+        if prompt:
+            self.line = prompt
+            self._submit()
+        self.draw()
+
     def note(self, **what: str) -> None:
         with self.log.open("a") as lines:
             lines.write(json.dumps({**what, "did": self.did}) + "\n")
@@ -220,8 +240,7 @@ def main() -> None:
     resized, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGWINCH, lambda *_: None)
-    cli.tell("session-start", source="startup")
-    cli.draw()
+    cli.begin("resume" if "--resume" in rest else "startup", rest[-1] if "--" in rest else "")
     typed = b""
     while True:
         readable, _, _ = select.select([0, resized], [], [], cli.due())

@@ -1,0 +1,138 @@
+"""A newcomer's first hour: every command of the pages that they read first, typed in a terminal of their own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import balky_cli
+from tests.e2e.census import survivors
+from tests.waiting import eventually_sync
+
+ROOT = Path(__file__).parents[2]
+ATTACHED = "detach: C-b d"
+DETACH = (b"\x02", b"d")
+PID_OF_SHOP = "$(phoenixctl status shop --json | tr -d ' ' | grep -o '\"pid\":[0-9]*' | head -1 | cut -d: -f2)"
+CLAUDE = """#!/bin/sh
+[ "$1" != --version ] || exec echo "2.1.197 (Claude Code)"
+exec {python} {program} {log} seed "$@"
+"""
+
+pytestmark = pytest.mark.slow
+
+
+def commands_of(page: str, fence: str = "sh") -> str:
+    blocks = re.findall(rf"^```{fence}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    return "".join(blocks)
+
+
+class Newcomer:
+    """Somebody with a HOME of their own, a project, `claude` on the PATH, and a terminal."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        (home / "src/shop").mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(home / "src/shop")], check=True)
+        self.installed = home / "venv"
+        self.installed.mkdir()
+        (home / "bin").mkdir()
+        self.log = home / "claude.log"
+        program = Path(balky_cli.__file__)
+        self._executable("bin/claude", CLAUDE.format(python=sys.executable, program=program, log=self.log))
+        self._executable("venv/phoenixctl", f'#!/bin/sh\nexec {sys.executable} -m phoenixd.ctl "$@"\n')
+        self.environ = {
+            "HOME": str(home),
+            "PATH": f"{home}/bin:/usr/local/bin:/usr/bin:/bin",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(ROOT),
+            "ANTHROPIC_API_KEY": "sk-test-dummy",
+        }
+
+    def _executable(self, name: str, text: str) -> None:
+        (self.home / name).write_text(text)
+        (self.home / name).chmod(0o755)
+
+    def types(self, commands: str, timeout: float = 120) -> str:
+        """Run a script in a terminal, and leave an agent's terminal whenever it shows one; no command may fail."""
+        ours, theirs = os.openpty()
+        shell = subprocess.Popen(
+            ["bash", "-euc", commands], stdin=theirs, stdout=theirs, stderr=theirs, env=self.environ, cwd=self.home,
+            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(theirs)
+        said, seen, deadline = "", 0, time.monotonic() + timeout
+        try:
+            while shell.poll() is None or select.select([ours], [], [], 0)[0]:
+                assert time.monotonic() < deadline, said[-3000:]
+                if not select.select([ours], [], [], 0.2)[0]:
+                    continue
+                try:
+                    said += os.read(ours, 65536).decode(errors="replace")
+                except OSError:  # The last one on the other side has closed it.
+                    break
+                if said.find(ATTACHED, seen) >= 0:
+                    seen = len(said)
+                    for key in DETACH:
+                        # Keys that come at once are a paste to tmux, and a person is slower.
+                        os.write(ours, key)
+                        time.sleep(0.05)
+        finally:
+            os.close(ours)
+            shell.kill()
+            status = shell.wait()
+        assert status == 0, said[-3000:]
+        return said
+
+
+@pytest.fixture
+def newcomer(short_tmp: Path) -> Iterator[Newcomer]:
+    newcomer = Newcomer(short_tmp)
+    yield newcomer
+    down = [str(newcomer.installed / "phoenixctl"), "down", "--agents"]
+    subprocess.run(down, env=newcomer.environ, capture_output=True, check=False, timeout=60)
+    socket = short_tmp / ".local/state/phoenixd/run/tmux.sock"
+    subprocess.run(["tmux", "-N", "-S", str(socket), "kill-server"], capture_output=True, check=False)
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends, but not {survivors(short_tmp)}")
+
+
+def test_the_tutorial_the_readme_and_the_page_about_speaking_do_what_they_say(newcomer: Newcomer) -> None:
+    setting, *tutorial = commands_of("docs/tutorial/first-agent.md").splitlines(keepends=True)
+    setting = setting.replace("DIRECTORY", str(newcomer.installed))
+    first_hour = "".join(tutorial).replace("PID", PID_OF_SHOP)
+
+    said = newcomer.types(setting + first_hour)
+
+    assert "phoenixd is up" in said
+    assert "delivered to shop" in said
+    sessions = re.findall(r"session +([0-9a-f-]{36})", said)
+    assert len(sessions) == 2
+    assert len(set(sessions)) == 1, "back in the same session"
+    pids = re.findall(r"incarnation \d+, pid (\d+), (\w+)", said)
+    assert [mode for _, mode in pids] == ["fresh", "resumed"]
+    assert "shop is stopped, and stays so" in said
+    assert "removed shop" in said
+
+    readme = commands_of("README.md", fence="").split("./dev setup", 1)[1].partition("\n")[2]
+    assert readme.count("phoenixctl") == 3
+    run, *rest = readme.splitlines(keepends=True)
+    speak = commands_of("docs/how-to/speak-to-agents.md")
+    assert speak.count("phoenixctl send") == 2
+    commit = "git -c user.name=n -c user.email=n@example.com commit -q --allow-empty -m 'Open the shop'\n"
+    said = newcomer.types(
+        f"{setting}cd ~/src/shop\n{commit}{run}phoenixctl wait shop --for idle\n{speak}{''.join(rest)}"
+    )
+
+    assert said.count("delivered to shop") == 2
+    assert "shop is stopped, and stays so" in said
+    assert '"submitted": "Open the shop"' in newcomer.log.read_text()
