@@ -252,7 +252,7 @@ def test_a_wrong_agent_does_not_take_the_right_ones_with_it(place: Path, state: 
     assert [problem.agent for problem in configuration.errors] == ["b"]
 
 
-def test_f_hb_6_two_agents_may_not_share_a_heartbeat_file(place: Path, state: Path, tmp_path: Path) -> None:
+def test_f_hb_6_x23_two_agents_may_not_share_a_heartbeat_file(place: Path, state: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     text = AGENT + f"heartbeat_file = '{tmp_path}/beat'\n" + AGENT.replace(".a", ".b")
 

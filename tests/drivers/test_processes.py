@@ -37,6 +37,19 @@ def test_a_command_cannot_disturb_the_reading_of_its_own_line(command: str) -> N
     assert "\n" not in stat.command
 
 
+def test_f_proc_25_a_process_that_changes_its_name_is_the_same_process() -> None:
+    script = 'echo "2.1.197 (new)" > /proc/$$/comm; echo; read end'
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        known = identity(process.pid)
+        assert process.stdout is not None
+        process.stdout.readline()
+        stat = read_stat(process.pid)
+        assert stat is not None
+        assert stat.command.startswith("2.1.197")
+        assert Processes().is_alive(known)
+        process.kill()
+
+
 async def test_f_proc_1_a_death_is_told_once(sleeper: subprocess.Popen[bytes]) -> None:
     processes = Processes()
     deaths: list[str] = []

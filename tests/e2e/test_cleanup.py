@@ -67,7 +67,7 @@ def puppet_with(stage: Stage, rules: str) -> Puppet:
 
 
 @pytest.mark.slow
-def test_g15_g16_g17_x24_owned_servers_and_listeners_are_ended_and_strangers_live(
+def test_g15_g16_g17_g35_x24_owned_servers_and_listeners_are_ended_and_strangers_live(
     stage: Stage, strangers: list[subprocess.Popen[bytes]]
 ) -> None:
     owned_port, foreign_port = free_port(), free_port()

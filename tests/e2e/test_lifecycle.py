@@ -19,7 +19,7 @@ def declare(stage: Stage, name: str, body: str = SLEEP, *, more: str = "") -> No
     stage.declare(name, f"[agent.{name}]\n{body}{more}")
 
 
-def test_p39_f_proc_1_a_killed_agent_is_back_in_a_new_incarnation(stage: Stage) -> None:
+def test_p39_x20_f_proc_1_a_killed_agent_is_back_in_a_new_incarnation(stage: Stage) -> None:
     declare(stage, "a")
     stage.up()
     first = stage.until_running("a", 1)

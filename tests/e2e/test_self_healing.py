@@ -17,7 +17,7 @@ from tests.waiting import eventually_sync
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
-def test_g67_g27_g28_g29_g30_the_seeds_four_tests_run_as_the_page_has_them(short_tmp: Path) -> None:
+def test_g67_g2_g27_g28_g29_g30_the_seeds_four_tests_run_as_the_page_has_them(short_tmp: Path) -> None:
     code, said = healing.play(short_tmp)
 
     assert code == 0, said
