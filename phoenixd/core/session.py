@@ -93,6 +93,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
     if isinstance(state, Stopping):
+        if state.code is not None:
+            # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
+            activity = replace(activity, turn_open=state.activity.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
     if not agent.hooks_seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
-from phoenixd.core.agent import Mode, Running, Stopping
+from phoenixd.core.agent import Mode, PromptKind, Running, Stopping
 from phoenixd.core.events import EvidenceSeen, RunAdopted, ScreenSeen, Tick
 from phoenixd.core.liveness import untouched_by
 from phoenixd.core.spec import HOUR, Kind, LivenessRules, LoopRules
@@ -54,6 +54,18 @@ def test_f_proc_11_a_hang_that_had_to_be_fenced_is_recorded_as_124_too() -> None
     assert story.agent.last_exit is not None
     assert story.agent.last_exit.code == 124
     assert story.run.incarnation == 2
+
+
+def test_f_proc_11_a_last_word_under_sigterm_does_not_make_the_work_done() -> None:
+    story = Story(claude()).works()
+    story.wait(15 * MINUTE)
+    assert hung(story)
+    story.hook("tool-failure", tool="Bash")
+    story.hook("stop", text="Done.")
+    story.exited(143)
+    story.respawned()
+
+    assert (story.run.mode, story.run.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
 
 
 def test_g34_the_limit_is_the_agents_own() -> None:

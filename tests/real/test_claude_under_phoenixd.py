@@ -227,6 +227,26 @@ def test_f_hb_a_turn_that_hangs_is_ended_and_the_next_run_is_told(stage: ClaudeS
     assert stage.get(f"/v1/agents/{NAME}/explain")["last_exit"]["code"] == 124
 
 
+def test_g7_a_bash_call_that_never_returns_is_ended_with_its_tree_and_the_next_run_is_told(stage: ClaudeStage) -> None:
+    """While it waits for a program it makes no tool call, and to a program that declared nothing it waits for ever."""
+    stage.scenario.add(bash("setsid tail -f /dev/null & echo $! > pid.txt; exec tail -f /dev/null"))
+    stage.up(keys='liveness = { stale = "8s", check_interval = "8s" }')
+    first = stage.asked()
+    noted = stage.workspace / "pid.txt"
+    left = eventually_sync(lambda: noted.exists() and noted.read_text().strip(), 30, "the call has begun")
+
+    again = stage.asked("You were interrupted", after=first.number, timeout=90)
+
+    assert "hung" in again.text
+    assert again.session_id == first.session_id
+    assert "Run 1 was ended by phoenixd" in again.whole_text
+    assert not Path(f"/proc/{left}").exists()
+    told = stage.get(f"/v1/agents/{NAME}/explain")
+    assert (told["last_exit"]["code"], told["incident"]["kind"]) == (124, "hung")
+    assert "Run 1 was ended by phoenixd" in (stage.directory / "brief.md").read_text()
+    assert stage.document(told["incident"]["file"])["readings"]["turn_open"] == 1
+
+
 def test_f_sy_1_kill_9_of_the_daemon_leaves_the_turn_alone_and_loses_no_hook(stage: ClaudeStage) -> None:
     stage.scenario.add(Step(hold="on"), bash("touch made.txt"))
     stage.up()
