@@ -116,7 +116,8 @@ class _Judgement:
             match = _known(claim, [loop for loop in known if loop.id not in named])
             if match is not None:
                 named.add(match.id)
-            elif (loop := self._new_loop(claim, [*known, *new])) is not None:
+            elif _known(claim, [*known, *new]) is None and (loop := self._new_loop(claim, [*known, *new])) is not None:
+                # What was said once is found again at every reading of the session, and is no second loop.
                 new.append(loop)
         dropped = [loop.id for loop in known if loop.id not in named]
         kept = [_marked(loop, self._today) if loop.id in dropped else _unmarked(loop) for loop in known]

@@ -57,13 +57,18 @@ class BriefRuns:
         async with desk.lock:
             return await self._publication.write_safely(desk, lambda: self._read(desk, agent))
 
-    async def write(self, agent: Agent, due: Due) -> Outcome:
-        """One run: gather, ask, judge, switch. Raises PhoenixdError and OSError, with nothing switched."""
+    async def write(self, agent: Agent, due: Due) -> Outcome | None:
+        """One run: gather, ask, judge, switch. Raises PhoenixdError and OSError, with nothing switched.
+
+        None where there is nothing to be read of a session that was left; its agent is the one of before.
+        """
         desk, began = self._publication.desk(agent.name), self._now()
         _, record = await self.look(agent)
         choice = choose_writer(record.ledger, agent.spec.brief, due.cause, began)
         ledger = begin(record.ledger, choice, began)
         conversation = await self._heard(agent)
+        if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
+            return None
         async with desk.lock:
             await self._publication.first_git(desk, agent)
             material, counted = await self._publication.write_safely(
@@ -134,7 +139,9 @@ class BriefRuns:
         )  # fmt: skip
         # The run knows its own changes; what others changed while the writer thought is news for the next one.
         seen = seen_of(agent, accepted.state)
-        ledger = finish(record.ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed)
+        ledger = record.ledger
+        if due.cause is not Cause.LEFT:
+            ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed)
         texts = {loop.id: loop.text for loop in (*material.state.open_loops, *accepted.state.open_loops)}
         closed = {item.id for item in (*material.state.resolved, *accepted.state.resolved)}
         kept = {name: text for name, text in record.texts.items() if name in closed}
@@ -163,9 +170,13 @@ def seen_of(agent: Agent, state: StateDocument, turned: float = 0.0) -> Seen:
 
 
 def _keeps(record: BriefRecord, due: Due, rules: BriefRules) -> bool:
-    """A turn's end brings loops and numbers up to date, and leaves what a better writer said."""
+    """The end of a turn or session brings loops and numbers up to date, and leaves what a better writer said."""
     told = record.narrative
-    return due.cause is Cause.TURN and told is not None and told.writer == rules.writer != WriterKind.DETERMINISTIC
+    return (
+        due.cause in (Cause.TURN, Cause.LEFT)
+        and told is not None
+        and told.writer == rules.writer != WriterKind.DETERMINISTIC
+    )
 
 
 def _marks(state: StateDocument) -> str:

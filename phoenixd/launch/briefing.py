@@ -24,6 +24,9 @@ RECHECK = 300.0
 RETRY = 600.0
 """Seconds until a run whose files could not be written is tried again."""
 
+MOST_LEFT = 3
+"""Sessions of an agent that wait to be read for the last time."""
+
 AlertSink = Callable[[str, str, str], Awaitable[None]]
 
 log = structlog.get_logger("phoenixd.briefs")
@@ -61,6 +64,8 @@ class Briefing:
         self._agents: dict[str, Agent] = {}
         self._turned: dict[str, float] = {}
         """When the newest turn ended, of agents whose last words no run has read (wall)."""
+        self._left: dict[str, list[Agent]] = {}
+        """Agents as they were before they went on in another session, of which the last words are to be read."""
         self._asked: dict[str, Cause] = {}
         self._not_before: dict[str, float] = {}
         self._one = anyio.Lock()
@@ -71,7 +76,7 @@ class Briefing:
         if agent.removing:
             self._agents.pop(agent.name, None)
             return
-        self._agents[agent.name] = agent
+        self._note(agent)
         ends = [entry.wall for entry in entries if entry.event == "hook_seen" and entry.detail.get("kind") == "stop"]
         if ends:
             self._turned[agent.name] = ends[-1]
@@ -84,7 +89,7 @@ class Briefing:
 
     async def generate(self, agent: Agent) -> BriefStatus:
         """Write an agent's brief now, for an operator; raises PhoenixdError and OSError."""
-        self._agents[agent.name] = agent
+        self._note(agent)
         await self._write(agent, Due(self._now(), Cause.OPERATOR, "an operator asked for it"))
         return await self.status(agent)
 
@@ -143,11 +148,27 @@ class Briefing:
         now = self._now()
         if agent.name in self._asked:
             return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
+        if self._left.get(agent.name):
+            return record, Due(now, Cause.LEFT, "its session was left for another")
         seen = seen_of(agent, state, self._turned.get(agent.name, 0.0))
         return record, next_run(record.ledger, agent.spec.brief, self._calendar(), seen, now)
 
+    def _note(self, agent: Agent) -> None:
+        before = self._agents.get(agent.name)
+        self._agents[agent.name] = agent
+        if before is None or before.session is None or agent.session is None or not agent.spec.brief.on_change:
+            return
+        if before.session.session_id != agent.session.session_id:
+            self._left[agent.name] = [*self._left.get(agent.name, ()), before][-MOST_LEFT:]
+
     async def _write(self, agent: Agent, due: Due) -> None:
         async with self._one:
+            if due.cause is Cause.LEFT:
+                outcome = await self._runs.write(self._left[agent.name].pop(0), due)
+                self._not_before.pop(agent.name, None)
+                if outcome is not None:
+                    await self._tell(agent, due, outcome)
+                return
             began = self._now()
             outcome = await self._runs.write(agent, due)
             turned = self._turned.get(agent.name, 0.0)
@@ -155,7 +176,8 @@ class Briefing:
                 self._turned.pop(agent.name, None)
             self._asked.pop(agent.name, None)
             self._not_before.pop(agent.name, None)
-            await self._tell(agent, due, outcome)
+            if outcome is not None:
+                await self._tell(agent, due, outcome)
 
     async def _tell(self, agent: Agent, due: Due, outcome: Outcome) -> None:
         accepted = outcome.accepted

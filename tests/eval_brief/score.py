@@ -15,7 +15,7 @@ from phoenixd.documents.brief_record import Narrative
 from phoenixd.documents.brief_words import numbers, similarity
 from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
-from phoenixd.jobs.brief_run import write_brief
+from phoenixd.jobs.brief_run import Outcome, write_brief
 from phoenixd.ports import BriefWriter
 from tests.eval_brief.sessions import NOW, Session
 from tests.eval_brief.transcripts import read_back
@@ -49,8 +49,7 @@ class Score:
 
 async def score(session: Session, cli: str, writer: BriefWriter, rules: BriefRules) -> Score:
     """Let a writer write the brief of one session out of that CLI's transcript, and compare it with what is known."""
-    agent = Agent(AgentSpec("a", ("x",), "/", brief=rules, prompt=GOAL), Desired.STOPPED, Stopped(), 0.0, "")
-    outcome = await write_brief(agent, _material(session, cli), Choice(rules.writer), {rules.writer: writer}, {})
+    outcome = await written(session, cli, writer, rules)
     accepted = outcome.accepted
     state = accepted.state
     told = [*accepted.decisions, accepted.summary]
@@ -73,9 +72,14 @@ async def score(session: Session, cli: str, writer: BriefWriter, rules: BriefRul
     )
 
 
-def _material(session: Session, cli: str) -> BriefMaterial:
+async def written(
+    session: Session, cli: str, writer: BriefWriter, rules: BriefRules, state: StateDocument | None = None
+) -> Outcome:
+    """What comes of a session's brief; state: the one before, where it is not the session's own."""
+    agent = Agent(AgentSpec("a", ("x",), "/", brief=rules, prompt=GOAL), Desired.STOPPED, Stopped(), 0.0, "")
     conversation = bounded_conversation(read_back(session, cli), 60_000, redact)
-    return BriefMaterial("a", NOW, session.state, conversation, nonce="7d0c5f1e2b9a4c6d8e3f", goal=GOAL)
+    material = BriefMaterial("a", NOW, state or session.state, conversation, nonce="7d0c5f1e2b9a4c6d8e3f", goal=GOAL)
+    return await write_brief(agent, material, Choice(rules.writer), {rules.writer: writer}, {})
 
 
 def _page(accepted: Accepted, rules: BriefRules) -> str:

@@ -11,10 +11,11 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief_material import BriefMaterial
+from phoenixd.jobs.brief_run import PlainWriter
 from phoenixd.ports import WriterAnswer
 from tests.eval_brief.__main__ import measure
-from tests.eval_brief.score import Score, score
-from tests.eval_brief.sessions import SESSIONS
+from tests.eval_brief.score import Score, score, written
+from tests.eval_brief.sessions import SESSIONS, Session
 from tests.eval_brief.transcripts import WRITTEN
 from tests.eval_brief.writers import WRITERS, honest, hostile
 
@@ -59,6 +60,14 @@ async def test_f_br_3_f_br_4_f_br_7_what_is_so_gets_in_and_nothing_else() -> Non
     assert_harmless(bad)
     assert_complete(good)
     assert bad.refused > 500
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.name)
+async def test_a_session_that_is_read_again_brings_nothing_new(session: Session) -> None:
+    first = await written(session, "claude", PlainWriter(), BriefRules())
+    again = await written(session, "claude", PlainWriter(), BriefRules(), first.accepted.state)
+
+    assert again.accepted.state == first.accepted.state
 
 
 @pytest.mark.slow

@@ -56,9 +56,14 @@ class Desk:
     room: Room
     writer: Scripted
     talk: tuple[Utterance, ...] = TALK
+    talks: dict[str, tuple[Utterance, ...]] = field(default_factory=dict)
+    """By session id, where it is not the one above."""
+    heard: list[str] = field(default_factory=list)
 
     async def said(self, agent: Agent, budget: int) -> Conversation | None:
-        return Conversation("s", self.talk, is_whole=True)
+        session_id = agent.session.session_id if agent.session is not None else ""
+        self.heard.append(session_id)
+        return Conversation("s", self.talks.get(session_id, self.talk), is_whole=True)
 
     def restarted(self) -> Launch:
         self.room.options = {"conversation": self.said, "writers": {WriterKind.COMMAND: self.writer}}
@@ -371,6 +376,37 @@ class TestSchedule:
         await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + 60
+
+    async def test_what_a_session_said_last_is_read_when_it_is_left_for_another(self, desk: Desk) -> None:
+        """By /clear, or by a fresh start after a death: the next run would read another transcript."""
+        agent = desk.plain(daily=False, spacing=600.0)
+        assert agent.session is not None
+        talk, desk.talk = desk.talk, ()
+        await desk.room.launch.publish(agent, [])
+        await desk.room.launch.briefing.generate(agent)
+        desk.talks[agent.session.session_id] = talk
+        desk.room.clock.wall += 60
+        cleared = replace(agent, session=replace(agent.session, session_id="another"))
+
+        await desk.room.launch.publish(cleared, [])
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+
+        assert "token-refresh-untested" in desk.room.text("session-start.txt")
+        assert desk.room.document("brief.json")["ledger"]["last_run"] == NOW, "the new session's runs are not put off"
+
+    async def test_a_session_that_is_left_without_a_word_changes_nothing(self, desk: Desk) -> None:
+        agent = desk.plain(daily=False)
+        assert agent.session is not None
+        await desk.room.launch.publish(agent, [])
+        await desk.room.launch.briefing.generate(agent)
+        desk.room.clock.wall += 60
+        before, desk.talks[agent.session.session_id] = desk.room.text("brief.json"), ()
+
+        await desk.room.launch.publish(replace(agent, session=replace(agent.session, session_id="another")), [])
+        await until(lambda: desk.heard[-1] == agent.session.session_id and not desk.room.launch.briefing._left["a"],
+                    desk.room.launch)  # fmt: skip
+
+        assert desk.room.text("brief.json") == before
 
 
 async def test_p79_no_secret_reaches_writer_or_brief(tmp_path: Path) -> None:

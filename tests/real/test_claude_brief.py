@@ -41,7 +41,9 @@ def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
 
 
 def known(stage: ClaudeStage) -> dict[str, Any]:
-    found: dict[str, Any] = stage.document("state.json")
+    """What state.json holds; nothing before it is there."""
+    path = stage.directory / "state.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return found
 
 
@@ -54,7 +56,9 @@ def until_known(stage: ClaudeStage, task: str, since: int) -> None:
 
     def told() -> bool:
         state = known(stage)
-        return state["current_task"] == task and since <= (read_time(state.get("last_active")) or 0) <= int(time.time())
+        return state.get("current_task") == task and since <= (read_time(state.get("last_active")) or 0) <= int(
+            time.time()
+        )
 
     eventually_sync(told, PATIENCE, f"state.json tells of {task!r} since {since}")
 
