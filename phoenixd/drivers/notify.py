@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,6 +22,11 @@ from phoenixd.documents.times import timestamp
 
 VERSION = 1
 TEXT_LIMIT = 1000
+BURST, REFILL = 20, 180.0
+"""Alerts of one agent that are sent at once, and seconds until there may be one more. An agent asks as often as it
+likes, and a person who is told of everything is told of nothing."""
+LAST_WORD = " (this agent raises many alerts: more are held back for a while, see phoenixctl inbox)"
+MOST_HELD_BACK = 1000
 
 log = structlog.get_logger("phoenixd.notify")
 
@@ -53,15 +59,35 @@ class Notifier:
     def __init__(self, routes: Sequence[Route], wall: Callable[[], float]) -> None:
         self._routes = tuple(routes)
         self._wall = wall
+        self._budgets: dict[str, tuple[float, float]] = {}
+        self._held_back: deque[int] = deque(maxlen=MOST_HELD_BACK)
 
     def tell(self, word: Alert | Reassure) -> None:
-        told = describe(word, self._wall())
+        now = self._wall()
+        told = describe(word, now)
         event = "alert" if isinstance(word, Alert) else "alert_over"
         say = log.warning if isinstance(word, Alert) else log.info
         say(event, **{key: told[key] for key in ("id", "agent", "kind", "text", "why") if told[key]})
+        if not self._is_sent(word, told, now):
+            return
         message = Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n")
         for route in self._routes:
             route.offer(message)
+
+    def _is_sent(self, word: Alert | Reassure, told: dict[str, Any], now: float) -> bool:
+        """Whether the operator is to hear of it; the log does in any case. The end of what was sent is sent too."""
+        if isinstance(word, Reassure) or word.agent is None:
+            return word.id not in self._held_back
+        left, at = self._budgets.get(word.agent, (float(BURST), now))
+        left = min(float(BURST), left + max(0.0, now - at) / REFILL)
+        if left < 1:
+            self._budgets[word.agent] = left, now
+            self._held_back.append(word.id)
+            return False
+        self._budgets[word.agent] = left - 1, now
+        if left < 2:
+            told["text"] += LAST_WORD
+        return True
 
     async def run(self) -> None:
         """Serve the routes for ever."""

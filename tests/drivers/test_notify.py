@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert, Reassure
-from phoenixd.drivers.notify import Notifier, Route
+from phoenixd.drivers.notify import Message, Notifier, Route
 from phoenixd.drivers.notify_command import RUN_ID, CommandRoute, without_secrets
 from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes import Processes
@@ -25,8 +25,8 @@ HOSTILE = "permission\n\x1b]0;title\x07 $(touch /tmp/x) `id` '\"; #(x) ghp_" + "
 CLEAN = "permission $(touch /tmp/x) `id` '\"; #(x) [redacted]"
 
 
-def an_alert(number: int = 1, text: str = "for you") -> Alert:
-    return Alert("builder", "permission", text, number, 1_800_000_000.0)
+def an_alert(number: int = 1, text: str = "for you", agent: str = "builder") -> Alert:
+    return Alert(agent, "permission", text, number, 1_800_000_000.0)
 
 
 def writes(path: Path) -> list[str]:
@@ -108,7 +108,7 @@ async def test_at_most_four_commands_run_at_once_and_what_waits_is_bounded(tmp_p
             notifier.tell(an_alert(number))
         await lines_begun(tmp_path / "began", 4)
         for number in range(4, 304):
-            notifier.tell(an_alert(number))
+            notifier.tell(an_alert(number, agent=f"a{number}"))
         assert (tmp_path / "began").read_bytes().count(b"\n") == 4
         (tmp_path / "go").touch()
         told = await lines_of(tmp_path / "out", 104)
@@ -240,3 +240,33 @@ async def test_an_address_that_is_none_is_logged_and_nothing_else(tmp_path: Path
     ) as notifier:
         notifier.tell(an_alert(1))
         await lines_of(tmp_path / "out", 1)
+
+
+@dataclass
+class Told:
+    """A route that keeps what it is offered."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    def offer(self, message: Message) -> None:
+        self.messages.append(json.loads(message.body))
+
+    async def run(self) -> None: ...
+
+
+def test_an_agent_that_asks_without_end_does_not_drown_what_others_have_to_say() -> None:
+    route, now = Told(), [1_800_000_000.0]
+    notifier = Notifier([route], lambda: now[0])
+    for number in range(1, 1001):
+        notifier.tell(an_alert(number, f"question {number}"))
+        notifier.tell(Reassure("builder", "permission", f"question {number}", number, now[0], "answered"))
+    raised = [one for one in route.messages if one["state"] == "raised"]
+    assert [one["id"] for one in raised] == list(range(1, 21))
+    assert [one["text"].endswith("see phoenixctl inbox)") for one in raised] == [False] * 19 + [True]
+    assert len(route.messages) == 40, "and the end of each that was sent"
+    notifier.tell(Alert("other", "quarantined", "crashed", 2001, now[0]))
+    notifier.tell(Alert(None, "degraded", "the disk is full", 2002, now[0]))
+    assert [one["id"] for one in route.messages[40:]] == [2001, 2002]
+    now[0] += 200
+    notifier.tell(an_alert(2003))
+    assert route.messages[-1]["id"] == 2003
