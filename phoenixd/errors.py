@@ -48,5 +48,9 @@ class UnsafeFile(PhoenixdError):
     """A file that an agent can write is not a plain file of ours within bounds; it was not read."""
 
 
+class FileUnreadable(UnsafeFile):
+    """The host lacked what reading a file takes: descriptors, memory, a sound disk. The file may be as it should."""
+
+
 class AlreadyRunning(PhoenixdError):
     """Another daemon holds this state directory."""

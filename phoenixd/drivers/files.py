@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from phoenixd.errors import AlreadyRunning, UnsafeFile
+from phoenixd.errors import AlreadyRunning, FileUnreadable, UnsafeFile
 
 Location = str | os.PathLike[str]
 
@@ -26,18 +26,23 @@ _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
+HOST_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ENOSPC, errno.EINTR, errno.EDQUOT})
+"""Why a file cannot be opened, although nothing need be wrong with it."""
+
 
 def read_plain(path: Location, limit: int) -> bytes:
     """Return the whole content of a plain file of ours (or root's) of at most `limit` bytes.
 
-    Raises FileNotFoundError when nothing has that name, UnsafeFile for everything else that is no such file.
+    Raises FileNotFoundError when nothing has that name, FileUnreadable where the host could not look, UnsafeFile for
+    everything else that is no such file.
     """
     try:
         descriptor = os.open(path, READ_FLAGS)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise UnsafeFile(f"{os.fsdecode(path)} was not read: {_why(error)}") from error
+        fault = FileUnreadable if error.errno in HOST_ERRORS else UnsafeFile
+        raise fault(f"{os.fsdecode(path)} was not read: {_why(error)}") from error
     try:
         _require_plain(descriptor, path, limit)
         return _read_up_to(descriptor, path, limit)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from phoenixd.errors import UnsafeFile
+from phoenixd.errors import FileUnreadable, UnsafeFile
 from phoenixd.launch.files import Files, Location
 
 T = TypeVar("T")
@@ -29,6 +29,8 @@ class AsideFiles:
     def read_plain(self, path: Location, limit: int) -> bytes:
         try:
             return self._files.read_plain(path, limit)
+        except FileUnreadable:
+            raise
         except UnsafeFile as found:
             self._move(Path(path), found.message)
             raise FileNotFoundError(os.fsdecode(path)) from found
@@ -52,6 +54,8 @@ class AsideFiles:
     def _twice(self, path: Location, write: Callable[[], T]) -> T:
         try:
             return write()
+        except FileUnreadable:
+            raise
         except (IsADirectoryError, UnsafeFile) as found:
             self._move(Path(path), found.message if isinstance(found, UnsafeFile) else f"{path} is a directory")
             return write()

@@ -19,7 +19,7 @@ from phoenixd.core.events import BreakerCorrupt, BreakerEdited, BreakerReset, Ev
 from phoenixd.core.progress import is_loop
 from phoenixd.directories import Directories
 from phoenixd.documents.breaker_file import NAME, SIZE_LIMIT, BreakerFile, read_breaker, render_breaker
-from phoenixd.errors import UnsafeFile
+from phoenixd.errors import FileUnreadable, UnsafeFile
 from phoenixd.launch.bulkhead import bulkhead
 from phoenixd.launch.files import Files
 
@@ -122,6 +122,8 @@ class BreakerFiles:
             content = self._files.read_plain(self._path(agent), SIZE_LIMIT)
         except FileNotFoundError:
             return None, None
+        except FileUnreadable:
+            raise
         except UnsafeFile as unsafe:
             return b"", unsafe.message
         return content, read_breaker(content)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from phoenixd.errors import UnsafeFile
 from phoenixd.launch.files import Files
 
 NAME = "phoenixctl"
@@ -19,9 +20,18 @@ def offer(directory: Path, files: Files) -> Path:
     beside = Path(sys.executable).with_name(NAME)
     command = [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", "phoenixd.ctl"]
     files.ensure_private_dir(directory)
-    script = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
-    files.replace(directory / NAME, script.encode("utf-8", "surrogateescape"), mode=0o500, durable=False)
+    script = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'.encode("utf-8", "surrogateescape")
+    # Not written again: a daemon has to be able to start on a full disk.
+    if not _holds(directory / NAME, script, files):
+        files.replace(directory / NAME, script, mode=0o500, durable=False)
     return directory
+
+
+def _holds(path: Path, script: bytes, files: Files) -> bool:
+    try:
+        return files.read_plain(path, len(script)) == script and os.access(path, os.X_OK)
+    except (FileNotFoundError, UnsafeFile):
+        return False
 
 
 def with_phoenixctl(variables: Mapping[str, str], directory: Path) -> dict[str, str]:

@@ -34,7 +34,7 @@ from phoenixd.documents.state import (
 from phoenixd.documents.state_merge import later, merge_states
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.state_reading import StateReading, read_state
-from phoenixd.errors import UnsafeFile
+from phoenixd.errors import FileUnreadable, UnsafeFile
 from phoenixd.launch.brief_switch import finish_switch, interrupted_switch
 from phoenixd.launch.damaged import keep_copy
 from phoenixd.launch.files import Files
@@ -320,11 +320,16 @@ class Shelf:
         return ResolvedLog(path, self.files, lambda: self.content(path.name, RESOLVED_LIMIT))
 
     def content(self, name: str, limit: int) -> bytes | None:
-        """A document's content; None when there is none, or something that is not to be read in its place."""
+        """A document's content; None when there is none, or something that is not to be read in its place.
+
+        Raises FileUnreadable where nobody knows: what cannot be read now must not be taken for gone, and written over.
+        """
         try:
             return self.files.read_plain(self.directory / name, limit)
         except FileNotFoundError:
             return None
+        except FileUnreadable:
+            raise
         except UnsafeFile as error:
             self.notes.append(error.message)
             return None

@@ -21,7 +21,7 @@ from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.directories import Directories
 from phoenixd.documents.brief_health import Fault, age_is_due, check_brief, check_state
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
-from phoenixd.errors import UnsafeFile
+from phoenixd.errors import FileUnreadable, UnsafeFile
 from phoenixd.launch.bulkhead import bulkhead
 from phoenixd.launch.files import Files
 from phoenixd.ports import Clock
@@ -131,6 +131,8 @@ class DocumentWatch:
     def _content(self, path: Path, limit: int) -> bytes | None:
         try:
             return self._files.read_plain(path, limit)
+        except FileUnreadable:
+            raise
         except (FileNotFoundError, UnsafeFile):
             return None
 

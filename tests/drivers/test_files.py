@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import stat
 import subprocess
@@ -14,13 +15,25 @@ import pytest
 
 from phoenixd.drivers import files
 from phoenixd.drivers.files import LockFile, append, ensure_private_dir, read_plain, replace, replace_unchanged
-from phoenixd.errors import AlreadyRunning, UnsafeFile
+from phoenixd.errors import AlreadyRunning, FileUnreadable, UnsafeFile
 
 
 def test_a_plain_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x" * 1000)
 
     assert read_plain(tmp_path / "f", 1000) == b"x" * 1000
+
+
+def test_a_host_that_cannot_look_says_nothing_about_the_file(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(FileUnreadable):
+            read_plain(tmp_path / "f", 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert read_plain(tmp_path / "f", 1000) == b"x"
 
 
 def test_what_an_agent_may_put_in_a_files_place_is_refused(short_tmp: Path) -> None:

@@ -100,6 +100,13 @@ def test_f_st_3_a_full_disk_loses_nothing_acknowledged_stops_still_work_and_it_h
     assert full.row("victim")["state"] == "backing_off", "nothing is started meanwhile"
     assert full.row("talker")["incarnation"] == 1
 
+    full.kill()
+    fill(disk)
+    full.up()
+    rows = full.rows()
+    assert (rows["other"]["state"], rows["talker"]["state"]) == ("stopped", "running"), "a daemon starts on it, too"
+    assert rows["victim"]["incarnation"] == 1
+
     (disk / "filler").unlink()
     full.until("it heals by itself", lambda: not daemon(full)["degraded"])
     full.until_running("victim", 2)

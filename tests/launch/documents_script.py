@@ -22,6 +22,7 @@ from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import resolution
 from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.drivers import files
+from phoenixd.errors import PhoenixdError
 from phoenixd.launch.brief_switch import Switch
 from phoenixd.launch.desk import Desk
 from phoenixd.launch.files import Files, Location
@@ -40,6 +41,7 @@ class Told:
     """The file driver, and a word about each thing that it has done."""
 
     read_plain = staticmethod(files.read_plain)
+    replace_unchanged = staticmethod(files.replace_unchanged)
     ensure_private_dir = staticmethod(files.ensure_private_dir)
 
     def replace(self, path: Location, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
@@ -97,7 +99,7 @@ def main() -> int:
     try:
         for number in range(count):
             write(desk, number)
-    except OSError as error:
+    except (OSError, PhoenixdError) as error:
         say(f"refused {error}")
         return 3
     return 0

@@ -15,10 +15,12 @@ import pytest
 from phoenixd.documents.state import render_state
 from phoenixd.documents.state_reading import read_state
 from phoenixd.drivers import files
+from phoenixd.errors import FileUnreadable
+from phoenixd.launch.files import Location
 from tests.launch.documents_script import LINES, PID, TODAY, WHOLE, a_desk, digest, first_state, write
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT = 3
+COUNT = 2
 """Rounds of one run, each of which writes every document, some of them several times."""
 OBSERVERS = {"fstat", "newfstatat", "fcntl", "pread64", "read", "lseek", "getdents64", "ioctl", "statx", "access"}
 """Calls that change nothing: a kill at one of them is a kill at the call before."""
@@ -93,6 +95,30 @@ class Documents:
         assert (desk.take_notes(), desk.take_alarms()) == ([], [])
         left = {path.name for path in self.directory.iterdir()} - {*WHOLE, *LINES}
         assert left == set(), "nothing is left lying about"
+
+
+def test_f_st_3_what_cannot_be_read_for_want_of_descriptors_is_neither_moved_aside_nor_written_over(
+    tmp_path: Path,
+) -> None:
+    content = render_state(first_state(5))
+    (tmp_path / "state.json").write_bytes(content)
+    desk = a_desk(tmp_path, Starved())
+    with pytest.raises(FileUnreadable):
+        write(desk, 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+    assert (tmp_path / "state.json").read_bytes() == content
+
+
+class Starved:
+    """The file driver of a process without a descriptor left."""
+
+    replace = staticmethod(files.replace)
+    append = staticmethod(files.append)
+    replace_unchanged = staticmethod(files.replace_unchanged)
+    ensure_private_dir = staticmethod(files.ensure_private_dir)
+
+    def read_plain(self, path: Location, limit: int) -> bytes:
+        raise FileUnreadable("too many open files")
 
 
 @needs_strace
