@@ -20,6 +20,9 @@ import termios
 from pathlib import Path
 from typing import Any
 
+EXPIRES = 0.8
+"""Seconds that the request of a NAME which ends with "expires" is open; its dialog stays."""
+
 
 class Held:
     """One connection of the run, kept alive as an HTTP agent keeps it."""
@@ -49,10 +52,15 @@ def report(kind: str, **payload: Any) -> None:
     subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
 
 
-def decide(held: Held) -> tuple[str, bool]:
-    """Who was first, and what they said: exactly one key or one answer closes a dialog."""
-    ready, _, _ = select.select([held.socket, sys.stdin], [], [])
-    if sys.stdin not in ready and (said := held.answer()) is not None:
+def decide(held: Held, patience: float | None) -> tuple[str, bool]:
+    """Who was first, and what they said: exactly one key or one answer closes a dialog.
+
+    patience: seconds after which it waits for the answer no more, but for the keyboard alone.
+    """
+    ready, _, _ = select.select([held.socket, sys.stdin], [], [], patience)
+    if not ready:
+        held.socket.close()
+    elif sys.stdin not in ready and (said := held.answer()) is not None:
         return "answer", said == "allow"
     # Also where the request was let go of: from then on the keyboard alone can answer.
     return "keyboard", sys.stdin.readline().strip() == "yes"
@@ -77,7 +85,7 @@ def main() -> None:
             held = Held()
             held.post("permission-request", tool_name="Bash", tool_input={"command": f"touch {name}"})
             print(f"allow {name}? ", end="", flush=True)
-            by, yes = decide(held)
+            by, yes = decide(held, EXPIRES if name.endswith("expires") else None)
             if by == "keyboard" and not yes:
                 held.socket.close()
             if by == "answer":

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests.e2e.asking_agent import EXPIRES
 from tests.e2e.census import survivors
 from tests.e2e.inbox import Inbox
 from tests.waiting import eventually_sync
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 CONFLICT, NOT_FOUND, DENIED = 6, 4, 5
 RESTART = 'restart = {max_crashes = 100, period = "1m", backoff_initial = "10ms", backoff_max = "10ms"}\n'
-HAZARDS = {3: "two tools", 7: "daemon dies", 13: "agent dies"}
+HAZARDS = {3: "two tools", 7: "daemon dies", 13: "agent dies", 17: "expiry"}
 """What else happens in every twentieth race."""
 
 
@@ -88,6 +89,14 @@ class Asking:
 
         self.stage.until(f"{name} is asked for", settled)
         return found[0]
+
+    def glimpse(self, name: str) -> dict[str, Any] | None:
+        """Its inbox item, unless it was gone before anybody saw it."""
+        until = time.monotonic() + EXPIRES
+        while time.monotonic() < until:
+            if shown := next((one for one in self.items() if one["text"] == f"Bash touch {name}"), None):
+                return shown
+        return None
 
     def until_asked(self, name: str) -> None:
         """Until it shows on the terminal, for no daemon could tell."""
@@ -254,15 +263,20 @@ def test_p9_in_a_race_of_keyboard_and_answer_one_wins_and_the_other_is_told(crow
         # Of one agent's questions no more than some are told in a second.
         asking, name, typed = crowd[number % 4], f"r{races}-{number}", dice.choice(["yes", "no"])
         hazard = HAZARDS.get(number % 20, "")
+        name += "-expires" if hazard == "expiry" else ""
         # The other tool of its message is asked for as soon as this one is settled, and both share the keyboard.
         names = (name, f"{name}-next") if hazard == "two tools" else (name,)
-        item, before = asking.ask(*names), asking.row() if hazard == "agent dies" else None
-        keyboard = threading.Timer(dice.uniform(0.0, 0.02), asking.type, [typed])
+        asking.put(*names)
+        item = asking.glimpse(name) if hazard == "expiry" else asking.item(name)
+        before = asking.row() if hazard == "agent dies" else None
+        # A request that expires is answered about when it does, and the keyboard comes after that.
+        about = EXPIRES - 0.1 if hazard == "expiry" else 0.0
+        keyboard = threading.Timer(about + dice.uniform(0.0, 0.1), asking.type, [typed])
         keyboard.start()
-        peril = threading.Timer(dice.uniform(0.0, 0.02), asking.strike, [hazard, before])
+        peril = threading.Timer(dice.uniform(0.0, 0.1), asking.strike, [hazard, before])
         peril.start()
-        time.sleep(dice.uniform(0.0, 0.02))
-        taken = asking.answer(item["id"], "deny" if typed == "yes" else "allow")
+        time.sleep(about + dice.uniform(0.0, 0.02))
+        taken = item is not None and asking.answer(item["id"], "deny" if typed == "yes" else "allow")
         keyboard.join()
         peril.join()
         if hazard == "daemon dies":

@@ -1,0 +1,36 @@
+"""What is taken out of an agent's words before anything is decided on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phoenixd.core.events import HookSeen
+from phoenixd.documents.redact import redact
+from phoenixd.runtime.cleaning import cleaned
+
+SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
+
+
+def question(text: str, **changes: Any) -> HookSeen:
+    return HookSeen("a", 1, "permission-request", **{"tool": "Bash", "text": text, "held": True, "seq": 1, **changes})
+
+
+@pytest.mark.parametrize("text", [f"curl -H 'x-api-key: {SECRET}' https://example.org", f"TOKEN={SECRET} make"])
+def test_p9_a_question_out_of_which_a_secret_was_taken_says_that_it_is_not_whole(text: str) -> None:
+    """Else an agent could have something allowed that nobody has seen, by the shape of a secret."""
+    found = cleaned(question(text), lambda agent, words: redact(words))
+
+    assert isinstance(found, HookSeen)
+    assert SECRET not in found.text
+    assert found.veiled
+
+
+def test_p9_a_question_without_secrets_is_whole() -> None:
+    whole = question("npm test")
+
+    assert cleaned(whole, lambda agent, words: redact(words)) == whole
+    loose = cleaned(question(f"TOKEN={SECRET}", held=False), lambda agent, words: redact(words))
+    assert isinstance(loose, HookSeen)
+    assert not loose.veiled
