@@ -89,7 +89,8 @@ def _commands(rows: Sequence[Row]) -> tuple[str, str]:
     why = f"why: phoenixctl explain {row.name}"
     if row.group == "needs_you":
         if row.activity == "waiting":
-            return f"answer: phoenixctl attach {row.name}", why
+            from_afar = row.item is not None and row.item.answer_by == "answer"
+            return f"answer: phoenixctl {'inbox' if from_afar else f'attach {row.name}'}", why
         return why, f"again: phoenixctl start {row.name}"
     if row.group in BY_EXCEPTION:
         return why, "since you looked: phoenixctl since last"
