@@ -210,15 +210,19 @@ def test_a_daemon_that_starts_meanwhile_is_told_to_wait(state: Path, monkeypatch
 
 
 def test_a_daemon_that_holds_the_directory_and_does_not_answer_is_not_written_around(
-    state: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+    state: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docs = agent(state, "docs", "auth-flow")
     monkeypatch.setattr(verb, "PATIENCE", 0.3)
+    monkeypatch.setattr(verb, "SILENCE", 0.0)
 
     with (state / "phoenixd.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert run(["--socket", os.fspath(runtime / "api.sock"), "resolve", "auth-flow", "tested"]) == 7
 
+    told = capsys.readouterr().err
+    assert told.count("does not answer yet") == 1
+    assert f"holds {state / 'phoenixd.lock'}" in told
     assert lines(docs) == []
 
 
