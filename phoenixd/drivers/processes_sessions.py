@@ -14,12 +14,16 @@ MOST_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A living process, what it was started with, and the run that it belongs to, where its environment tells."""
+    """A living process, what it was started with, and the run that it belongs to, where its environment tells.
+
+    session_id: the one that the process itself says it is in; None where only its arguments tell.
+    """
 
     pid: int
     parent: int
     argv: tuple[str, ...]
     run_id: str | None
+    session_id: str | None = None
 
 
 def command_lines(session_ids: Iterable[str]) -> Iterator[CommandLine]:
@@ -32,8 +36,20 @@ def command_lines(session_ids: Iterable[str]) -> Iterator[CommandLine]:
         stat = proc.read_stat(pid)
         if stat is None or stat.state == "Z":
             continue
-        argv = tuple(part.decode("utf-8", "replace") for part in content.rstrip(b"\0").split(b"\0"))
-        yield CommandLine(pid, stat.parent, argv, proc.run_of(pid))
+        yield CommandLine(pid, stat.parent, _words(content), proc.run_of(pid))
+
+
+def command_line(pid: int, start_time: int, session_id: str) -> CommandLine | None:
+    """The process that says so of itself; None when it is gone. start_time: clock ticks since boot."""
+    content = _command_line(pid)
+    stat = proc.read_stat(pid)
+    if stat is None or stat.state == "Z" or stat.start_time != start_time:
+        return None
+    return CommandLine(pid, stat.parent, _words(content), proc.run_of(pid), session_id)
+
+
+def _words(content: bytes) -> tuple[str, ...]:
+    return tuple(part.decode("utf-8", "replace") for part in content.rstrip(b"\0").split(b"\0"))
 
 
 def _command_line(pid: int) -> bytes:

@@ -18,7 +18,7 @@ from phoenixd.harness.gemini import Gemini
 from phoenixd.harness.prompts import Prompt as Prompt
 from phoenixd.harness.shape import Harness as Harness
 from phoenixd.harness.shape import LaunchPlaces as LaunchPlaces
-from phoenixd.harness.shape import PermissionTold
+from phoenixd.harness.shape import PermissionTold, ProcessInSession
 from phoenixd.harness.shape import is_session_id as is_session_id
 
 
@@ -70,6 +70,12 @@ class ClaudeCode:
 
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         return runs_program(argv, program_names(spec, "claude")) and claude.works_in(argv, session_id)
+
+    def session_files(self, environment: Mapping[str, str]) -> str | None:
+        return claude.session_files(environment)
+
+    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
+        return claude.process_in_session(record)
 
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return f"{environment.get('CLAUDE_CONFIG_DIR') or environment.get('HOME', '/')}/.claude.json"
@@ -153,6 +159,12 @@ class AnyCommand:
 
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         return session_id in argv and runs_program(argv, program_names(spec))
+
+    def session_files(self, environment: Mapping[str, str]) -> str | None:
+        return None
+
+    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
+        return None
 
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return None

@@ -16,12 +16,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phoenixd.harness.arguments import has_value, single_argument
+from phoenixd.harness.arguments import has_value, literal, single_argument
 from phoenixd.harness.claude_screens import draft as draft
 from phoenixd.harness.claude_screens import input_line as input_line
 from phoenixd.harness.claude_screens import screen_says as screen_says
 from phoenixd.harness.prompts import Prompt
-from phoenixd.harness.shape import PermissionTold
+from phoenixd.harness.shape import PermissionTold, ProcessInSession
 
 VERSION = "2.1.197"
 
@@ -128,6 +128,20 @@ def works_in(argv: Sequence[str], session_id: str) -> bool:
     if "--fork-session" in argv:
         return has_value(argv, ("--session-id",), session_id)
     return has_value(argv, ("--session-id", "--resume", "-r"), session_id)
+
+
+def session_files(environment: Mapping[str, str]) -> str:
+    """A glob for the files in which its processes say where they are, also after a session was picked from a list."""
+    directory = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME', '/')}/.claude"
+    return f"{literal(directory)}/sessions/*.json"
+
+
+def process_in_session(record: Mapping[str, Any]) -> ProcessInSession | None:
+    """What such a file says."""
+    pid, started, session_id = record.get("pid"), record.get("procStart"), record.get("sessionId")
+    if not isinstance(pid, int) or not isinstance(session_id, str) or not isinstance(started, str):
+        return None
+    return ProcessInSession(pid, int(started), session_id) if re.fullmatch(r"[0-9]{1,18}", started) else None
 
 
 def transcript_path(home: str, cwd: str, session_id: str, config_dir: str | None = None) -> str:

@@ -25,7 +25,7 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import codex_screens, codex_transcript
 from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
 from phoenixd.harness.prompts import Prompt
-from phoenixd.harness.shape import LaunchPlaces
+from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
 
 VERSION = "0.169.0"
 
@@ -115,6 +115,12 @@ class Codex:
 
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         return runs_program(argv, program_names(spec, "codex")) and {"resume", session_id} <= set(argv)
+
+    def session_files(self, environment: Mapping[str, str]) -> str | None:
+        return None
+
+    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
+        return None
 
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return None

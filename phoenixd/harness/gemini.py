@@ -24,7 +24,7 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import gemini_screens, gemini_transcript
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
 from phoenixd.harness.prompts import Prompt
-from phoenixd.harness.shape import LaunchPlaces
+from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
 
 VERSION = "0.61.0"
 
@@ -119,6 +119,12 @@ class Gemini:
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         flags = ("--session-id", "--resume", "-r")
         return runs_program(argv, program_names(spec, "gemini")) and has_value(argv, flags, session_id)
+
+    def session_files(self, environment: Mapping[str, str]) -> str | None:
+        return None
+
+    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
+        return None
 
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         return None

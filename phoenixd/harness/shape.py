@@ -32,6 +32,15 @@ class LaunchPlaces:
     hook: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessInSession:
+    """A process that says in which session it is. start_time: clock ticks since boot."""
+
+    pid: int
+    start_time: int
+    session_id: str
+
+
 class Harness(Protocol):
     """One agent CLI."""
 
@@ -92,6 +101,14 @@ class Harness(Protocol):
 
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         """Whether a process with this command line is the CLI at work in that session."""
+        ...
+
+    def session_files(self, environment: Mapping[str, str]) -> str | None:
+        """A glob for the files in which the CLI's processes say in which session they are; None without any."""
+        ...
+
+    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
+        """What such a file says; None where it says nothing."""
         ...
 
     def trust_file(self, environment: Mapping[str, str]) -> str | None:

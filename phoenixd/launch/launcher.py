@@ -44,7 +44,7 @@ from phoenixd.jobs.task_in_hand import POINTER
 from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
-from phoenixd.launch.coexistence import Coexistence, require_alone
+from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
 from phoenixd.launch.files import Files
@@ -118,7 +118,7 @@ class Launch:
         self._marks = settings.redaction.marks
         self._learnt: set[str] = set()
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
-        self._coexistence = Coexistence(agents, tell)
+        self._coexistence = Coexistence(agents, tell, files, self._session_files)
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
     @property
@@ -166,7 +166,7 @@ class Launch:
         """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
         harness = _harness(agent.spec)
         if spawn.mode is Mode.RESUME:
-            await require_alone(agent, self._tell)
+            await self._coexistence.require_alone(agent)
         base = await self._variables.base(agent.spec.env_from)
         desk = self._publication.desk(agent.name)
         async with desk.lock:
@@ -278,6 +278,12 @@ class Launch:
         """Path or glob of the transcript that the agent's session writes, where one is known."""
         base = self._variables.known_base(agent.spec.env_from)
         return known_transcript(agent, base) if base is not None else None
+
+    def _session_files(self, agent: Agent) -> str | None:
+        base = self._variables.known_base(agent.spec.env_from)
+        if base is None:
+            return None
+        return _harness(agent.spec).session_files({**base, **dict(agent.spec.env)})
 
     def _write(
         self, agent: Agent, spawn: Spawn, hello: ShimHello, harness: Harness, base: Mapping[str, str], desk: Desk

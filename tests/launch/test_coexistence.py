@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ import pytest
 from phoenixd.core.agent import Mode, PromptKind, StandingAlert
 from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec
+from phoenixd.drivers import files
+from phoenixd.drivers.processes_proc import read_stat
 from phoenixd.drivers.processes_sessions import command_lines
 from phoenixd.errors import LaunchFailed
 from phoenixd.harness import HARNESSES
@@ -117,7 +120,8 @@ def standing(kind: str = KIND) -> tuple[StandingAlert, ...]:
 
 async def look(room: Room, agents: Sequence[object]) -> list[Event]:
     told: list[Event] = []
-    await Coexistence(lambda: agents, told.append).look()  # type: ignore[arg-type, return-value]
+    files_of = room.launch._session_files
+    await Coexistence(lambda: agents, told.append, files, files_of).look()  # type: ignore[arg-type, return-value]
     return told
 
 
@@ -140,6 +144,27 @@ async def test_f_proc_15_two_processes_in_one_session_are_told_until_one_leaves(
     assert (seen.agent, seen.kind) == ("a", KIND)
     assert f"process {pid} works in the same session" in seen.text
     assert [type(event) for event in gone] == [TroubleGone]
+
+
+async def test_f_proc_15_a_session_that_was_picked_from_a_list_is_noticed_by_the_clis_own_word(tmp_path: Path) -> None:
+    room = claude_room(tmp_path, [])
+    agent = room.agent(claude_spec(room), session=room.starting(room.agent()).session)
+    room.write_down(room.starting(agent), b'{"type":"user","message":{"content":"x"}}\n')
+    sessions = room.home / ".claude" / "sessions"
+    sessions.mkdir()
+
+    with running(tmp_path, "claude", "--resume") as pid:
+        stat = read_stat(pid)
+        assert stat is not None
+        own = {"pid": pid, "procStart": str(stat.start_time), "sessionId": SESSION_ID}
+        (sessions / f"{pid}.json").write_text(json.dumps(own))
+        (sessions / "garbage.json").write_text("[1")
+        (sessions / "other.json").write_text(json.dumps({**own, "sessionId": OTHER}))
+        with pytest.raises(LaunchFailed, match=f"^resume held back: process {pid} "):
+            await room.order(agent, Mode.RESUME, PromptKind.CONTINUE)
+
+        (sessions / f"{pid}.json").write_text(json.dumps({**own, "procStart": str(stat.start_time + 1)}))
+        assert SESSION_ID in (await room.order(agent, Mode.RESUME, PromptKind.CONTINUE))["argv"]
 
 
 async def test_a_stopped_agents_session_is_anybodys(tmp_path: Path) -> None:

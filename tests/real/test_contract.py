@@ -315,6 +315,8 @@ def test_elsewhere(stage: ContractStage) -> None:
     session = idle(stage)["session_id"]
     resumed = stage.harness.command_line(stage.spec, "resume", session, None, LaunchPlaces("", "", "/bin/true"))
     argv = [argument for argument in resumed if argument not in ("--settings", "")]
+    if stage.cli.harness == "claude":
+        argv = [str(stage.cli.binary), "--continue"]  # No argument names the session then.
     with Terminal() as terminal:
         terminal.run(argv, stage.variables, stage.workspace)
         eventually_sync(lambda: IN_USE in [item["kind"] for item in stage.inbox()], 90, "an item of the inbox")
