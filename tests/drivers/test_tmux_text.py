@@ -233,6 +233,31 @@ async def test_p7_what_an_agent_makes_of_its_pane_does_not_run(short_tmp: Path) 
     assert not canary.exists()
 
 
+async def test_p9_who_sits_at_a_terminal_is_told_beside_it_and_the_pane_stays_as_it_is(short_tmp: Path) -> None:
+    shown = short_tmp / "shown"
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "typed"))
+        await terminal.tell_attached("a", "nobody sits here yet")
+        attach = ["tmux", "-N", "-S", str(short_tmp / "tmux.sock"), "attach-session", "-t", "=phx-a"]
+        command = [sys.executable, "-c", "import pty, sys; pty.spawn(sys.argv[1:])", *attach]
+        with shown.open("wb") as screen:
+            operator = subprocess.Popen(
+                command, env={**os.environ, "TERM": "xterm"}, stdin=subprocess.PIPE, stdout=screen
+            )
+        try:
+            await eventually(lambda: "phx-a" in tmux(short_tmp, "list-clients", "-F", "#{client_session}"))
+            await terminal.tell_attached("a", "phoenixctl answered item 12: deny")
+            await eventually(lambda: b"phoenixctl answered item 12: deny" in shown.read_bytes())
+            assert "answered" not in await terminal.capture("a")
+            assert not (short_tmp / "typed").exists() or (short_tmp / "typed").read_bytes() == b""
+        finally:
+            operator.kill()
+            operator.communicate()
+        for words in ("#(touch canary)", "#{pid}", "x" * 201, "a\nb", ""):
+            with pytest.raises(ValueError, match="not shown"):
+                await terminal.tell_attached("a", words)
+
+
 async def test_the_corpus_bites_where_nothing_protects(short_tmp: Path) -> None:
     """The same texts as a window's name: if this made no file, the tests above would prove nothing."""
     canary = short_tmp / "canary"

@@ -89,6 +89,7 @@ def test_p9_two_tools_in_one_message_are_two_items_each_with_its_own_answer(stag
     assert [path.name for path in stage.workspace.glob("*.txt")] == ["two.txt"]
 
 
+@pytest.mark.proof
 def test_p9_a_yes_at_the_keyboard_withdraws_the_item_while_the_tool_runs(stage: ClaudeStage, inbox: Inbox) -> None:
     """Claude Code keeps our request open then, and no hook comes before the tool ends."""
     stage.scenario.add(bash("touch begun.txt; until [ -e go.txt ]; do sleep 0.1; done"))
