@@ -59,7 +59,7 @@ from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
-from phoenixd.runtime.recovery import recover, relink, restore
+from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
 from phoenixd.service import DaemonService
 
@@ -296,6 +296,8 @@ async def _build(
     )
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
     messenger = Messenger(terminal, launch, launch.transcripts, clock, find)
+    for name, text in unfinished_texts(await journal.read(newest=True)).items():
+        messenger.left_behind(name, text)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits),
         clock,

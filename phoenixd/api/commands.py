@@ -29,6 +29,8 @@ from phoenixd.ports import Entry, StoredEntry
 REMOVE_WAIT = 60.0
 KEYS_REMEMBERED = 1000
 """Rows of an agent's journal in which a key of an earlier daemon is looked for."""
+TYPING = 45.0
+"""Seconds after which a text that was begun in time has arrived or was given up, at the latest."""
 ORPHAN_WAIT = 5.0
 """Seconds in which an agent's shim may still tell of a prompt that came while no daemon lived."""
 HEAD_COMPARED = 200
@@ -95,13 +97,13 @@ async def send_text(ask: Ask) -> Reply:
         return await _outcome_of(ask, earlier)
     newest = await ask.service.journal.read(newest=True, limit=1)
     after = newest[-1].seq if newest else 0
-    await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name))
+    timeout = float(ask.arguments["timeout"])
+    await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name, timeout))
     if not ask.arguments["wait"]:
         return _sent(message_id, None, "", "it is being typed", exits.OK)
-    timeout = float(ask.arguments["timeout"])
-    verdict = await _verdict(ask, message_id, after, timeout)
+    verdict = await _verdict(ask, message_id, after, timeout + TYPING)
     if verdict is None:
-        words = f"nothing proves after {ago(timeout)} that it arrived. Look: phoenixctl attach {ask.name} --read-only"
+        words = f"no word of it after {ago(timeout + TYPING)}. Look: phoenixctl attach {ask.name} --read-only"
         return _sent(message_id, None, "", words, exits.TIMED_OUT)
     delivered, evidence = verdict
     if delivered:

@@ -202,7 +202,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "send_text", ("send",), "Type a text into an agent, and say whether it arrived",
         (
             NAME, Parameter("text", "body", "string", "the text, or - for standard input", required=True),
-            _wait("return when it arrived", default=True, flag=None), _timeout("1m"), *TEXT_FORM,
+            _wait("return when it arrived", default=True, flag=None), _timeout("1m"),
+            Parameter("key", "local", "string", "a word of yours: with it again, nothing is typed twice", flag="--key"),
+            *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/send", rights="operate", response="Sent", idempotent=False,
         exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,

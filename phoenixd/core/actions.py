@@ -58,6 +58,8 @@ class Deliver:
     incarnation: int
     message_id: str
     text: str = field(repr=False)
+    until: Instant | None = None
+    """When it is too late to begin; None: never."""
     opening: bool = False
 
 

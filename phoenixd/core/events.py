@@ -61,6 +61,8 @@ class SendRequested:
     message_id: str
     text: str = field(repr=False)
     by: str = "operator"
+    within: float = 60.0
+    """Seconds in which it has to be begun: others may be typed before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,7 @@ def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
                 f"phoenixctl start {agent.name}",
             )
         case Running(exit_due=None) as state:
-            action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text)
+            action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text, now.at + event.within)
             return Decision(agent, (action,), f"{len(event.text)} characters to send, from {event.by}")
         case Starting():
             return _refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")

@@ -18,8 +18,10 @@ from phoenixd.ctl.refusal import refuse
 
 ROUND = 60.0
 """Seconds of one question of `wait`; a daemon that restarts in between is only asked again."""
-SLACK = 15.0
+SLACK = 60.0
 RETRY = 0.25
+COMES_BACK = 30.0
+"""Seconds in which a daemon that went away under a question is waited for."""
 
 
 def call(command: Command) -> int:
@@ -37,11 +39,33 @@ def send(command: Command) -> int:
     if not text.strip():
         example = f"phoenixctl send {command.given['name']} 'TEXT', or - for standard input"
         return refuse(exits.USAGE, "there is nothing to send", example)
-    answer = ask(command, command.operation, {**command.given, "text": text})
+    key = str(command.given.get("key") or os.urandom(16).hex())
+    given = {**command.given, "text": text}
+    if not _is_there(command):
+        return absence.explain(places(command))
+    answer = ask(command, command.operation, given, key=key)
+    # A daemon that went away before it had answered may have typed it. The next one knows by the key what became of it.
+    deadline = time.monotonic() + COMES_BACK
+    while answer is None and time.monotonic() < deadline:
+        time.sleep(RETRY)
+        answer = ask(command, command.operation, given, key=key)
     if answer is not None:
         return tell(command, answer)
     code = absence.explain(places(command))
-    return refuse(code, "whether the text arrived is not known", f"phoenixctl events {command.given['name']} -n 5")
+    name = command.given["name"]
+    return refuse(
+        code, "what became of the text is not known yet", f"the same once more: phoenixctl send {name} TEXT --key {key}"
+    )
+
+
+def _is_there(command: Command) -> bool:
+    try:
+        connection = wire.connect(places(command))
+    except OSError:
+        return False
+    if connection is not None:
+        connection.close()
+    return connection is not None
 
 
 def wait(command: Command) -> int:
@@ -77,11 +101,11 @@ def version(command: Command) -> int:
 
 
 def ask(
-    command: Command, operation: Operation, given: dict[str, Any], *, as_json: bool | None = None
+    command: Command, operation: Operation, given: dict[str, Any], *, as_json: bool | None = None, key: str = ""
 ) -> wire.Answer | None:
-    """One question to the daemon. Every act carries an Idempotency-Key."""
+    """One question to the daemon. Every act carries an Idempotency-Key: the given one, or a fresh one."""
     target, body = spell(operation, given)
-    headers = (f"idempotency-key: {os.urandom(16).hex()}",) if operation.method == "POST" else ()
+    headers = (f"idempotency-key: {key or os.urandom(16).hex()}",) if operation.method == "POST" else ()
     return wire.ask(
         places(command),
         operation.method,

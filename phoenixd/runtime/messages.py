@@ -57,6 +57,10 @@ class Messenger:
         self._clearance = Clearance(terminal, clock, find)
         self._awaited: dict[str, Sending] = {}
 
+    def left_behind(self, agent: str, text: str) -> None:
+        """An earlier daemon may have left this text standing in the agent's input line."""
+        self._clearance.pasted(agent, text)
+
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """Take note of a hook: a submitted prompt may be the text that somebody waits for."""
         awaited = self._awaited.get(agent)
@@ -91,6 +95,8 @@ class Messenger:
 
     async def _type(self, agent: Agent, order: Deliver) -> str:
         """Type the text and submit it; returns the evidence that it arrived, raises NotTyped."""
+        if order.until is not None and self._clock.now().at > order.until:
+            raise NotTyped("the texts before it took too long")
         prompt = self._launcher.prompt(agent, order.text)
         if prompt.problem:
             raise NotTyped(prompt.problem)

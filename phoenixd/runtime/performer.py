@@ -60,6 +60,9 @@ REFUSAL_LATE = 3.0
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
 
+MOST_TEXTS = 100
+"""Texts that wait to be typed into one agent."""
+
 log = structlog.get_logger()
 
 
@@ -95,6 +98,9 @@ class Performer:
         """Put an action on its agent's lane; never waits."""
         lane = _lane_of(action)
         if lane in self._lanes:
+            if isinstance(action, Deliver) and len(self._lanes[lane]) >= MOST_TEXTS:
+                self._answer_for(action, f"{MOST_TEXTS} texts wait already")
+                return
             self._lanes[lane].append(action)
             return
         self._lanes[lane] = deque([action])

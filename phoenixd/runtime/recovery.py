@@ -14,7 +14,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import Outside, Saved, ShimLinks
+from phoenixd.ports import Outside, Saved, ShimLinks, StoredEntry
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.supervisor import Supervisor
 
@@ -60,6 +60,20 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
         await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))
+
+
+def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
+    """By agent: the text that an earlier daemon began to type, and of which it did not say what became."""
+    begun: dict[str, tuple[object, str]] = {}
+    for row in rows:
+        entry = row.entry
+        if entry.agent is None or (message := entry.detail.get("message_id")) is None:
+            continue
+        if any(action.startswith("deliver") for action in entry.actions):
+            begun[entry.agent] = message, str(entry.detail.get("text", ""))
+        elif begun.get(entry.agent, (None, ""))[0] == message:
+            del begun[entry.agent]
+    return {agent: text for agent, (_, text) in begun.items()}
 
 
 async def relink(agent: Agent, shims: ShimLinks, hearing: Hearing) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.api import commands
 from phoenixd.api.service import Change, Finding
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -205,7 +206,8 @@ async def test_7_doctor_works_in_part(alone: Ctl, runtime: Path) -> None:
     assert (await alone("doctor", "--json")).json["findings"][0]["level"] == "problem"
 
 
-async def test_8_timed_out(ctl: Ctl, daemon: FakeDaemon) -> None:
+async def test_8_timed_out(ctl: Ctl, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "TYPING", 0.1)
     daemon.declare("docs")
     assert_refuses_softly(await ctl("wait", "docs", "--for", "stopped", "--timeout", "0.1"))
     daemon.performs = False

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
+import time
+
 import pytest
 
 from phoenixd.demo.stage import Stage
-from tests.proof.prompts import QUICK, correspond
+from tests.proof.prompts import QUICK, Terminal, correspond
 
 
 @pytest.mark.slow
@@ -16,3 +21,27 @@ def test_f_tmux_9_each_of_20_prompts_arrives_exactly_once_or_is_reported_as_not_
     assert sum(one.approved for one in found) == 0
     assert sum(len(one.said) for one in found) == 20
     assert sum(sum(one.said.values()) for one in found) >= 10, [one.reasons for one in found]
+
+
+@pytest.mark.slow
+def test_a_text_under_way_when_the_daemon_is_killed_is_typed_once_or_not_delivered(stage: Stage) -> None:
+    """phoenixctl asks the next daemon by the same key, and that one types nothing twice, and says what became of it."""
+    (one,) = correspond(stage, (Terminal(("swallows",)),), 1, seed=1)
+    assert stage.ctl("send", one.name, "once", "--key", "k").returncode == 0
+    text, last = "what a killed daemon was typing", "the last one, which nothing is in the way of"
+    ctl = [sys.executable, "-m", "phoenixd.ctl", "--socket", str(stage.runtime / "api.sock"), "send", one.name]
+    sending = subprocess.Popen(
+        [*ctl, text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stage.environ
+    )
+    time.sleep(random.uniform(0.2, 1.2))  # The moment is anybody's.
+
+    stage.kill()
+    stage.up()
+
+    said = "".join(sending.communicate(timeout=60))
+    assert sending.returncode in (0, 1), said
+    assert "not sent again" in stage.ask("send", one.name, "once", "--key", "k")
+    stage.ask("send", one.name, last)
+    one.said |= {text: sending.returncode == 0, "once": True, last: True}
+    one.why |= {text: said, "once": "", last: ""}
+    assert one.wrong == []

@@ -1,0 +1,28 @@
+"""What an earlier daemon may have left standing in input lines, from the journal's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phoenixd.ports import Entry, StoredEntry
+from phoenixd.runtime.recovery import unfinished_texts
+
+
+def row(
+    seq: int, event: str, message: str, agent: str = "a", actions: tuple[str, ...] = (), **detail: Any
+) -> StoredEntry:
+    entry = Entry(0.0, 0.0, agent, 1, event, {"message_id": message, **detail}, actions=actions)
+    return StoredEntry(seq, entry)
+
+
+def test_only_texts_without_an_outcome_are_unfinished() -> None:
+    rows = [
+        row(1, "send_requested", "m1", actions=("deliver #1",), text="one"),
+        row(2, "delivered", "m1"),
+        row(3, "send_requested", "m2", actions=("deliver #1",), text="two"),
+        row(4, "send_requested", "m3", "b", actions=("deliver #1",), text="three"),
+        row(5, "not_delivered", "m3", "b"),
+        row(6, "send_requested", "m4", "c", text="refused"),
+    ]
+
+    assert unfinished_texts(rows) == {"a": "two"}
