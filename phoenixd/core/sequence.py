@@ -119,15 +119,17 @@ def overhear(agents: Mapping[str, Agent], member: Agent, event: RunEvent) -> Ite
     run, state = member.run, member.state
     if run is None or run.incarnation <= passing.since or _awaited(lead, passing) != member.name:
         return
-    heard = passing.heard
+    heard, what = passing.heard, "its end"
     if isinstance(event, HookSeen) and not event.sub and not 0 < event.seq <= run.hook_seq:
-        heard = signals.hear(heard, event)
+        heard, what = signals.hear(heard, event), event.kind
     elif (
         isinstance(event, AgentExited) and isinstance(state, Running | Stopping) and state.activity.waiting is not None
     ):
         heard = replace(heard, excuse=heard.excuse or f"it waited for a person ({state.activity.waiting.kind})")
     if heard != passing.heard:
-        yield Decision(replace(lead, iteration=replace(passing, heard=heard)), reason=f"{member.name} has its turn")
+        yield Decision(
+            replace(lead, iteration=replace(passing, heard=heard)), reason=f"noted of the turn of {member.name}: {what}"
+        )
 
 
 def _advance(lead: Agent, passing: Passing, agents: Mapping[str, Agent], now: Moment) -> Decision | None:
