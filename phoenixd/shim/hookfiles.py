@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 
 import payload
 import records
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from reactor import Reactor
 
 LINE_LIMIT = 4096
-READS_PER_TURN = 16
+READ_SIZE = 4096
+# An agent decides how many lines there are, and how long each file takes: orders and deaths have their turn in between.
+SECONDS_PER_TURN = 0.02
+SECONDS_AT_END = 0.5
 # Room for some thousand hooks while the shim is stopped; a full FIFO would make the hook program wait.
 FIFO_SIZE = 1024 * 1024
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -55,24 +59,43 @@ class HookFiles:
         self._on_hook = on_hook
         self._on_fault = on_fault
         self._torn = b""
+        self._lines: list[bytes] = []  # Read and not taken in yet, the next one last.
         os.makedirs(self._directory, 0o700, exist_ok=True)
         self._fd = _make_fifo(self._fifo)
-        reactor.watch(self._fd, READABLE, lambda _: self.drain(), HOOKS_FIRST)
+        reactor.watch(self._fd, READABLE, lambda _: self._take_turn(), HOOKS_FIRST)
 
-    def drain(self) -> None:
-        """Take in what has been announced; what exceeds a turn's share comes with the next."""
-        for _ in range(READS_PER_TURN):
+    def drain(self, seconds: float = SECONDS_AT_END) -> None:
+        """Take in what has been announced, as far as that goes in so many seconds; the rest has the next turn."""
+        until = time.monotonic() + seconds
+        while self._lines or self._refill():
+            self._take(self._lines.pop())
+            if time.monotonic() >= until:
+                break
+        if self._lines:
+            self._reactor.at("hook lines", time.monotonic(), self._take_turn)
+
+    def _take_turn(self) -> None:
+        self.drain(SECONDS_PER_TURN)
+
+    def _refill(self) -> bool:
+        """Read some lines; False when there are none."""
+        while not self._lines:
             try:
-                content = os.read(self._fd, 65536)
+                content = os.read(self._fd, READ_SIZE)
             except BlockingIOError:
-                return
+                return False
             *lines, self._torn = (self._torn + content).split(b"\n")
             self._torn = self._torn[-LINE_LIMIT:]
-            for line in lines:
-                self._take(line)
+            self._lines = lines[::-1]
+        return True
 
     def forget_all(self) -> None:
-        """Remove every dropped file: a run starts with none of another's."""
+        """Remove every dropped file, and what was said of them: a run starts with none of another's."""
+        self._torn, self._lines = b"", []
+        try:
+            os.read(self._fd, FIFO_SIZE)
+        except BlockingIOError:
+            pass
         try:
             directory = os.open(self._directory, DIRECTORY_FLAGS)
         except OSError:
@@ -93,6 +116,9 @@ class HookFiles:
         if named is None:
             return
         kind, name, incarnation, waits = named
+        if incarnation != self._incarnation() and not waits:
+            _remove(os.path.join(self._directory, name), None)
+            return
         try:
             directory = os.open(self._directory, DIRECTORY_FLAGS)
         except OSError as error:

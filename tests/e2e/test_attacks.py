@@ -221,6 +221,25 @@ def test_junk_in_the_place_of_every_file_costs_no_start(arena: Arena) -> None:
 
 
 @pytest.mark.slow
+def test_an_agent_that_announces_hooks_without_end_does_not_make_its_shim_deaf(arena: Arena) -> None:
+    """Once its stop took the fence, and its next start waited until all that was announced had been looked for."""
+    fifo = str(arena.stage.runtime / "agents/bad/hook.fifo")
+    for incarnation in (1, 2):
+        arena.stage.until_running("bad", incarnation)
+        arena.bad.do(
+            f"import os, threading\nfifo = os.open({fifo!r}, os.O_RDWR)\n"
+            f"lines = b'stop {incarnation}.2.json\\n' * 4000\n"
+            "def flood():\n    while True:\n        os.write(fifo, lines)\n"
+            "threading.Thread(target=flood, daemon=True).start()"
+        )
+        arena.stage.ask("stop", "bad")
+        arena.stage.ask("start", "bad")
+    arena.stage.until_running("bad", 3)
+    assert "fencing" not in arena.stage.ask("events", "bad", "--since", "1h")
+    arena.assert_good_is_untouched()
+
+
+@pytest.mark.slow
 def test_what_an_agent_takes_away_is_put_back_and_nothing_acknowledged_is_lost(arena: Arena) -> None:
     state, runtime = str(arena.stage.state), str(arena.stage.runtime)
     arena.bad.do(
