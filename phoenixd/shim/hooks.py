@@ -269,7 +269,8 @@ class HookEndpoint:
             return
         self._reactor.forget(fd)
         connection.socket.close()
-        self._settle(connection, connection.closing and not connection.keep_alive)
+        # Whoever asked for no more than this answer is done; it was sent, unless some of it is left.
+        self._settle(connection, connection.closing and not connection.keep_alive and not connection.answers)
         if connection.held:
             number, connection.held = connection.held, 0
             self._on_released(number)

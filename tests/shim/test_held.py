@@ -20,7 +20,8 @@ ALLOW = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision"
 class Question:
     """One request on a connection of its own, posted at once; `answer` waits."""
 
-    def __init__(self, daemon: Daemon, command: str = "touch x") -> None:
+    def __init__(self, daemon: Daemon, command: str = "touch x", **headers: str) -> None:
+        self._headers = {"Authorization": f"Bearer {TOKEN}", **headers}
         self._connection = http.client.HTTPConnection("agent", timeout=DEADLINE)
         self._connection.sock = socket.socket(socket.AF_UNIX)
         self._connection.sock.settimeout(DEADLINE)
@@ -28,8 +29,7 @@ class Question:
         self.post("permission-request", {"tool_name": "Bash", "tool_input": {"command": command}})
 
     def post(self, kind: str, hook_input: Any) -> None:
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        self._connection.request("POST", f"/hook/{kind}", json.dumps(hook_input), headers)
+        self._connection.request("POST", f"/hook/{kind}", json.dumps(hook_input), self._headers)
 
     def answer(self) -> Any:
         return json.loads(self._connection.getresponse().read())
@@ -49,8 +49,8 @@ def running(daemon: Daemon) -> Daemon:
 def ask(running: Daemon) -> Iterator[Any]:
     asked: list[Question] = []
 
-    def one(command: str = "touch x") -> tuple[Question, Event]:
-        asked.append(Question(running, command))
+    def one(command: str = "touch x", **headers: str) -> tuple[Question, Event]:
+        asked.append(Question(running, command, **headers))
         return asked[-1], running.expect("hook")
 
     yield one
@@ -96,6 +96,15 @@ def test_p9_who_hangs_up_on_an_answer_has_not_taken_it(running: Daemon, ask: Any
     question.hang_up()
 
     assert running.expect("answered")["taken"] is False
+
+
+def test_p9_who_wants_one_answer_and_no_more_takes_it_by_hanging_up_after_it(running: Daemon, ask: Any) -> None:
+    question, event = ask(Connection="close")
+
+    give(running, event["seq"])
+
+    assert question.answer() == ALLOW
+    assert running.expect("answered")["taken"] is True
 
 
 def test_p9_an_answer_reaches_the_question_that_it_names(running: Daemon, ask: Any) -> None:
