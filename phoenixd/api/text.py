@@ -51,7 +51,8 @@ def status(
     if everyone:
         shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
         return page([*head, *_table(shown, here), "", next_line])
-    tail = [*_fine(rows, here), "", next_line]
+    fine = _fine(rows, here)
+    tail = [*fine, *([""] if fine else []), next_line]
     return page([*head, *_exceptions(rows, LINES - len(head) - len(tail), here), *tail])
 
 
