@@ -53,12 +53,6 @@ TERMINALS = (
     Terminal(("swallows", "stale"), copy_mode=True, tiny=True),
     Terminal(ALL, copy_mode=True, tiny=True),
 )
-QUICK = (
-    Terminal(("swallows",)),
-    Terminal(("stale",)),
-    Terminal(("swallows", "stale"), copy_mode=True),
-    Terminal(("asks",), tiny=True),
-)
 
 
 @dataclass(slots=True)
@@ -107,6 +101,7 @@ class Correspondence:
 def correspond(stage: Stage, terminals: Iterable[Terminal], each: int, seed: int) -> list[Correspondence]:
     """Send `each` prompts to an agent at every one of the terminals, all of them side by side."""
     (stage.root / "home").mkdir()
+    stage.declare("00", "[fleet]\nmax_starting = 10\n")
     all_of_them = []
     for number, terminal in enumerate(terminals):
         name = f"t{number}"
