@@ -57,6 +57,7 @@ class TmuxTerminal(Keyboard):
         self._panes = Panes(self._ask, shim_pid)
         self._control: ControlConnection | None = None
         self._connecting: asyncio.Task[ControlConnection] | None = None
+        self._is_ended = False
 
     @property
     def version(self) -> str | None:
@@ -72,7 +73,7 @@ class TmuxTerminal(Keyboard):
         await self.server.require_version()
         for _ in range(REVIVALS):
             if not self.server.listens():
-                if self._under_systemd:
+                if self._under_systemd or self._is_ended:
                     return False
                 await self.server.start()
             try:
@@ -159,7 +160,9 @@ class TmuxTerminal(Keyboard):
             log.warning("terminal_socket_not_made", reason=str(failure))
 
     async def end(self) -> None:
-        """End the server with all its panes; one that is systemd's is left to systemd."""
+        """End the server with all its panes, for good; one that is systemd's is left to systemd."""
+        # Its end is noticed, and looks like one that has to be made good.
+        self._is_ended = True
         if self._under_systemd or not self.server.listens():
             return
         await self._call("kill-server")

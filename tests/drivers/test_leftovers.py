@@ -35,7 +35,9 @@ def begin(seconds: str) -> Iterator[Begin]:
     def start(environment: dict[str, str], leaf: str | None = None) -> int:
         join = f"echo 0 > {leaf}/cgroup.procs; " if leaf else ""
         script = f"({join}exec sleep {seconds}) >&- 2>&- & echo $!"
-        return int(subprocess.check_output(["sh", "-c", script], env={"PATH": os.environ["PATH"], **environment}))
+        pid = int(subprocess.check_output(["sh", "-c", script], env={"PATH": os.environ["PATH"], **environment}))
+        eventually_sync(lambda: pid in sleepers(seconds), what="it is no shell any more")
+        return pid
 
     yield start
     for pid in sleepers(seconds):

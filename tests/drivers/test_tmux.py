@@ -257,6 +257,16 @@ async def test_clients_that_nobody_waits_for_do_not_crash_a_server_that_hung(sho
         assert await terminal.server_pid() == pid
 
 
+async def test_a_server_that_was_ended_is_not_brought_back(short_tmp: Path) -> None:
+    """Its end is noticed like any other, by a daemon that has not come to its own end yet."""
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.end()
+        await eventually(lambda: not terminal.server.listens(), what="the server is gone")
+
+        assert not await terminal.revive()
+        assert not terminal.server.listens()
+
+
 async def test_a_server_that_hangs_while_we_connect_is_connected_to_in_the_end(
     short_tmp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
