@@ -245,14 +245,14 @@ class Phoenixd:
         return int(done.stdout) if done.returncode == 0 else None
 
     def environ(self) -> dict[str, str]:
-        return dict(self.stage.environ)
+        return {**self.stage.environ, "PHOENIX_SOCKET": str(self.stage.runtime / "api.sock")}
 
     def status_argv(self) -> list[str] | None:
         # As an installation has it: this checkout may be installed in a way that has no package to point at.
         scripts = self.stage.root / "venv" / "bin"
         if not scripts.exists():
             installed(scripts.parent)
-        return [str(scripts / "launcher"), "--socket", str(self.stage.runtime / "api.sock"), "status"]
+        return [str(scripts / "launcher"), "status"]
 
     def stop(self) -> None:
         self.stage.down()
