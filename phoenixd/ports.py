@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event, HookSeen
+from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
@@ -44,7 +45,10 @@ class ProcessIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`."""
+    """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`.
+
+    What an older version wrote has no facts, and tells as story: nobody weighed it.
+    """
 
     at: Instant
     wall: float
@@ -56,6 +60,8 @@ class Entry:
     reason: str = ""
     readings: tuple[tuple[str, str | int | float | None], ...] = ()
     actions: tuple[str, ...] = ()
+    weight: Weight = "detail"
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
