@@ -118,8 +118,12 @@ class Journal(Protocol):
         since_wall: float | None = None,
         limit: int = 1000,
         newest: bool = False,
+        story: bool = False,
     ) -> list[StoredEntry]:
-        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
+
+        story: only rows of that weight.
+        """
         ...
 
     async def remember(self, key: str, value: str) -> None:

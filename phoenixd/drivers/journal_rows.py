@@ -17,6 +17,8 @@ from phoenixd.core.facts import Fact
 from phoenixd.documents.codec import Undecodable, decode, dump_agent, encode
 from phoenixd.ports import Batch, Entry, StoredEntry
 
+DETAIL_MARK = '[["#weight","detail"]'
+"""How the readings of an entry begin that is no story; an entry that nobody weighed is one."""
 DETAIL_LIMIT = 64 * 1024
 """Bytes of JSON that an entry's detail may take; what agents say is cut, marked, and never refused."""
 REASON_LIMIT = 4096
