@@ -18,9 +18,7 @@ def parse_duration(text: str) -> float:
     if _SECONDS.fullmatch(text):
         return float(text)
     if not is_duration(text):
-        raise ValueError(
-            f'"{text[:40]}" is no duration; write seconds, or text like "500ms", "15m", "1h30m", "1w"'
-        )
+        raise ValueError(f'"{text[:40]}" is no duration; write seconds, or text like "500ms", "15m", "1h30m", "1w"')
     return math.fsum(float(amount) * UNITS[unit] for amount, unit in _PART.findall(text))
 
 
