@@ -121,7 +121,8 @@ def _fail(message: str, remedy: str, code: int) -> int:
 
 async def _live(directories: Directories, configuration: Configuration) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
-    with SqliteJournal(directories.state / "journal.sqlite3") as journal:
+    keep = configuration.settings.journal.keep
+    with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks)
             for part in (

@@ -364,6 +364,8 @@ class Agent:
     alerts: tuple[StandingAlert, ...] = ()
     setbacks: int = 0
     """Limits and overloads that it met in a row, with no work between them."""
+    looks: int = 0
+    """Looks since the present state began that changed nothing: counted, and not journaled."""
 
     @property
     def name(self) -> str:

@@ -92,14 +92,14 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    if not agent.hooks_seen:
+        notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
         if state.code is not None:
             # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
             activity = replace(activity, turn_open=state.activity.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
-    if not agent.hooks_seen:
-        notes = (*notes, "its hooks arrive")
     if event.kind == "prompt-submit" and not event.sub:
         heard, run, said = _hear_prompt(heard, run, event)
         notes = (*notes, said)
@@ -183,7 +183,7 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
     if kind is None:
-        return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
+        return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
     return judge_dialog(agent, state, kind, now)
 
 
