@@ -134,7 +134,9 @@ class Activity:
     also_asked: tuple[Waiting, ...] = ()
     """Questions whose dialogs come up again, the newest first, when the one that it waits for is answered."""
     stale_claim: Instant | None = None
-    """An explicitly old heartbeat timestamp, believed while a turn is open."""
+    """An explicitly old heartbeat timestamp of an open turn, which the next evidence drops."""
+    claim_due: Instant | None = None
+    """The check from which on that claim is believed; None: at once."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
     waited: float = 0.0

@@ -18,7 +18,7 @@ from phoenixd.core.moment import Moment
 QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing", "cannot go on"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
-NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal"})
+NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock"})
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
 DEGRADED = "degraded"
@@ -118,8 +118,8 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return agent.state_name != "parked"
         case "outage":
             return agent.setbacks == 0
-        case "lingering":
-            # A run's books are closed only when its tree is known gone.
+        case "lingering" | "clock":
+            # A run's books are closed only when its tree is known gone; another run's clock is judged anew.
             return run is None or run.incarnation != standing.incarnation
         case "breaker":
             return isinstance(agent.breaker, Open) or (

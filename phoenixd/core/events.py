@@ -236,12 +236,17 @@ class HookSeen:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSeen:
-    """The transcript grew, or somebody wrote a heartbeat. `age`: seconds that the writer claimed."""
+    """The transcript grew, or somebody wrote a heartbeat.
+
+    age: how old it said it was when it was written, in seconds; below 0 for a time in the future, None without one.
+    ordered: an operator wants this claim believed, as `heartbeat simulate` does.
+    """
 
     agent: str
     incarnation: int
     source: str
     age: float | None = None
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             activity = state.activity
             if event.unwatched:
                 # Evidence is not journaled one by one, so what came meanwhile may be lost: one free interval.
-                activity = replace(activity, evidence_at=now.at, stale_claim=None, looked_at=None)
+                activity = replace(activity, evidence_at=now.at, stale_claim=None, claim_due=None, looked_at=None)
             return opening.met(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness, parking
+from phoenixd.core import claims, liveness, parking
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -27,6 +27,9 @@ from phoenixd.core.transitions import end_run, enter, keep, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
+
+CLOCK = "clock"
+"""The alert that a heartbeat's times cannot be; told once in a run."""
 
 MAX_QUESTIONS = 8
 """Questions at once that are remembered; an agent cannot make the daemon remember more."""
@@ -153,10 +156,20 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
     state = agent.state
     if not isinstance(state, Starting | Running):
         return Decision(agent)
-    activity = liveness.hear_evidence(state.activity, event, now)
-    if liveness.claimed_at(event, now) < state.activity.evidence_at:
+    sign = claims.hear(state.activity, event, agent.spec.liveness, now)
+    activity = sign.activity
+    if not sign.counts:
         return Decision(replace(agent, state=replace(state, activity=activity)))
-    first = f"first evidence of this run: {event.source}" if not state.run.evidence else ""
+    decision = _hear_sign(agent, state, activity, event.source, now)
+    if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
+        return decision
+    text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
+    why = "; ".join(filter(None, (text, decision.reason)))
+    return replace(decision, actions=(*decision.actions, Alert(agent.name, CLOCK, text)), reason=why)
+
+
+def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, source: str, now: Moment) -> Decision:
+    first = f"first evidence of this run: {source}" if not state.run.evidence else ""
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
@@ -165,7 +178,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
         return look(heard, replace(state, run=run, activity=activity), now)
     if isinstance(state, Starting) and run.pid is not None:
         # Its hooks may be missing for good, and it works all the same (F-HB-7).
-        ready = f"ready without a hook: {first or event.source}"
+        ready = f"ready without a hook: {first or source}"
         return _with_hooks_alert(agent, enter(heard, Running(run, activity), ready, now))
     return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason=first)
 
