@@ -18,7 +18,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import answers, cleanup, liveness, opening, parking, progress, requests, restart, session
+from phoenixd.core import (
+    answers,
+    cleanup,
+    liveness,
+    opening,
+    parking,
+    productive,
+    progress,
+    requests,
+    restart,
+    sequence,
+    session,
+)
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -30,6 +42,7 @@ from phoenixd.core.agent import (
     Mode,
     Parked,
     Parking,
+    PromptKind,
     Quarantined,
     Run,
     Running,
@@ -68,12 +81,16 @@ SOMEBODY_ELSE = 60.0
 """Seconds until a session is tried again that somebody else was at work in."""
 SILENT_START_LOOK = 3.0
 """Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
+SIGKILL = 9
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
+    if productive.is_exhausted(agent):
+        # What its newest run did to the work was not measured in time, so nothing speaks for it.
+        return productive.quarantine(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
     return session.begin(agent, state, now, SPAWN_TIMEOUT)
@@ -81,7 +98,19 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 
 def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
+    if isinstance(event, ScreenSeen):
+        return _confirm(agent, answers.let_go(agent, _decide(agent, event, now), event, now), now)
     return answers.let_go(agent, _decide(agent, event, now), event, now)
+
+
+def _confirm(before: Agent, decision: Decision, now: Moment) -> Decision:
+    """A look at the screen has shown that a turn's end was a good one, where its hook says too little."""
+    agent = decision.agent
+    if agent is None or (confirmed := productive.confirmed(agent, now)) is agent:
+        return decision
+    made_up = before.record.died or before.record.unproductive
+    said = (decision.reason, f"productive: {productive.PROOFS['turn']}" if made_up else "")
+    return replace(decision, agent=confirmed, reason="; ".join(filter(None, said)))
 
 
 def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
@@ -118,9 +147,12 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.judge_screen(agent, event, now)
         case Delivered(evidence=evidence, queued=queued):
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-            heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
+            heard = session.hear_queued(agent, queued) if queued else agent
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
-            return went_on or keep(opening.over(heard, event.message_id), f"text delivered ({evidence})")
+            if went_on is not None:
+                return went_on
+            begun = opening.over(heard, event.message_id)
+            return keep(begun if begun is not heard else productive.asked_again(heard), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return (
@@ -299,7 +331,9 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
-    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left)
+    # Whatever the kernel did meanwhile, this end was asked for.
+    oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
+    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom)
     return ended(agent, end, now)
 
 
@@ -457,9 +491,10 @@ def _ended(
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = session.refusal(state.activity)
     turn_open = state.activity.turn_open or refused is not None or (parked is not None and parked.owes)
+    agent = productive.at_end(agent, run, end, deliberate, turn_open, now)
+    end = agent.last_exit or end
     closed = replace(
         agent,
-        last_exit=end,
         session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
         item=None,
@@ -469,7 +504,7 @@ def _ended(
     if isinstance(state, Stopping) and state.then is Afterwards.STAY:
         return enter(closed, Stopped(), f"stopped: {state.why}", now)
     if closed.desired is Desired.STOPPED:
-        failed = not deliberate and not restart.ended_well(agent.spec, end) and end.cause not in restart.BLAMELESS
+        failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
@@ -481,6 +516,15 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     if refused is not None and isinstance(verdict, restart.TryAgain):
         # Only a person can mend it, and each further start would be refused alike.
         verdict = restart.GiveUp(f"{end.text}, and {refused}")
+    counted = productive.has_just_counted(agent, now)
+    weighed = counted and productive.is_weighed(agent)
+    if counted and productive.is_exhausted(agent) and isinstance(verdict, restart.TryAgain):
+        if not weighed:
+            return productive.quarantine(agent, now)
+        reason, readings = productive.exhausted(agent)
+        waiting = BackingOff(sequence.answer_by(agent, now), Mode.FRESH, PromptKind.GOAL)
+        looks = enter(agent, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
+        return productive.order_weighing(agent, replace(looks, readings=readings))
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)
         waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
@@ -489,8 +533,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
             return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
-        case restart.GiveUp(reason=reason, readings=readings):
-            decision = enter(agent, Quarantined(reason), f"quarantined: {reason}", now)
+        case restart.GiveUp(reason=reason, readings=readings, counted=is_count):
+            decision = enter(agent, Quarantined(reason, is_count), f"quarantined: {reason}", now)
             assert decision.agent is not None
             agent = open_item(decision.agent, "quarantined", reason, "command", now)
             alert = Alert(agent.name, "quarantined", reason)
@@ -500,7 +544,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             upcoming = restart.next_start(kept, now)
             waits = f"in {delay:.1f} s" if delay > 0 else "at once"
             waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
-            return replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            again = replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            if agent.record.is_steady:
+                again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
+            return productive.order_weighing(agent, again) if weighed else again
         case _:
             assert_never(verdict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness, parking
+from phoenixd.core import liveness, parking, productive
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -74,6 +74,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         state.prompt,
         now.at,
         now.wall,
+        merit=productive.at_begin(agent),
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
@@ -101,8 +102,13 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if event.kind == "prompt-submit" and not event.sub:
-        heard, run, said = _hear_prompt(heard, run, event)
+        heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open)
         notes = (*notes, said)
+    elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
+        if merit.proof and (agent.record.died or agent.record.unproductive):
+            notes = (*notes, f"productive: {productive.PROOFS[merit.proof]}")
+        run = replace(run, merit=merit)
+        heard = productive.made_good(heard) if merit.proof else heard
     waiting, asked = _waiting(activity, event, now)
     activity = _with_question(activity, asked)
     if asked is None and _is_another(state.activity.waiting, waiting):
@@ -270,18 +276,31 @@ def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Sess
     return replace(session, active_wall=now.wall)
 
 
-def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
+def hear_queued(agent: Agent, text: str) -> Agent:
+    """What is read in the middle of a turn is the task in hand as well."""
+    heard = replace(agent, last_prompt=text[:MAX_TEXT])
+    state = heard.state
+    if not isinstance(state, Running):
+        return heard
+    run = replace(state.run, merit=replace(state.run.merit, turned=True, asked=True))
+    return replace(heard, state=replace(state, run=run))
+
+
+def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
+    told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
     if event.source == "machine":
-        return agent, run, "a turn began with a note of its own about background work"
+        return agent, told, "a turn began with a note of its own about background work"
     held = agent.parking
     if held is not None and held.message_id is not None:
+        # It goes on with the turn that the limit had ended, and with what that holds.
         return agent, replace(run, prompt_seen=True), "a turn began with the prompt to go on"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
-    run = replace(run, prompt_seen=True)
     if ours:
-        return agent, run, "a turn began with the prompt it was started with"
-    return replace(agent, last_prompt=event.text[:MAX_TEXT]), run, "a turn began with a new prompt"
+        return agent, replace(told, prompt_seen=True), "a turn began with the prompt it was started with"
+    asked = productive.turn_begins(run.merit, True, was_open)
+    heard = productive.asked_again(replace(agent, last_prompt=event.text[:MAX_TEXT]))
+    return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 
 
 def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:

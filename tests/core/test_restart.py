@@ -102,7 +102,7 @@ def test_f_proc_8_five_crashes_in_half_an_hour_are_the_end_and_one_alert() -> No
 
 
 def test_p59_the_window_slides_so_that_old_crashes_are_forgotten() -> None:
-    story = Story(spec(restart=RestartRules(productive=600)))
+    story = Story(spec(restart=RestartRules(productive=600, max_unproductive=0)))
     for _ in range(40):
         # Four crashes in any half hour, for hours.
         story.lives(500, 1).respawned()
@@ -485,7 +485,7 @@ def test_p62_fresh_outlives_a_start_that_failed_and_a_second_request(asked_again
 
 
 def test_p60_every_run_has_an_id_of_its_own() -> None:
-    story = Story(spec(restart=RestartRules(max_crashes=100)))
+    story = Story(spec(restart=RestartRules(max_crashes=100, max_unproductive=0)))
     for _ in range(30):
         story.lives(1, 1).respawned()
     spawns = story.of(Spawn)
