@@ -401,6 +401,8 @@ class Agent:
     """What its newest runs had to show, or had not."""
     outage: Outage | None = None
     """The outage that it is in, with others of its account or harness."""
+    looks: int = 0
+    """Looks since the present state began that changed nothing: counted, and not journaled."""
 
     @property
     def name(self) -> str:

@@ -453,7 +453,7 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased():
+        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased() | ScreenSeen():
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence
+from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence, weights
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -162,7 +162,7 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.set_breaker(agent, event, now)
         case _:
             assert_never(event)
-    answered = _answer(fleet, decision, now)
+    answered = _answer(fleet, weights.ordered(event, agent, decision), now)
     if answered.refusal is None and isinstance(event, StartRequested | RestartRequested):
         return _put_all(answered, sequence.taken_up(answered.fleet.agents, agent), now)
     return answered
@@ -170,18 +170,22 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
 
 def _answer(fleet: Fleet, decision: Decision, now: Moment) -> Step:
     if decision.refusal is not None:
-        return Step(fleet, (replace(decision, reason=f"refused: {decision.refusal.message}"),), decision.refusal)
+        refused = replace(decision, reason=f"refused: {decision.refusal.message}", weight="story")
+        return Step(fleet, (refused,), decision.refusal)
     return _put(Step(fleet), decision, now)
 
 
 def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     known = fleet.agents.get(event.spec.name)
     if known is not None:
-        return _answer(fleet, requests.redeclare(known, event.spec, now), now)
+        changed = requests.redeclare(known, event.spec, now)
+        told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
+        return _answer(fleet, told, now)
     agent = declared(event.spec, now, fleet.retired.get(event.spec.name, 0))
     if event.start:
-        return _put(Step(fleet), requests.start(agent, StartRequested(agent.name, by="autostart"), now), now)
-    return _put(Step(fleet), Decision(agent, reason="declared"), now)
+        started = requests.start(agent, StartRequested(agent.name, by="autostart"), now)
+        return _put(Step(fleet), weights.ordered(event, None, started), now)
+    return _put(Step(fleet), weights.ordered(event, None, Decision(agent, reason="declared")), now)
 
 
 def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
@@ -357,7 +361,7 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
     if decision.removed:
         rest = {name: other for name, other in fleet.agents.items() if name != agent.name}
         over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
-        decision = replace(decision, actions=(*decision.actions, *over))
+        decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
         gone = replace(fleet, agents=rest, retired=retired)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
@@ -369,6 +373,10 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)
         decision = replace(decision, agent=agent, actions=actions)
+    if decision.is_worth_keeping:
+        decision = weights.weighed(known, decision)
+        assert decision.agent is not None
+        agent = decision.agent
     if agent is known:
         return found if not decision.is_worth_keeping else replace(found, decisions=(*found.decisions, decision))
     fleet = replace(fleet, agents={**fleet.agents, agent.name: agent}, next_item=number)

@@ -72,6 +72,7 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_step
 
@@ -99,18 +100,17 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
     if isinstance(event, ScreenSeen):
-        return _confirm(agent, answers.let_go(agent, _decide(agent, event, now), event, now), now)
+        return _confirm(answers.let_go(agent, _decide(agent, event, now), event, now), now)
     return answers.let_go(agent, _decide(agent, event, now), event, now)
 
 
-def _confirm(before: Agent, decision: Decision, now: Moment) -> Decision:
+def _confirm(decision: Decision, now: Moment) -> Decision:
     """A look at the screen has shown that a turn's end was a good one, where its hook says too little."""
     agent = decision.agent
     if agent is None or (confirmed := productive.confirmed(agent, now)) is agent:
         return decision
-    made_up = before.record.died or before.record.unproductive
-    said = (decision.reason, f"productive: {productive.PROOFS['turn']}" if made_up else "")
-    return replace(decision, agent=confirmed, reason="; ".join(filter(None, said)))
+    reason = "; ".join(filter(None, (decision.reason, f"productive: {productive.PROOFS['turn']}")))
+    return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
 
 
 def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
@@ -177,7 +177,8 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
             return due
         case Running():
             overdue, look = liveness.due(agent, agent.state), liveness.look_due(agent, agent.state)
-            return min((at for at in (overdue.at if overdue else None, look) if at is not None), default=None)
+            of_age = productive.due(agent, agent.state)
+            return min((at for at in (overdue.at if overdue else None, look, of_age) if at is not None), default=None)
         case Stopping(deadline=at):
             return at
         case BackingOff(until=until):
@@ -203,6 +204,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
         case Running(exit_due=exit_due) if exit_due is not None:
             return _fence(agent, agent.state, Afterwards.JUDGE, "the process is gone and left no exit record", now)
         case Running():
+            of_age = productive.due(agent, agent.state)
+            if of_age is not None and of_age <= now.at:
+                return productive.come_of_age(agent, agent.state, now)
             overdue = liveness.due(agent, agent.state)
             if overdue is None or now.at < overdue.at:
                 return session.look(agent, agent.state, now)
@@ -481,6 +485,9 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
     decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
+    closed = decision.agent.last_exit if decision.agent is not None else None
+    if closed is not None and closed.proof and not state.run.merit.proof:
+        decision = replace(decision, facts=(RunProductive(end.incarnation),))
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 

@@ -15,6 +15,7 @@ from phoenixd.core.actions import Alert, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, LastExit, Quarantined, Run, Running
 from phoenixd.core.decision import Decision, Readings
 from phoenixd.core.events import HookSeen, WorkMeasured
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.merit import STEADY, Merit, Proof, Record
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, AgentSpec, Kind, RestartPolicy
@@ -80,6 +81,29 @@ def made_good(agent: Agent, work: str | None = None) -> Agent:
     """The agent after a productive run: nothing stands against it. work: the fingerprint, where that proved it."""
     fine = Record(work=work, lives=agent.record.lives)
     return agent if agent.record == fine else replace(agent, record=fine)
+
+
+def due(agent: Agent, state: Running) -> Instant | None:
+    """When a run that follows a death, and of which no hook tells, will have lived long enough to be productive."""
+    run = state.run
+    if not run.merit.after_death or agent.hooks_seen or run.merit.proof or (agent.spec.has_hooks and not run.evidence):
+        return None
+    return (run.exec_at if run.exec_at is not None else run.began) + agent.spec.restart.productive
+
+
+def come_of_age(agent: Agent, state: Running, now: Moment) -> Decision:
+    """A run of which no hook tells has lived long enough."""
+    aged = replace(state, run=replace(state.run, merit=_proven(state.run.merit, "life", now)))
+    good = made_good(replace(agent, state=aged))
+    return replace(keep(good, f"productive: {PROOFS['life']}"), facts=(RunProductive(agent.incarnation),))
+
+
+def proven_by_work(agent: Agent) -> tuple[Agent, tuple[RunProductive, ...]]:
+    """The agent whose newest run has changed the work, and the fact where nothing else had proved it."""
+    good, end = made_good(agent), agent.last_exit
+    if end is None or end.proof:
+        return good, ()
+    return replace(good, last_exit=replace(end, proof="work")), (RunProductive(end.incarnation),)
 
 
 def asked_again(agent: Agent) -> Agent:
@@ -175,7 +199,8 @@ def weigh(agent: Agent, event: WorkMeasured, now: Moment) -> Decision:
             good = replace(good, last_exit=replace(good.last_exit, proof="work"))
         if waits and isinstance(good.state, BackingOff):
             good = replace(good, state=replace(good.state, until=now.at))
-        return keep(good, f"run {event.number} was productive: {PROOFS['work']}")
+        fact = RunProductive(event.number)
+        return replace(keep(good, f"run {event.number} was productive: {PROOFS['work']}"), facts=(fact,))
     kept = replace(agent, record=replace(record, weighing=0, work=after or before))
     if waits:
         return quarantine(kept, now)

@@ -162,10 +162,10 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     told = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved, tokens=event.tokens)
     judgement = breakers.judge(agent.breaker, before, after, told, rules, now)
     judged = replace(judged, breaker=judgement.breaker)
-    judged = productive.made_good(judged) if judgement.progress else judged
+    judged, facts = productive.proven_by_work(judged) if judgement.progress else (judged, ())
     readings = (*judgement.readings, ("before", before), ("after", after))
     if done:
-        return replace(_done(judged, done, now), readings=readings)
+        return replace(_done(judged, done, now), readings=readings, facts=facts)
     actions = _alerts(agent, judgement, now)
     if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
         quarantine = quarantine_open(judged, judgement.breaker, now)
@@ -175,7 +175,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
             reason=f"{judgement.reason}: {judgement.breaker.reason}",
             readings=readings,
         )
-    return replace(keep(judged, judgement.reason), actions=actions, readings=readings)
+    return replace(keep(judged, judgement.reason), actions=actions, readings=readings, facts=facts)
 
 
 def quarantine_open(agent: Agent, opened: Open, now: Moment) -> Decision:

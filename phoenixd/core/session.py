@@ -21,6 +21,7 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
+from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import end_run, enter, keep, open_item
@@ -93,22 +94,24 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    if not agent.hooks_seen:
+        notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
         if state.code is not None:
             # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
             activity = replace(activity, turn_open=state.activity.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
-    if not agent.hooks_seen:
-        notes = (*notes, "its hooks arrive")
+    facts: tuple[RunProductive, ...] = ()
     if event.kind == "prompt-submit" and not event.sub:
         heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open)
         notes = (*notes, said)
     elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
-        if merit.proof and (agent.record.died or agent.record.unproductive):
-            notes = (*notes, f"productive: {productive.PROOFS[merit.proof]}")
+        is_proven = bool(merit.proof and not run.merit.proof)
         run = replace(run, merit=merit)
-        heard = productive.made_good(heard) if merit.proof else heard
+        if is_proven:
+            notes, facts = (*notes, f"productive: {productive.PROOFS[merit.proof]}"), (RunProductive(run.incarnation),)
+            heard = productive.made_good(heard)
     waiting, asked = _waiting(activity, event, now)
     activity = _with_question(activity, asked)
     if asked is None and _is_another(state.activity.waiting, waiting):
@@ -137,13 +140,17 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))
         ready = enter(heard, Running(run, activity), reason, now)
-        return replace(ready, actions=actions, readings=heard_parking.readings)
+        return replace(ready, actions=actions, readings=heard_parking.readings, facts=facts)
     if isinstance(state, Starting):
-        return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
+        changed_start = replace(heard, state=replace(state, run=run, activity=activity))
+        return Decision(changed_start, actions, "; ".join(notes), facts=facts)
     changed = replace(state, run=run, activity=activity)
     if heard_parking.note:
         return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=heard_parking.readings)
-    return Decision(replace(heard, state=changed), actions, "; ".join(notes))
+    # The first good turn of a run that made up for nothing is no news.
+    is_news = run.merit.after_death or bool(actions) or heard.item is not agent.item
+    weight: Weight | None = "detail" if facts and not is_news else None
+    return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
 
 
 def refusal(activity: Activity) -> str | None:
@@ -189,7 +196,7 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
     if kind is None:
-        return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
+        return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
     return judge_dialog(agent, state, kind, now)
 
 

@@ -21,7 +21,7 @@ from anyio import to_thread
 from phoenixd.core.agent import StandingAlert
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
-from phoenixd.drivers.journal_rows import BatchRows, batch_rows, sealed, storable, stored_entry
+from phoenixd.drivers.journal_rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
 from phoenixd.drivers.journal_salvage import Damage
 from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
@@ -99,9 +99,13 @@ class SqliteJournal:
         since_wall: float | None = None,
         limit: int = 1000,
         newest: bool = False,
+        story: bool = False,
     ) -> list[StoredEntry]:
-        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
-        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest)
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
+
+        story: only rows of that weight.
+        """
+        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest, story)
         try:
             found: list[StoredEntry] = await self._reading.ask(query)
         except JournalFailed:
@@ -152,6 +156,7 @@ class Query:
     since_wall: float | None
     limit: int
     newest: bool
+    story: bool = False
 
     @property
     def statement(self) -> tuple[str, list[Any]]:
@@ -163,6 +168,9 @@ class Query:
         if self.since_wall is not None:
             conditions.append("wall >= ?")
             values.append(self.since_wall)
+        if self.story:
+            conditions.append("substr(readings, 1, ?) != ?")
+            values += [len(DETAIL_MARK), DETAIL_MARK]
         order = "DESC" if self.newest else "ASC"
         where = " AND ".join(conditions)
         return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608

@@ -9,6 +9,7 @@ import pytest
 from phoenixd.core.actions import MeasureWork, Spawn
 from phoenixd.core.agent import BackingOff, Quarantined, Starting
 from phoenixd.core.events import Delivered, ScreenSeen, ShimLost, Tick, WorkMeasured
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
@@ -326,3 +327,31 @@ def test_hangs_count() -> None:
     lives.tell(Tick())
     lives.exited(signal=15)
     assert lives.count == 2
+
+
+# The fact, once for each run.
+
+
+def told_productive(story: Story) -> list[int]:
+    facts = [fact for decision in story.decisions for fact in decision.facts]
+    return [fact.incarnation for fact in facts if isinstance(fact, RunProductive)]
+
+
+def test_the_fact_is_told_once_for_each_run_by_whatever_proves_it() -> None:
+    lives = dying()
+    lives.died(PROMPT, CALL, DONE, ("prompt-submit", {"text": "more"}), CALL, DONE)
+    assert told_productive(lives) == [2], "a turn"
+    lives.work = "git:other"
+    lives.died(PROMPT)
+    lives.work = "git:third"
+    lives.died(PROMPT)
+    assert told_productive(lives) == [2, 4], "the work, which run 3 had nothing to be compared to"
+    story = Story(spec()).runs()
+    story.wait(1000)
+    story.exited(1)
+    assert told_productive(story) == [1], "its age, known at its end"
+    story.runs()
+    story.wait(1000)
+    assert told_productive(story) == [1, 2], "its age, while it lives: it makes up for a death"
+    loop = Story(spec(kind=Kind.LOOP)).lives(20, 0)
+    assert told_productive(loop) == [1], "its end"

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import LastExit
+from phoenixd.core.agent import LastExit, Mode, PromptKind
+from phoenixd.core.facts import RunBegan, RunEnded
 from phoenixd.drivers.journal import SqliteJournal
-from phoenixd.drivers.journal_rows import DETAIL_LIMIT, sealed
+from phoenixd.drivers.journal_rows import DETAIL_LIMIT, batch_rows, sealed, sealed_entry, stored_entry
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Entry, Journal
 from tests.agents import an_agent
@@ -360,3 +361,25 @@ async def test_a_dead_thread_fails_whoever_waits(journal: SqliteJournal, monkeyp
             await journal.commit(numbered_batch(1))
 
     await eventually(lambda: not [thread for thread in threading.enumerate() if thread.name == "journal-writer"])
+
+
+async def test_facts_and_weight_come_back_and_an_older_row_tells_as_story(journal: Journal) -> None:
+    facts = (RunBegan(3, Mode.RESUME, PromptKind.CONTINUE), RunEnded(3, "death", "restart", "exit", 1, None, 2.5))
+    told = an_entry(readings=(("lived", 2.5),), weight="story", facts=facts)
+    await journal.commit(Batch(9.5, 1e9, (told, an_entry(weight="detail"))))
+    first, second = await journal.read()
+
+    assert first.entry == told
+    assert (second.entry.weight, second.entry.facts) == ("detail", ())
+
+
+@pytest.mark.parametrize(
+    "readings",
+    ['[["lived",2.5]]', '[["#weight","story"],["#facts",[{"name":"run_dreamt","of":1}]],["lived",2.5]]'],
+)
+def test_a_row_of_another_version_is_read_without_the_facts_that_are_not_known(readings: str) -> None:
+    columns = batch_rows(Batch(9.5, 1e9, (an_entry(),))).entries[0]
+    read = stored_entry(sealed_entry(1, (*columns[:8], readings, *columns[9:])))
+
+    assert read is not None
+    assert (read.entry.weight, read.entry.facts, read.entry.readings) == ("story", (), (("lived", 2.5),))

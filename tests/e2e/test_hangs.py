@@ -89,7 +89,7 @@ def test_g7_g39_g43_g44_f_proc_11_f_proc_12_a_hang_ends_with_its_tree_and_is_tol
     brief = (stage.state / "agents" / "a" / "brief.md").read_text()
     assert "Run 1 was ended by phoenixd" in brief
     assert told["incident"]["file"] in brief
-    kinds = [event["event"] for event in json.loads(stage.ask("events", "a", "--json"))["events"]]
+    kinds = [event["event"] for event in json.loads(stage.ask("events", "a", "--all", "--json"))["events"]]
     assert "incident_recorded" in kinds
 
 
