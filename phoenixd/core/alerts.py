@@ -29,7 +29,7 @@ MAX_TEXT = 2048
 
 def needs_person_kind(kind: str) -> bool:
     """Whether an alert of this kind makes its agent one that needs a person."""
-    return kind not in NEEDS_NOBODY
+    return kind.partition(":")[0] not in NEEDS_NOBODY
 
 
 def is_degraded(fleets_own: Iterable[StandingAlert]) -> bool:

@@ -42,6 +42,7 @@ from phoenixd.core.agent import (
     Mode,
     Parked,
     Parking,
+    ParkingKind,
     PromptKind,
     Quarantined,
     Run,
@@ -225,8 +226,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
 def unpark(agent: Agent, now: Moment) -> Decision:
     """Start a parked agent, or let its run go on: its time has come."""
     match agent.state:
-        case Parked(fresh=fresh):
-            return requests.queue(agent, "its limit is over", now, fresh)
+        case Parked(fresh=fresh, kind=kind):
+            what = "the outage" if kind is ParkingKind.OUTAGE else "its limit"
+            return requests.queue(agent, f"{what} is over", now, fresh)
         case Running() as state:
             return parking.go_on(agent, state, now, "its limit is over")
         case _:
