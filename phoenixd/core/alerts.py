@@ -15,7 +15,7 @@ from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAl
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.moment import Moment
 
-QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing", "cannot go on"})
+QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
 NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal"})

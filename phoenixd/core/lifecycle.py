@@ -499,7 +499,8 @@ def _ended(
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = session.refusal(state.activity)
-    turn_open = state.activity.turn_open or refused is not None or (parked is not None and parked.owes)
+    owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
+    turn_open = state.activity.turn_open or owed
     agent = productive.at_end(agent, run, end, deliberate, turn_open, now)
     end = agent.last_exit or end
     closed = replace(

@@ -41,6 +41,10 @@ DIALOG_NOTIFICATIONS = {
     "elicitation_dialog": "question",
 }
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
+FAILED_TURN = "failed turn"
+"""What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
+output limit, a request that the API refuses, a model that does not exist."""
+MAX_WORD = 64
 ASKED_IN_A_TURN = frozenset({"permission", "question", "login", "limit"})
 """What a screen can show that nobody but the agent opened: a menu can be a person's own."""
 SCREEN_DIALOGS = {
@@ -159,6 +163,11 @@ def refusal(activity: Activity) -> str | None:
     if waiting is None or waiting.kind not in PERSON_ERRORS.values():
         return None
     return f"{waiting.kind}: {waiting.text}" if waiting.text else waiting.kind
+
+
+def is_owed(activity: Activity) -> bool:
+    """Whether a turn ended without being done, so that the next run has to go on with it."""
+    return refusal(activity) is not None or (activity.waiting is not None and activity.waiting.kind == FAILED_TURN)
 
 
 def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
@@ -330,7 +339,16 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
     if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
         asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall, since=since)
         return asked, asked
+    if event.kind == "stop-failure" and not event.sub and parking.signal(event) is None:
+        asked = Waiting(FAILED_TURN, _failure(event), now.wall, since=since)
+        return asked, asked
     return activity.waiting, None
+
+
+def _failure(event: HookSeen) -> str:
+    """Why a turn ended, in the harness's own words; the word itself is an agent's, and may be anything."""
+    word = " ".join((event.error or "no reason was named").split())[:MAX_WORD]
+    return f"{word}: {event.text[:MAX_TEXT]}" if event.text else word
 
 
 def _with_question(activity: Activity, asked: Waiting | None) -> Activity:
