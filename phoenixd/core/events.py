@@ -163,6 +163,8 @@ class AgentExited:
     killed: tuple[str, ...] = ()
     at_wall: float | None = None
     """When it ended, if that was while nobody watched."""
+    oom: Literal["", "agent", "host"] = ""
+    """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
 
 
 @dataclass(frozen=True, slots=True)
