@@ -291,7 +291,8 @@ class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
-    held: the requests that its shim holds for an answer.
+    held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
+    held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
     """
 
     agent: str
@@ -299,7 +300,8 @@ class RunAdopted:
     pid: int
     start_time: int
     unwatched: bool = True
-    held: tuple[int, ...] = ()
+    held: tuple[int, ...] | None = ()
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

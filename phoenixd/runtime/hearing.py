@@ -156,10 +156,10 @@ class Hearing:
         is_said = hello.run is not None and hello.run.run_id == run.run_id
         if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
-            adopted = RunAdopted(
-                agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched, hello.held
-            )
-            self._tell(adopted, None)
+            # A link that stayed open knows what was held when it was opened, and heard of each change since.
+            held = hello.held if unwatched else None
+            pid, start_time = hello.run.pid, hello.run.start_time
+            self._tell(RunAdopted(agent.name, run.incarnation, pid, start_time, unwatched, held, hello.last_seq), None)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
             self._tell(_exit_event(agent.name, hello.exit, _wall(hello.exit)), None)
