@@ -164,6 +164,8 @@ class Starting:
     run: Run
     activity: Activity
     ready_by: Instant
+    overdue: bool = False
+    """Its first sign of life was due, and its screen is what decides now."""
     name: Literal["starting"] = "starting"
 
 

@@ -128,6 +128,8 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
         case "port held":
             # A cleanup that finds the ports free clears it by itself.
             return not agent.spec.cleanup.ports
+        case "prompt" if run is not None and run.incarnation == standing.incarnation:
+            return run.prompt_seen
         case "hooks missing":
             return agent.hooks_seen or run is None
         case "hung" | "overtime":

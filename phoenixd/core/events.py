@@ -253,11 +253,17 @@ class EvidenceSeen:
 
 @dataclass(frozen=True, slots=True)
 class ScreenSeen:
-    """A look at the pane, asked for by a decision. verdict: permission, trust, login, working, idle, unknown ..."""
+    """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
+
+    reader: "look" where a decision asked for it; else who looked for a purpose of his own. His word on dialogs counts.
+    attended: a person has touched the terminal in the last minute, so that a menu there may be his own.
+    """
 
     agent: str
     incarnation: int
     verdict: str
+    reader: str = "look"
+    attended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

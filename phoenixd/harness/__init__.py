@@ -15,6 +15,7 @@ from phoenixd.harness import claude, claude_transcript, command
 from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.codex import Codex
 from phoenixd.harness.gemini import Gemini
+from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt as Prompt
 from phoenixd.harness.shape import Harness as Harness
 from phoenixd.harness.shape import LaunchPlaces as LaunchPlaces
@@ -26,7 +27,7 @@ class ClaudeCode:
     """Claude Code."""
 
     default_argv = ("claude",)
-    tested_version = claude.VERSION
+    tested_versions = PINS["claude"]
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return claude.check_argv(spec.argv)
@@ -52,7 +53,7 @@ class ClaudeCode:
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 
     def variables(self) -> dict[str, str]:
-        return {}
+        return dict(claude.VARIABLES)
 
     def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
         return {}
@@ -119,7 +120,7 @@ class AnyCommand:
     """Any program, by the open contract."""
 
     default_argv = ()
-    tested_version = None
+    tested_versions = ()
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return command.check_argv(_line(spec), _declared(spec))

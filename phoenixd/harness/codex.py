@@ -24,10 +24,9 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import codex_screens, codex_transcript
 from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
+from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
-
-VERSION = "0.169.0"
 
 EVENTS: Mapping[str, tuple[str, str, int]] = {
     "SessionStart": ("session_start", "session-start", 5),
@@ -73,7 +72,7 @@ class Codex:
     """Codex."""
 
     default_argv = ("codex",)
-    tested_version = VERSION
+    tested_versions = PINS["codex"]
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)

@@ -23,10 +23,9 @@ from phoenixd.documents.brief import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import gemini_screens, gemini_transcript
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
+from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
-
-VERSION = "0.61.0"
 
 EVENTS: Mapping[str, str] = {
     "SessionStart": "session-start",
@@ -70,7 +69,7 @@ class Gemini:
     """The Gemini CLI."""
 
     default_argv = ("gemini",)
-    tested_version = VERSION
+    tested_versions = PINS["gemini"]
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)

@@ -50,8 +50,9 @@ class Harness(Protocol):
         ...
 
     @property
-    def tested_version(self) -> str | None:
-        """The version that the contract suite runs; None where there is no such program."""
+    def tested_versions(self) -> tuple[str, ...]:
+        """The versions that the contract suite runs, the whole of it with the first; none where there is no such
+        program."""
         ...
 
     def problems(self, spec: AgentSpec) -> list[str]:

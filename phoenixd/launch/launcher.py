@@ -295,7 +295,7 @@ class Launch:
         token = self.token(spawn.run_id)
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
-        variables = self._variables.compose(spec, {**base, **harness.variables()}, ours)
+        variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)

@@ -149,7 +149,8 @@ STREAMS = [
     case("a rate limit", fails("rate_limit", "resets 3pm (UTC)"), draws("idle--api-error")),
     case("an overload", fails("server_error"), draws("idle--api-error")),
     case("an overload that it tries to sit out", draws("working--api-retry"), after(300), ends()),
-    case("a prompt that is too long", fails("invalid_request", "prompt is too long"), draws("idle--api-error")),
+    case("a prompt that is too long", fails("invalid_request", "prompt is too long"), Needs("failed turn"),
+         draws("idle--api-error"), after(3600), hook("UserPromptSubmit", prompt="Shorter."), CALM, ends()),
     case("a login that is refused", fails("authentication_failed", "Invalid API key"), LOGIN,
          draws("idle--invalid-key"), after(3600), hook("UserPromptSubmit", prompt="Again."), CALM, ends()),
     case("an organisation that may not", fails("oauth_org_not_allowed"), LOGIN, after(60),
@@ -199,6 +200,8 @@ FOR_A_PERSON = (
     "hooks",
     "in-use",
     "limit",
+    "renderer",
+    "away",
 )
 """How the names of captures begin that show a question."""
 

@@ -159,6 +159,19 @@ async def test_a_users_settings_for_claude_stay_when_no_session_is_around_us(tmp
     assert (await room.order(room.agent()))["env"]["CLAUDE_CODE_MAX_RETRIES"] == "3"
 
 
+async def test_what_claude_must_find_is_there_also_below_a_session_of_its_own_and_only_the_operator_takes_it_back(
+    tmp_path: Path,
+) -> None:
+    """Without it a Left arrow on an empty prompt moves the session into the CLI's own daemon."""
+    environ = {"CLAUDECODE": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "0"}
+    room = Room(tmp_path, environ)
+    spec = room.spec(harness="claude", argv=("claude",), hold_permissions=False)
+    taken_back = replace(spec, env=(("CLAUDE_CODE_DISABLE_AGENT_VIEW", ""),))
+
+    assert (await room.order(room.agent(spec)))["env"]["CLAUDE_CODE_DISABLE_AGENT_VIEW"] == "1"
+    assert (await room.order(room.agent(taken_back)))["env"]["CLAUDE_CODE_DISABLE_AGENT_VIEW"] == ""
+
+
 async def test_an_ssh_agent_that_answers_is_kept(tmp_path: Path) -> None:
     import socket
 
