@@ -191,7 +191,8 @@ class World:
             case Deliver(agent=name):
                 self.soon(lambda: self._delivered(name, action))
             case Alert(kind=kind):
-                self.alerts["quarantine" if kind == "quarantined" else kind] += 1
+                # The alert of an outage names whose it is behind a colon.
+                self.alerts["quarantine" if kind == "quarantined" else kind.partition(":")[0]] += 1
             case RecordIncident() | _:
                 pass
 
