@@ -223,6 +223,8 @@ class BackingOff:
     mode: Mode
     prompt: PromptKind
     attempt: int = 0
+    unattended: Instant | None = None
+    """When it was due before it was asked whether a person ended the run at its terminal; None: that is not asked."""
     name: Literal["backing_off"] = "backing_off"
 
 

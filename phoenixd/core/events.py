@@ -267,6 +267,15 @@ class ScreenSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class AttendanceSeen:
+    """Whether somebody who can type sat at the agent's terminal when this run had ended; None: nobody can tell."""
+
+    agent: str
+    incarnation: int
+    attended: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class IncidentRecorded:
     """What could be seen of a run that we ended is kept, in this file of the agent's directory."""
 
@@ -458,7 +467,9 @@ RunEvent = (
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
 WatchEvent = TroubleSeen | TroubleGone
-Event = OperatorEvent | RunEvent | WorkEvent | CleanedUp | WatchEvent | FleetEvent
+AfterEvent = CleanedUp | AttendanceSeen
+"""About a run that has ended."""
+Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:

@@ -11,6 +11,7 @@ from phoenixd.core import (
     alerts,
     answers,
     cleanup,
+    interrupt,
     lifecycle,
     outage,
     progress,
@@ -22,6 +23,7 @@ from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
+    AfterEvent,
     AgentDeclared,
     AgentExited,
     AgentWithdrawn,
@@ -88,9 +90,8 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_request(fleet, event, now)
     elif isinstance(event, WorkEvent):
         decided = _on_work_event(fleet, event, now)
-    elif isinstance(event, CleanedUp):
-        known = fleet.agents.get(event.agent)
-        decided = _put(Step(fleet), cleanup.decide(known, event), now) if known is not None else Step(fleet)
+    elif isinstance(event, AfterEvent):
+        decided = _on_after_event(fleet, event, now)
     elif isinstance(event, WatchEvent):
         decided = _on_watch(fleet, event, now)
     else:
@@ -304,6 +305,14 @@ def _begin_turns(found: Step, now: Moment) -> Step:
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent)
     return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
+
+
+def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:
+    agent = fleet.agents.get(event.agent)
+    if agent is None:
+        return Step(fleet)
+    decided = cleanup.decide(agent, event) if isinstance(event, CleanedUp) else interrupt.decide(agent, event, now)
+    return _put(Step(fleet), decided, now)
 
 
 def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:

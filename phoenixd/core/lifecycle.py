@@ -21,6 +21,7 @@ from typing import assert_never
 from phoenixd.core import (
     answers,
     cleanup,
+    interrupt,
     liveness,
     looks,
     opening,
@@ -511,6 +512,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     closed = decision.agent.last_exit if decision.agent is not None else None
     if closed is not None and closed.proof and not state.run.merit.proof:
         decision = replace(decision, facts=(RunProductive(end.incarnation),))
+    decision = interrupt.ask(agent, end, decision, now)
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 

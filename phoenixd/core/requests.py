@@ -101,7 +101,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     why = f"stopped by {event.by}"
     match agent.state:
         case Stopped():
-            left = unwanted if event.after_iteration else progress.let_go(unwanted)
+            left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), item=None)
             return Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
         case BackingOff() | Parked() | Quarantined():
             goes_on = event.after_iteration and isinstance(agent.iteration, Passing)

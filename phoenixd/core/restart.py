@@ -69,8 +69,9 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
 def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     spec, rules = agent.spec, agent.spec.restart
     if is_blameless(ended):
-        # At once, but not over and over: what ends each start within seconds is still there at the next one.
-        lasted = ended.cause == "reboot" or ended.lived >= HOST_RETRY
+        # At once, but not over and over: what ends each start within seconds is still there at the next one, and
+        # memory that has run out is not there at once.
+        lasted = ended.cause == "reboot" or (ended.lived >= HOST_RETRY and not ended.oom)
         delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
         what = ended.text if ended.oom else f"{ended.text} ({ended.cause})"
         return TryAgain(delay, f"{what}, not the agent's doing", agent.crashes)

@@ -122,8 +122,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         is_proven = bool(merit.proof and not run.merit.proof)
         run = replace(run, merit=merit)
         if is_proven:
-            notes, facts = (*notes, f"productive: {productive.PROOFS[merit.proof]}"), (RunProductive(run.incarnation),)
-            heard = productive.made_good(heard)
+            facts, heard = (RunProductive(run.incarnation),), productive.made_good(heard)
     waiting, asked = _waiting(activity, event, now)
     activity = _with_question(activity, asked)
     if asked is None and _is_another(state.activity.waiting, waiting):
@@ -132,6 +131,8 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
     if event.kind == "stop":
         notes = (*notes, "the turn ended")
+    if facts and run.merit.after_death:
+        notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
     if event.kind == "stop-failure":
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):

@@ -585,3 +585,37 @@ def test_who_does_nothing_but_ask_to_be_recycled_is_slowed_down_and_given_up() -
     assert waits[0] == 0.0
     assert waits[2:6] == sorted(waits[2:6])
     assert waits[5] > 1
+
+
+# F-PROC-24: killed for want of memory.
+
+
+def test_f_proc_24_at_its_own_limit_is_a_crash_that_names_it() -> None:
+    story = Story().runs()
+    story.pass_over(20)
+    story.exited(signal=9, oom="agent")
+    assert len(story.agent.crashes) == 1
+    assert "signal 9, out of memory: it reached its own limit" in story.agent.reason or any(
+        "signal 9, out of memory: it reached its own limit" in reason for reason in story.reasons
+    )
+
+
+def test_f_proc_24_of_the_whole_host_counts_against_nobody_and_waits_a_little() -> None:
+    story = Story(claude())
+    for _ in range(12):
+        story.works()
+        story.pass_over(600)
+        story.exited(signal=9, oom="host")
+        assert isinstance(story.state, BackingOff)
+        assert story.state.until >= story.at + restart.HOST_RETRY
+        assert "the host had none left" in story.agent.reason
+        story.respawned()
+    assert story.agent.crashes == story.agent.record.unproductive == ()
+
+
+def test_f_proc_24_a_kill_of_ours_is_no_matter_of_memory() -> None:
+    story = Story().runs()
+    story.stop()
+    story.exited(signal=9, oom="agent")
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.oom == ""
