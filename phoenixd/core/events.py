@@ -405,6 +405,13 @@ class TroubleGone:
 
 
 @dataclass(frozen=True, slots=True)
+class StateEdited:
+    """Another hand than the daemon's wrote or removed an agent's state.json, and what it says was taken over."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The earliest deadline has come, or may have."""
 
@@ -442,7 +449,7 @@ RunEvent = (
     | HoldReleased
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
-WatchEvent = TroubleSeen | TroubleGone
+WatchEvent = TroubleSeen | TroubleGone | StateEdited
 Event = OperatorEvent | RunEvent | WorkEvent | CleanedUp | WatchEvent | FleetEvent
 
 
