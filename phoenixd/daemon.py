@@ -38,6 +38,7 @@ from phoenixd.drivers.brief_command import CommandWriter
 from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
 from phoenixd.drivers.git_work import WorkPrints
@@ -257,6 +258,7 @@ async def _build(
             ),
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
+        changes=DirectoryChanges(),
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
