@@ -1,9 +1,9 @@
 """Where the real agent CLIs of the tested versions are: installed from npm, cached outside the repository.
 
 The versions stand in phoenixd.harness.pins: what is tested is what `phoenixctl doctor` knows. opencode, which has no
-harness, has its version in OTHERS. Tests take a CLI by `require(...)`, in the first version of its pins unless they name
-another; where it cannot be had they are skipped with "not run: <reason>", never passed. PHOENIX_TEST_NEWEST=1 takes the
-newest ones instead.
+harness, has its version in OTHERS. Tests take a CLI by `require(...)`, in the first version of its pins unless they
+name another; where it cannot be had they are skipped with "not run: <reason>", never passed. PHOENIX_TEST_NEWEST=1
+takes the newest ones instead.
 """
 
 from __future__ import annotations
