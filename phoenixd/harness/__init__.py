@@ -21,6 +21,7 @@ from phoenixd.harness.shape import Harness as Harness
 from phoenixd.harness.shape import LaunchPlaces as LaunchPlaces
 from phoenixd.harness.shape import PermissionTold, ProcessInSession
 from phoenixd.harness.shape import is_session_id as is_session_id
+from phoenixd.harness.trust import Read, claude_asks
 
 
 class ClaudeCode:
@@ -84,6 +85,12 @@ class ClaudeCode:
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         key = environment.get("ANTHROPIC_API_KEY")
         return claude.trust_seed(existing, cwd, claude.api_key_tail(key) if key else None)
+
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        key, path = environment.get("ANTHROPIC_API_KEY"), self.trust_file(environment)
+        if spec.seed_trust or path is None:
+            return None
+        return claude_asks(path, cwd, claude.api_key_tail(key) if key else None, read)
 
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return claude.login_missing(environment)
@@ -172,6 +179,9 @@ class AnyCommand:
 
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
+
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None
 
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return None

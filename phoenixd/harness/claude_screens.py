@@ -46,6 +46,8 @@ _2_1: Signs = (
     ("question", r"Enter to select · ↑/↓ to navigate"),
     ("permission", r"^ *(Do you want to|Would you like to) |^ *Exit plan mode\?$"),
     ("dialog", r"^ *❯ \d+\. |Esc to (cancel|go back)|Enter to confirm"),
+    # A list of choices without numbers and keys, as 2.1.330 offers its auto mode: Enter would take the first.
+    ("dialog", r"^ *❯ \S"),
     ("dialog", r"^/[a-z][\w:-]* {2,}|! for shell mode|Showing detailed transcript"),
 )
 

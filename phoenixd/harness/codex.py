@@ -27,6 +27,7 @@ from phoenixd.harness.arguments import literal, program_names, runs_program, sin
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
+from phoenixd.harness.trust import Read, codex_asks
 
 EVENTS: Mapping[str, tuple[str, str, int]] = {
     "SessionStart": ("session_start", "session-start", 5),
@@ -126,6 +127,9 @@ class Codex:
 
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
+
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None if spec.seed_trust else codex_asks(f"{codex_home(environment)}/config.toml", cwd, read)
 
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         if environment.get("OPENAI_API_KEY") or environment.get("CODEX_API_KEY"):

@@ -26,6 +26,7 @@ from phoenixd.harness.arguments import has_value, literal, program_names, runs_p
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
+from phoenixd.harness.trust import Read, gemini_asks
 
 EVENTS: Mapping[str, str] = {
     "SessionStart": "session-start",
@@ -130,6 +131,9 @@ class Gemini:
 
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
+
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None if spec.seed_trust else gemini_asks(gemini_home(environment), cwd, spec.argv, read)
 
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         if environment.get("GEMINI_API_KEY") or environment.get("GOOGLE_API_KEY"):

@@ -51,6 +51,7 @@ from phoenixd.launch.failed_turn import failed_turn
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
+from phoenixd.launch.preflight import questions_at_start
 from phoenixd.launch.programs import offer, with_phoenixctl
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
@@ -246,6 +247,15 @@ class Launch:
         if find_command(command, path or os.defpath, agent.spec.cwd) is not None:
             return None
         return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
+
+    async def start_problems(self, agent: Agent) -> tuple[str, ...]:
+        """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
+        first = self.command_problem(agent)
+        try:
+            found = questions_at_start(agent, await self.environment_of(agent), self._files)
+        except LaunchFailed as failure:
+            found = (failure.message,)
+        return found if first is None else (first, *found)
 
     def token(self, run_id: str) -> str:
         """The run's secret, which the run alone is told: derived, so that it need not be kept."""

@@ -437,3 +437,21 @@ async def test_a_missing_command_is_a_warning_at_add(room: Room) -> None:
     assert "not to be found" in (room.launch.command_problem(room.agent()) or "")
     assert room.launch.command_problem(room.agent(room.spec(argv=("sh",)))) is None
     assert room.launch.command_problem(room.agent(room.spec(argv=("/bin/sh",)))) is None
+
+
+async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_beforehand(tmp_path: Path) -> None:
+    """A login that is missing, and questions that nobody has answered: by the CLI's own files, without running it."""
+    home = tmp_path / "home"
+    (home / ".claude").mkdir(parents=True)
+    room = Room(tmp_path, {"HOME": str(home), "PATH": "/bin"})
+    agent = room.agent(room.spec(harness="claude", argv=("sh",)))
+
+    login, trust = await room.launch.start_problems(agent)
+
+    assert "no login is to be found" in login
+    assert str(home / ".claude" / ".credentials.json") in login
+    assert f"whether it may trust {room.work}" in trust
+    assert "--seed-trust" in trust
+    (home / ".claude" / ".credentials.json").write_text("{}")
+    seeded = room.agent(room.spec(harness="claude", argv=("sh",), seed_trust=True))
+    assert await room.launch.start_problems(seeded) == ()
