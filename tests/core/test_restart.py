@@ -242,7 +242,7 @@ def test_a_shim_that_dies_at_every_order_is_not_stormed() -> None:
         story.respawned()
 
 
-def test_f_proc_24_a_lost_shim_with_a_living_agent_is_fenced_and_counted() -> None:
+def test_f_proc_6_a_lost_shim_with_a_living_agent_is_fenced_and_counted() -> None:
     story = Story().runs()
     story.pass_over(20)
     story.tell(ShimLost("a", 1))
