@@ -75,6 +75,7 @@ def test_x4_an_end_means_what_the_kind_and_the_policy_say(
 
 
 def test_p53_exit_zero_stays_down_for_ever() -> None:
+    """F-PROC-5."""
     story = Story().lives(60, 0)
     story.wait(7 * 24 * 3600)
     assert isinstance(story.state, Stopped)
@@ -462,6 +463,7 @@ def test_a_resume_that_never_executed_leaves_the_session_good(code: int) -> None
 
 
 def test_p62_fresh_is_a_clean_slate_with_the_goal() -> None:
+    """P48: one command leaves a confused session behind."""
     story = Story(claude()).works()
     first = story.spawn.session_id
     story.restart(fresh=True)
