@@ -103,17 +103,17 @@ class Digest:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
         for fact in entry.facts:
-            self._count_fact(entry.agent, fact, entry.wall)
+            self._count_fact(entry.agent, fact, entry)
 
-    def _count_fact(self, agent: str, fact: Fact, wall: float) -> None:
+    def _count_fact(self, agent: str, fact: Fact, entry: Entry) -> None:
         match fact:
             case RunBegan():
                 self._runs[agent] = fact
             case RunProductive(incarnation=incarnation):
                 run = self._runs.get(agent)
-                self._heal(agent, run.mode if run is not None and run.incarnation == incarnation else None, wall)
+                self._heal(agent, run.mode if run is not None and run.incarnation == incarnation else None, entry.wall)
             case RunEnded():
-                self._count_end(agent, fact, wall)
+                self._count_end(agent, fact, entry.wall)
             case PutInQuarantine():
                 deaths = len(self._stories.pop(agent, ()))
                 self.quarantined += deaths
@@ -123,7 +123,8 @@ class Digest:
                 self.started += verb == "start" and moved
                 self.stopped += verb == "stop" and moved
                 self.sent += verb == "send"
-                if moved and verb in ("stop", "remove"):
+                # One that runs on until its iteration is over may still work; its end is told by the end itself.
+                if verb == "remove" or (verb == "stop" and entry.state == "stopped"):
                     self.ended += len(self._stories.pop(agent, ()))
             case _:
                 pass  # Nothing that is counted.

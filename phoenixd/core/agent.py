@@ -328,8 +328,8 @@ class Incident:
 
     @property
     def file(self) -> str:
-        """Its name in the agent's directory, where what could be seen of the run is kept."""
-        return f"incident-{self.incarnation}-{self.kind}.json"
+        """Its place in the agent's directory, where what could be seen of the run is kept."""
+        return f"incidents/{self.incarnation}-{self.kind}.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -416,6 +416,13 @@ class TroubleGone:
 
 
 @dataclass(frozen=True, slots=True)
+class StateEdited:
+    """Another hand than the daemon's wrote or removed an agent's state.json, and what it says was taken over."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The earliest deadline has come, or may have."""
 
@@ -453,7 +460,7 @@ RunEvent = (
     | HoldReleased
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
-WatchEvent = TroubleSeen | TroubleGone
+WatchEvent = TroubleSeen | TroubleGone | StateEdited
 AfterEvent = CleanedUp | AttendanceSeen
 """About a run that has ended."""
 Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent

@@ -42,6 +42,7 @@ from phoenixd.core.events import (
     SendRequested,
     ShimLost,
     StartRequested,
+    StateEdited,
     StopRequested,
     TerminalSeen,
     Tick,
@@ -51,6 +52,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.transitions import keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,10 @@ def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent) if event.agent is not None else None
     if event.agent is not None and agent is None:
         return Step(fleet)
+    if isinstance(event, StateEdited):
+        assert agent is not None
+        told = keep(agent, "its state.json was edited by another hand, and taken over")
+        return _put(Step(fleet), replace(told, weight="story"), now)
     standing = alerts.find(agent.alerts if agent else fleet.alerts, event.kind)
     if isinstance(event, TroubleSeen):
         alert = Alert(event.agent, event.kind, event.text, watched=True)

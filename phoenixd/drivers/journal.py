@@ -25,7 +25,7 @@ from phoenixd.drivers.journal_rows import DETAIL_MARK, BatchRows, batch_rows, se
 from phoenixd.drivers.journal_salvage import Damage
 from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
-from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, Fact, Touch, Writer
+from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, KEEP_SECONDS, Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Saved, StoredEntry
 
@@ -38,7 +38,12 @@ class SqliteJournal:
     """Implements ports.Journal. One process at a time may write; the caller holds the state directory's lock."""
 
     def __init__(
-        self, path: Path, *, reserve_bytes: int = RESERVE_BYTES, entries_per_agent: int = ENTRIES_PER_AGENT
+        self,
+        path: Path,
+        *,
+        reserve_bytes: int = RESERVE_BYTES,
+        entries_per_agent: int = ENTRIES_PER_AGENT,
+        keep_seconds: float = KEEP_SECONDS,
     ) -> None:
         """Open the journal, or begin one; a damaged one is kept aside and salvaged, which `damage` then tells.
 
@@ -47,7 +52,7 @@ class SqliteJournal:
         _require_private_directory(path.parent)
         self._path = path
         self._reserve = Reserve(path.with_name(path.name + ".reserve"), reserve_bytes)
-        self._writer = Writer(path, self._reserve, entries_per_agent)
+        self._writer = Writer(path, self._reserve, entries_per_agent, keep_seconds)
         self._reader = Reader(path)
         self._writing = DatabaseThread("journal-writer", self._writer.write, self._writer.rest)
         self._reading = DatabaseThread("journal-reader", self._reader.answer, largest_group=1)

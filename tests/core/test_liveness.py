@@ -432,7 +432,7 @@ def test_g43_an_end_of_ours_is_an_incident_that_is_recorded_before_the_kill(kind
     assert actions.index(RecordIncident) < actions.index(Terminate)
     incident = story.agent.incident
     assert incident is not None
-    assert (incident.incarnation, incident.kind, incident.file) == (1, "hung", "incident-1-hung.json")
+    assert (incident.incarnation, incident.kind, incident.file) == (1, "hung", "incidents/1-hung.json")
     story.exited(143)
     assert story.agent.incident == incident
 

@@ -247,6 +247,18 @@ async def test_entries_past_thirty_days_are_removed_by_supervised_time(path: Pat
     await eventually(lambda: rows(path, "SELECT seq FROM entries") == [(1701,), (1702,)])
 
 
+async def test_journal_keep_says_how_long_entries_are_kept(path: Path) -> None:
+    """`[journal] keep` was checked and ignored. Steps are small, and nobody waits for them."""
+    with SqliteJournal(path, keep_seconds=2 * DAY) as journal:
+        await journal.commit(Batch(0.0, 0.0, tuple(an_entry(at=1.0) for _ in range(1200))))
+        await journal.commit(Batch(DAY, DAY, (an_entry(at=DAY),)))
+        assert len(await journal.read(limit=5000)) == 1201
+
+        await journal.commit(Batch(2.5 * DAY, 2.5 * DAY, (an_entry(at=2.5 * DAY),)))
+
+        await eventually(lambda: rows(path, "SELECT seq FROM entries") == [(1201,), (1202,)])
+
+
 async def test_a_reader_that_dawdles_holds_nobody_up(path: Path, journal: SqliteJournal) -> None:
     await journal.commit(numbered_batch(1))
     with closing(sqlite3.connect(path, isolation_level=None)) as dawdler:
