@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from phoenixd.core.actions import MeasureWork, Spawn
 from phoenixd.core.agent import BackingOff, Quarantined, Starting
 from phoenixd.core.events import Delivered, ScreenSeen, ShimLost, Tick, WorkMeasured
 from phoenixd.core.facts import RunProductive
+from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
@@ -355,3 +357,14 @@ def test_the_fact_is_told_once_for_each_run_by_whatever_proves_it() -> None:
     assert told_productive(story) == [1, 2], "its age, while it lives: it makes up for a death"
     loop = Story(spec(kind=Kind.LOOP)).lives(20, 0)
     assert told_productive(loop) == [1], "its end"
+
+
+def test_a_state_that_an_older_version_saved_has_nothing_against_anybody() -> None:
+    lives = dying()
+    older = json.loads(dump_agent(lives.agent))
+    del older["record"], older["outage"], older["state"]["run"]["merit"]
+    del older["last_exit"]["oom"], older["last_exit"]["proof"]
+    loaded = load_agent(json.dumps(older))
+    assert (loaded.record, loaded.outage) == (Record(), None)
+    assert loaded.run is not None
+    assert loaded.run.merit == Merit()
