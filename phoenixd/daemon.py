@@ -46,6 +46,7 @@ from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
 from phoenixd.drivers.notify_command import CommandRoute
 from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
+from phoenixd.drivers.oom import OomCounters
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes_proc import run_of
@@ -319,6 +320,7 @@ async def _build(
         heard=messenger.heard,
         greeted=greeted,
         answered=answerer.heard,
+        memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger, answerer)
     publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))

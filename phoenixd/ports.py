@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
@@ -302,6 +302,18 @@ class Cleaner(Protocol):
 
     async def clean(self, agent: Agent, *, dry_run: bool = False) -> Leftovers:
         """Clean by the agent's rules; raises PhoenixdError where the process table cannot be read."""
+        ...
+
+
+class Memory(Protocol):
+    """What the kernel says of processes that it killed for want of memory."""
+
+    def note(self) -> None:
+        """Remember the counters as they are: what they have counted so far was another's."""
+        ...
+
+    def killer_of(self, agent: str, incarnation: int) -> Literal["", "agent", "host"]:
+        """Whether a run that SIGKILL ended was killed at its own limit, or because the host had no memory left."""
         ...
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.iteration import Iteration
+from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
 
@@ -60,6 +61,8 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    merit: Merit = Merit()  # noqa: RUF009 - frozen
+    """What it has to show for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ class ParkingKind(StrEnum):
     """Its account's limit: whoever shares the account waits with it."""
     OVERLOAD = "overload"
     """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
+    OUTAGE = "outage"
+    """Half of those that share an account or a harness ended without progress: they wait, and try one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,22 @@ class BackingOff:
     mode: Mode
     prompt: PromptKind
     attempt: int = 0
+    unattended: Instant | None = None
+    """When it was due before it was asked whether a person ended the run at its terminal; None: that is not asked."""
     name: Literal["backing_off"] = "backing_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """This agent waits out an outage, or, where it has a run, tries whether it is over.
+
+    group: who is hit, as people are told it: "account team", "harness claude". since_wall: when it began. tries: how
+    many of the group were let try so far.
+    """
+
+    group: str
+    since_wall: float
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +250,13 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it."""
+    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it.
+
+    counted: it was given up because of how often its runs ended, which an outage explains as well.
+    """
 
     cause: str
+    counted: bool = False
     name: Literal["quarantined"] = "quarantined"
 
 
@@ -254,6 +278,13 @@ class Session:
     hangs: int = 0
 
 
+OOM_WORDS = {
+    "": "",
+    "agent": ", out of memory: it reached its own limit",
+    "host": ", out of memory: the host had none left",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LastExit:
     """How the newest run ended. `code` and `signal` are both None when nobody could know."""
@@ -271,12 +302,16 @@ class LastExit:
     """Whether a person ended the session from inside."""
     limited: bool = False
     """Whether a limit, or a service that was out of order, had ended its work: nothing of it counts against it."""
+    oom: Literal["", "agent", "host"] = ""
+    """Whether the kernel killed it for memory: at its own limit, or because the host had none left."""
+    proof: Proof = ""
+    """By what the run was productive; empty if it was not."""
 
     @property
     def text(self) -> str:
         """The end in words."""
         if self.signal is not None:
-            return f"signal {self.signal}"
+            return f"signal {self.signal}{OOM_WORDS[self.oom]}"
         if self.code is not None:
             return f"{self.cause}, exit {self.code}" if self.cause in ("hung", "overtime") else f"exit {self.code}"
         return "unknown status"
@@ -364,6 +399,10 @@ class Agent:
     alerts: tuple[StandingAlert, ...] = ()
     setbacks: int = 0
     """Limits and overloads that it met in a row, with no work between them."""
+    record: Record = field(default_factory=Record)
+    """What its newest runs had to show, or had not."""
+    outage: Outage | None = None
+    """The outage that it is in, with others of its account or harness."""
     looks: int = 0
     """Looks since the present state began that changed nothing: counted, and not journaled."""
 

@@ -163,6 +163,8 @@ class AgentExited:
     killed: tuple[str, ...] = ()
     at_wall: float | None = None
     """When it ended, if that was while nobody watched."""
+    oom: Literal["", "agent", "host"] = ""
+    """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +253,15 @@ class ScreenSeen:
     agent: str
     incarnation: int
     verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttendanceSeen:
+    """Whether somebody who can type sat at the agent's terminal when this run had ended; None: nobody can tell."""
+
+    agent: str
+    incarnation: int
+    attended: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +461,9 @@ RunEvent = (
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
-Event = OperatorEvent | RunEvent | WorkEvent | CleanedUp | WatchEvent | FleetEvent
+AfterEvent = CleanedUp | AttendanceSeen
+"""About a run that has ended."""
+Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:

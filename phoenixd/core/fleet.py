@@ -6,11 +6,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence, weights
+from phoenixd.core import (
+    accounts,
+    alerts,
+    answers,
+    cleanup,
+    interrupt,
+    lifecycle,
+    outage,
+    progress,
+    requests,
+    sequence,
+    weights,
+)
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
+    AfterEvent,
     AgentDeclared,
     AgentExited,
     AgentWithdrawn,
@@ -79,14 +92,14 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_request(fleet, event, now)
     elif isinstance(event, WorkEvent):
         decided = _on_work_event(fleet, event, now)
-    elif isinstance(event, CleanedUp):
-        known = fleet.agents.get(event.agent)
-        decided = _put(Step(fleet), cleanup.decide(known, event), now) if known is not None else Step(fleet)
+    elif isinstance(event, AfterEvent):
+        decided = _on_after_event(fleet, event, now)
     elif isinstance(event, WatchEvent):
         decided = _on_watch(fleet, event, now)
     else:
         decided = _on_run_event(fleet, event, now)
     parked = _put_all(decided, accounts.follow(fleet.agents, decided.fleet.agents, event, now), now)
+    parked = _follow_outages(fleet, parked, event, now)
     parked = _follow_sequences(fleet, parked, now)
     braked = _brake(fleet, parked, event, now)
     return _release_starts(_release_parked(braked, now), now)
@@ -103,7 +116,8 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         if earliest is None or due < earliest:
             earliest = due
     unparked = accounts.next_due(fleet.agents, fleet.gates, now)
-    return min((at for at in (earliest, unparked) if at is not None), default=None)
+    tried = outage.next_due(fleet.agents, now)
+    return min((at for at in (earliest, unparked, tried) if at is not None), default=None)
 
 
 def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
@@ -201,12 +215,34 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
     overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
-    found = _put(overheard, answers.quietly(agent, lifecycle.decide(agent, event, now)), now)
+    decided = answers.quietly(agent, lifecycle.decide(agent, event, now))
+    if any(isinstance(one, Alert) and one.kind == outage.KIND for one in decided.actions):
+        decided = _once(fleet, agent, decided)
+    found = _put(overheard, decided, now)
     asked = found.fleet.agents.get(agent.name)
     answer = answers.prepared(agent, asked)
     if answer is None or asked is None:
         return found
     return _put(found, answers.answer(asked, answer), now)
+
+
+def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
+    """Leave the alert of an outage out where one that shares the service has raised it."""
+    if not outage.is_told(fleet.agents, agent):
+        return decision
+    kept = tuple(one for one in decision.actions if not (isinstance(one, Alert) and one.kind == outage.KIND))
+    return replace(decision, actions=kept)
+
+
+def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Take what the event means for outages into the fleet, and tell when one is over."""
+    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, now)):
+        found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
+    for standing in found.fleet.alerts:
+        group = outage.group_of(standing)
+        if group is not None and not outage.is_hit(found.fleet.agents, group):
+            found = _clear(found, standing, f"the outage of {group} is over")
+    return found
 
 
 def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:
@@ -277,6 +313,14 @@ def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
 
 
+def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:
+    agent = fleet.agents.get(event.agent)
+    if agent is None:
+        return Step(fleet)
+    decided = cleanup.decide(agent, event) if isinstance(event, CleanedUp) else interrupt.decide(agent, event, now)
+    return _put(Step(fleet), decided, now)
+
+
 def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
     """The agent that an event speaks of, if it is about the incarnation that lives."""
     agent = fleet.agents.get(event.agent)
@@ -313,6 +357,8 @@ def _release_parked(found: Step, now: Moment) -> Step:
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
+    for decision in tuple(outage.release(found.fleet.agents, now)):
+        found = _put(found, decision, now)
     return found
 
 
