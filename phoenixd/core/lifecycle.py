@@ -45,7 +45,6 @@ from phoenixd.core.agent import (
     Parked,
     Parking,
     ParkingKind,
-    PromptKind,
     Quarantined,
     Run,
     Running,
@@ -150,12 +149,12 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.judge_screen(agent, event, now)
         case Delivered(evidence=evidence, queued=queued):
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-            heard = session.hear_queued(agent, queued) if queued else agent
+            heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
             if went_on is not None:
                 return went_on
             begun = opening.over(heard, event.message_id)
-            return keep(begun if begun is not heard else productive.asked_again(heard), f"text delivered ({evidence})")
+            return keep(begun if begun is not heard else session.hear_sent(heard), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return (
@@ -555,8 +554,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         if not weighed:
             return productive.quarantine(agent, now)
         reason, readings = productive.exhausted(agent)
-        waiting = BackingOff(sequence.answer_by(agent, now), Mode.FRESH, PromptKind.GOAL)
-        looks = enter(agent, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
+        kept = replace(agent, crashes=verdict.crashes)
+        upcoming = restart.next_start(kept, now)
+        waiting = BackingOff(sequence.answer_by(agent, now), upcoming.mode, upcoming.prompt, len(verdict.crashes))
+        looks = enter(kept, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
         return productive.order_weighing(agent, replace(looks, readings=readings))
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)
