@@ -216,7 +216,7 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
         return Step(fleet)
     overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
     decided = answers.quietly(agent, lifecycle.decide(agent, event, now))
-    if any(isinstance(one, Alert) and one.kind == outage.KIND for one in decided.actions):
+    if any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decided.actions):
         decided = _once(fleet, agent, decided)
     found = _put(overheard, decided, now)
     asked = found.fleet.agents.get(agent.name)
@@ -227,10 +227,12 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
 
 
 def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
-    """Leave the alert of an outage out where one that shares the service has raised it."""
-    if not outage.is_told(fleet.agents, agent):
-        return decision
-    kept = tuple(one for one in decision.actions if not (isinstance(one, Alert) and one.kind == outage.KIND))
+    """Leave out what those that share its service with the agent have told already."""
+    kept = tuple(
+        one
+        for one in decision.actions
+        if not (isinstance(one, Alert) and outage.is_told(fleet.agents, agent, one.kind))
+    )
     return replace(decision, actions=kept)
 
 

@@ -523,7 +523,8 @@ def _ended(
     refused = session.refusal(state.activity)
     owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
     turn_open = state.activity.turn_open or owed
-    agent = productive.at_end(agent, run, end, deliberate, turn_open, now)
+    is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
+    agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
     end = agent.last_exit or end
     closed = replace(
         agent,
@@ -538,6 +539,8 @@ def _ended(
     if closed.desired is Desired.STOPPED:
         failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
+    if is_ours and productive.has_just_counted(closed, now) and productive.is_exhausted(closed):
+        return productive.quarantine(closed, now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
     return _judge(closed, end, parked, refused, now)
