@@ -18,7 +18,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import answers, cleanup, liveness, looks, opening, parking, progress, requests, restart, session
+from phoenixd.core import (
+    answers,
+    background,
+    cleanup,
+    liveness,
+    looks,
+    opening,
+    parking,
+    progress,
+    requests,
+    restart,
+    session,
+)
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -466,7 +478,13 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     assert isinstance(state, Starting | Running | Stopping)
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
-    decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
+    ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    expected = ordered or restart.ended_well(agent.spec, end)
+    known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
+    decision = _ended(replace(known, setbacks=setbacks), state, end, parked, now)
+    if lost:
+        reason = f"{decision.reason}; {lost}"
+        decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 
