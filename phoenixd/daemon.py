@@ -38,6 +38,7 @@ from phoenixd.drivers.brief_command import CommandWriter
 from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
 from phoenixd.drivers.git_work import WorkPrints
@@ -45,6 +46,7 @@ from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
 from phoenixd.drivers.notify_command import CommandRoute
 from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
+from phoenixd.drivers.oom import OomCounters
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes_proc import run_of
@@ -121,7 +123,8 @@ def _fail(message: str, remedy: str, code: int) -> int:
 
 async def _live(directories: Directories, configuration: Configuration) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
-    with SqliteJournal(directories.state / "journal.sqlite3") as journal:
+    keep = configuration.settings.journal.keep
+    with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks)
             for part in (
@@ -255,6 +258,7 @@ async def _build(
             ),
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
+        changes=DirectoryChanges(),
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
@@ -316,6 +320,7 @@ async def _build(
         heard=messenger.heard,
         greeted=greeted,
         answered=answerer.heard,
+        memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger, answerer)
     publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phoenixd.api.durations import DURATION_PATTERN
 from phoenixd.api.operations import OPERATIONS, Operation, Parameter
 from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.durations import DURATION_PATTERN
 
 Json = dict[str, Any]
 

@@ -218,6 +218,9 @@ OPERATIONS: tuple[Operation, ...] = (
         (
             Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN), FOLLOW,
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
+            Parameter(
+                "all", "query", "boolean", "notes too, not only what a person would tell", flag="--all", default=False,
+            ),
             LINES, *TEXT_FORM,
             Parameter(
                 "form", "query", "string", "what the data of a stream is", default="json", choices=("json", "text"),

@@ -10,11 +10,15 @@ from phoenixd.api.history import Stretch
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
+from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Open
 from phoenixd.core.fleet import Fleet
+from phoenixd.ports import StoredEntry
 
 EXPLAINED = 12
 LISTED = 200
+OPENING_ROWS = 20
+"""Rows among which the one that opened a state is looked for, from the time on at which it began."""
 PANE_LINES = 200
 API = 1
 """Raised when a client of today would no longer understand an answer."""
@@ -72,7 +76,11 @@ async def list_events(ask: Ask) -> Reply:
     start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
     lines = arguments["lines"] or (LISTED if start is None else 10_000)
     rows = await ask.service.journal.read(
-        agent=agent, since_wall=start, limit=lines, newest=start is None or arguments["lines"] is not None
+        agent=agent,
+        since_wall=start,
+        limit=lines,
+        newest=start is None or arguments["lines"] is not None,
+        story=not arguments["all"],
     )
     body = {"events": [representation.event(row) for row in rows], "next": rows[-1].seq if rows else 0}
     return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
@@ -80,15 +88,21 @@ async def list_events(ask: Ask) -> Reply:
 
 async def explain_agent(ask: Ask) -> Reply:
     agent, row = ask.agent(), ask.row()
-    rows = await ask.service.journal.read(agent=ask.name, limit=ask.arguments["lines"] or EXPLAINED, newest=True)
+    lines = ask.arguments["lines"] or EXPLAINED
+    opening = await _opening(ask, agent)
+    rows = await ask.service.journal.read(agent=ask.name, limit=lines, newest=True)
     decisions = [stored for stored in rows if stored.entry.reason]
+    if opening is not None:
+        later = [stored for stored in decisions if stored.seq > opening.seq]
+        decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
         "incident": representation.incident(agent),
         "decisions": [representation.event(stored) for stored in decisions],
+        "looks": agent.looks,
     }
-    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident))
+    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks))
 
 
 async def read_pane(ask: Ask) -> Reply:
@@ -188,3 +202,10 @@ async def _start(ask: Ask, words: str) -> float:
 def _agent(ask: Ask) -> representation.Json | None:
     row = ask.row_if_any()
     return representation.agent(row, ask.service.loops(row.name)) if row is not None else None
+
+
+async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
+    """The row that opened the state in which the agent is, however long ago; None where the journal has lost it."""
+    rows = await ask.service.journal.read(agent=agent.name, since_wall=agent.since_wall, limit=OPENING_ROWS)
+    opened = [row for row in rows if row.entry.reason and row.entry.state in (agent.state_name, agent.state.name)]
+    return next((row for row in opened if row.entry.reason == agent.reason), opened[0] if opened else None)

@@ -14,6 +14,7 @@ from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
+from phoenixd.documents.codec import encode
 from phoenixd.ports import Leftovers, StoredEntry
 
 Json = dict[str, Any]
@@ -116,6 +117,8 @@ def event(stored: StoredEntry) -> Json:
         "readings": dict(entry.readings),
         "actions": list(entry.actions),
         "detail": entry.detail,
+        "weight": entry.weight,
+        "facts": encode(entry.facts),
     }
 
 
@@ -194,11 +197,12 @@ def stretch(told: Stretch) -> Json:
     return {
         "from": rfc3339(digest.since),
         "to": rfc3339(told.until),
-        "complete": digest.complete and told.journal_begins is None,
+        "complete": digest.complete and told.journal_begins is None and digest.untyped_until is None,
         "journal_begins": rfc3339(told.journal_begins),
         "deaths": {
             "total": digest.deaths,
             "healed": digest.healed,
+            "repeated": digest.repeated,
             "healing": digest.healing,
             "quarantined": digest.quarantined,
             "ended": digest.ended,

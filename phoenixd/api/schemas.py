@@ -123,6 +123,8 @@ SCHEMAS: dict[str, Schema] = {
             "readings": READINGS,
             "actions": _list(STRING),
             "detail": {"type": "object"},
+            "weight": _words("story", "detail", "noise"),
+            "facts": _list({"type": "object", "required": ["name"], "properties": {"name": STRING}}),
         }
     ),
     "Events": _object({"events": _list(_ref("Event")), "next": COUNT}),
@@ -160,6 +162,7 @@ SCHEMAS: dict[str, Schema] = {
             "last_exit": _nullable_ref("LastExit"),
             "incident": _nullable_ref("Incident"),
             "decisions": _list(_ref("Event")),
+            "looks": COUNT,
         }
     ),
     "Item": _object(
@@ -185,6 +188,7 @@ SCHEMAS: dict[str, Schema] = {
                 {
                     "total": COUNT,
                     "healed": COUNT,
+                    "repeated": COUNT,
                     "healing": COUNT,
                     "quarantined": COUNT,
                     "ended": COUNT,

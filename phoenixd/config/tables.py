@@ -82,6 +82,7 @@ class RestartTable(Table):
     backoff_factor: Annotated[float, Field(ge=1, le=10)] = _RESTART.backoff_factor
     backoff_max: Duration = _RESTART.backoff_max
     productive: Duration = _RESTART.productive
+    max_unproductive: Annotated[int, Field(ge=0, le=1000)] = _RESTART.max_unproductive
 
     @model_validator(mode="after")
     def _ordered(self) -> RestartTable:

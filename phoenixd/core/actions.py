@@ -105,6 +105,14 @@ class LookAtScreen:
 
 
 @dataclass(frozen=True, slots=True)
+class SeeAttendance:
+    """See whether somebody who can type sits at the agent's terminal."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class CleanUp:
     """End what a run left over that its own end did not, and look who holds the agent's ports."""
 
@@ -191,6 +199,7 @@ Action = LookForFile | (
     | Fence
     | Deliver
     | LookAtScreen
+    | SeeAttendance
     | CleanUp
     | AnswerHold
     | AttendHold

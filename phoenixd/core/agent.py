@@ -8,6 +8,7 @@ from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.iteration import Iteration
+from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
 
@@ -62,6 +63,8 @@ class Run:
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
     jobs: tuple[str, ...] = ()
     """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
+    merit: Merit = Merit()  # noqa: RUF009 - frozen
+    """What it has to show for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class ParkingKind(StrEnum):
     """Its account's limit: whoever shares the account waits with it."""
     OVERLOAD = "overload"
     """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
+    OUTAGE = "outage"
+    """Half of those that share an account or a harness ended without progress: they wait, and try one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,9 @@ class Activity:
     also_asked: tuple[Waiting, ...] = ()
     """Questions whose dialogs come up again, the newest first, when the one that it waits for is answered."""
     stale_claim: Instant | None = None
-    """An explicitly old heartbeat timestamp, believed while a turn is open."""
+    """An explicitly old heartbeat timestamp of an open turn, which the next evidence drops."""
+    claim_due: Instant | None = None
+    """The check from which on that claim is believed; None: at once."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
     waited: float = 0.0
@@ -227,7 +234,22 @@ class BackingOff:
     mode: Mode
     prompt: PromptKind
     attempt: int = 0
+    unattended: Instant | None = None
+    """When it was due before it was asked whether a person ended the run at its terminal; None: that is not asked."""
     name: Literal["backing_off"] = "backing_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """This agent waits out an outage, or, where it has a run, tries whether it is over.
+
+    group: who is hit, as people are told it: "account team", "harness claude". since_wall: when it began. tries: how
+    many of the group were let try so far.
+    """
+
+    group: str
+    since_wall: float
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +265,13 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it."""
+    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it.
+
+    counted: it was given up because of how often its runs ended, which an outage explains as well.
+    """
 
     cause: str
+    counted: bool = False
     name: Literal["quarantined"] = "quarantined"
 
 
@@ -267,6 +293,13 @@ class Session:
     hangs: int = 0
 
 
+OOM_WORDS = {
+    "": "",
+    "agent": ", out of memory: it reached its own limit",
+    "host": ", out of memory: the host had none left",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LastExit:
     """How the newest run ended. `code` and `signal` are both None when nobody could know."""
@@ -284,12 +317,16 @@ class LastExit:
     """Whether a person ended the session from inside."""
     limited: bool = False
     """Whether a limit, or a service that was out of order, had ended its work: nothing of it counts against it."""
+    oom: Literal["", "agent", "host"] = ""
+    """Whether the kernel killed it for memory: at its own limit, or because the host had none left."""
+    proof: Proof = ""
+    """By what the run was productive; empty if it was not."""
 
     @property
     def text(self) -> str:
         """The end in words."""
         if self.signal is not None:
-            return f"signal {self.signal}"
+            return f"signal {self.signal}{OOM_WORDS[self.oom]}"
         if self.code is not None:
             return f"{self.cause}, exit {self.code}" if self.cause in ("hung", "overtime") else f"exit {self.code}"
         return "unknown status"
@@ -306,8 +343,8 @@ class Incident:
 
     @property
     def file(self) -> str:
-        """Its name in the agent's directory, where what could be seen of the run is kept."""
-        return f"incident-{self.incarnation}-{self.kind}.json"
+        """Its place in the agent's directory, where what could be seen of the run is kept."""
+        return f"incidents/{self.incarnation}-{self.kind}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +416,12 @@ class Agent:
     """Limits and overloads that it met in a row, with no work between them."""
     lost: LostJobs | None = None
     """What ended with an earlier run, until a later one was told of it and brought a turn to its end."""
+    record: Record = field(default_factory=Record)
+    """What its newest runs had to show, or had not."""
+    outage: Outage | None = None
+    """The outage that it is in, with others of its account or harness."""
+    looks: int = 0
+    """Looks since the present state began that changed nothing: counted, and not journaled."""
 
     @property
     def name(self) -> str:

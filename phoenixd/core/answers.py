@@ -103,17 +103,25 @@ def let_go(before: Agent, decision: Decision, event: RunEvent, now: Moment) -> D
     actions: list[Action] = [ReleaseHold(agent.name, agent.incarnation, hold) for hold in known if hold not in held]
     if agent.spec.hides_its_dialog:
         # After a daemon start nobody attends to what was held before.
-        begun = held if isinstance(event, RunAdopted) else [hold for hold in held if hold not in known]
+        begun = (
+            held
+            if isinstance(event, RunAdopted) and event.held is not None
+            else [hold for hold in held if hold not in known]
+        )
         actions += [AttendHold(agent.name, agent.incarnation, hold) for hold in begun]
     return replace(decision, actions=(*decision.actions, *actions)) if actions else decision
 
 
 def _met(decision: Decision, event: RunAdopted, now: Moment) -> Decision:
     """After a daemon start: what the shim still holds can be answered, whatever was under way; all else cannot."""
+    if event.held is None:
+        return decision
     for hold in holds_of(decision.agent):
         agent = decision.agent
         if agent is None or not isinstance(agent.state, Running):
             return decision
+        if event.held_until is not None and hold > event.held_until:
+            continue
         if hold in event.held:
             if agent.item is not None and agent.item.hold == hold:
                 decision = replace(decision, agent=replace(agent, item=replace(agent.item, answering="")))

@@ -163,6 +163,8 @@ class AgentExited:
     killed: tuple[str, ...] = ()
     at_wall: float | None = None
     """When it ended, if that was while nobody watched."""
+    oom: Literal["", "agent", "host"] = ""
+    """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +241,17 @@ class HookSeen:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSeen:
-    """The transcript grew, or somebody wrote a heartbeat. `age`: seconds that the writer claimed."""
+    """The transcript grew, or somebody wrote a heartbeat.
+
+    age: how old it said it was when it was written, in seconds; below 0 for a time in the future, None without one.
+    ordered: an operator wants this claim believed, as `heartbeat simulate` does.
+    """
 
     agent: str
     incarnation: int
     source: str
     age: float | None = None
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +267,15 @@ class ScreenSeen:
     verdict: str
     reader: str = "look"
     attended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttendanceSeen:
+    """Whether somebody who can type sat at the agent's terminal when this run had ended; None: nobody can tell."""
+
+    agent: str
+    incarnation: int
+    attended: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +309,8 @@ class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
-    held: the requests that its shim holds for an answer.
+    held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
+    held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
     """
 
     agent: str
@@ -301,7 +318,8 @@ class RunAdopted:
     pid: int
     start_time: int
     unwatched: bool = True
-    held: tuple[int, ...] = ()
+    held: tuple[int, ...] | None = ()
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,6 +432,13 @@ class TroubleGone:
 
 
 @dataclass(frozen=True, slots=True)
+class StateEdited:
+    """Another hand than the daemon's wrote or removed an agent's state.json, and what it says was taken over."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The earliest deadline has come, or may have."""
 
@@ -451,8 +476,10 @@ RunEvent = (
     | HoldReleased
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
-WatchEvent = TroubleSeen | TroubleGone
-Event = OperatorEvent | RunEvent | WorkEvent | CleanedUp | WatchEvent | FleetEvent
+WatchEvent = TroubleSeen | TroubleGone | StateEdited
+AfterEvent = CleanedUp | AttendanceSeen
+"""About a run that has ended."""
+Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:
@@ -460,7 +487,7 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased():
+        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased() | ScreenSeen():
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:

@@ -22,13 +22,16 @@ from phoenixd.core import (
     answers,
     background,
     cleanup,
+    interrupt,
     liveness,
     looks,
     opening,
     parking,
+    productive,
     progress,
     requests,
     restart,
+    sequence,
     session,
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
@@ -42,6 +45,8 @@ from phoenixd.core.agent import (
     Mode,
     Parked,
     Parking,
+    ParkingKind,
+    PromptKind,
     Quarantined,
     Run,
     Running,
@@ -71,6 +76,7 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_step
 
@@ -80,12 +86,16 @@ SOMEBODY_ELSE = 60.0
 """Seconds until a session is tried again that somebody else was at work in."""
 SILENT_START_LOOK = 3.0
 """Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
+SIGKILL = 9
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
+    if productive.is_exhausted(agent):
+        # What its newest run did to the work was not measured in time, so nothing speaks for it.
+        return productive.quarantine(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
     return session.begin(agent, state, now, SPAWN_TIMEOUT)
@@ -93,7 +103,18 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 
 def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
+    if isinstance(event, ScreenSeen):
+        return _confirm(answers.let_go(agent, _decide(agent, event, now), event, now), now)
     return answers.let_go(agent, _decide(agent, event, now), event, now)
+
+
+def _confirm(decision: Decision, now: Moment) -> Decision:
+    """A look at the screen has shown that a turn's end was a good one, where its hook says too little."""
+    agent = decision.agent
+    if agent is None or (confirmed := productive.confirmed(agent, now)) is agent:
+        return decision
+    reason = "; ".join(filter(None, (decision.reason, f"productive: {productive.PROOFS['turn']}")))
+    return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
 
 
 def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
@@ -130,9 +151,12 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.judge_screen(agent, event, now)
         case Delivered(evidence=evidence, queued=queued):
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-            heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
+            heard = session.hear_queued(agent, queued) if queued else agent
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
-            return went_on or keep(opening.over(heard, event.message_id), f"text delivered ({evidence})")
+            if went_on is not None:
+                return went_on
+            begun = opening.over(heard, event.message_id)
+            return keep(begun if begun is not heard else productive.asked_again(heard), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return (
@@ -158,7 +182,8 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
             return due
         case Running():
             overdue, look = liveness.due(agent, agent.state), liveness.look_due(agent, agent.state)
-            return min((at for at in (overdue.at if overdue else None, look) if at is not None), default=None)
+            of_age = productive.due(agent, agent.state)
+            return min((at for at in (overdue.at if overdue else None, look, of_age) if at is not None), default=None)
         case Stopping(deadline=at):
             return at
         case BackingOff(until=until):
@@ -188,6 +213,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
         case Running(exit_due=exit_due) if exit_due is not None:
             return _fence(agent, agent.state, Afterwards.JUDGE, "the process is gone and left no exit record", now)
         case Running():
+            of_age = productive.due(agent, agent.state)
+            if of_age is not None and of_age <= now.at:
+                return productive.come_of_age(agent, agent.state, now)
             overdue = liveness.due(agent, agent.state)
             if overdue is None or now.at < overdue.at:
                 return session.look(agent, agent.state, now)
@@ -206,8 +234,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
 def unpark(agent: Agent, now: Moment) -> Decision:
     """Start a parked agent, or let its run go on: its time has come."""
     match agent.state:
-        case Parked(fresh=fresh):
-            return requests.queue(agent, "its limit is over", now, fresh)
+        case Parked(fresh=fresh, kind=kind):
+            what = "the outage" if kind is ParkingKind.OUTAGE else "its limit"
+            return requests.queue(agent, f"{what} is over", now, fresh)
         case Running() as state:
             return parking.go_on(agent, state, now, "its limit is over")
         case _:
@@ -258,7 +287,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             activity = state.activity
             if event.unwatched:
                 # Evidence is not journaled one by one, so what came meanwhile may be lost: one free interval.
-                activity = replace(activity, evidence_at=now.at, stale_claim=None, looked_at=None)
+                activity = replace(activity, evidence_at=now.at, stale_claim=None, claim_due=None, looked_at=None)
             return opening.met(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)
@@ -316,7 +345,9 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
-    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left)
+    # Whatever the kernel did meanwhile, this end was asked for.
+    oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
+    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom)
     return ended(agent, end, now)
 
 
@@ -482,9 +513,13 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     expected = ordered or restart.ended_well(agent.spec, end)
     known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
     decision = _ended(replace(known, setbacks=setbacks), state, end, parked, now)
+    closed = decision.agent.last_exit if decision.agent is not None else None
+    if closed is not None and closed.proof and not state.run.merit.proof:
+        decision = replace(decision, facts=(RunProductive(end.incarnation),))
     if lost:
         reason = f"{decision.reason}; {lost}"
         decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
+    decision = interrupt.ask(agent, end, decision, now)
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 
@@ -494,10 +529,12 @@ def _ended(
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = session.refusal(state.activity)
-    turn_open = state.activity.turn_open or refused is not None or (parked is not None and parked.owes)
+    owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
+    turn_open = state.activity.turn_open or owed
+    agent = productive.at_end(agent, run, end, deliberate, turn_open, now)
+    end = agent.last_exit or end
     closed = replace(
         agent,
-        last_exit=end,
         session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
         item=None,
@@ -507,7 +544,7 @@ def _ended(
     if isinstance(state, Stopping) and state.then is Afterwards.STAY:
         return enter(closed, Stopped(), f"stopped: {state.why}", now)
     if closed.desired is Desired.STOPPED:
-        failed = not deliberate and not restart.ended_well(agent.spec, end) and end.cause not in restart.BLAMELESS
+        failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
@@ -519,6 +556,15 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     if refused is not None and isinstance(verdict, restart.TryAgain):
         # Only a person can mend it, and each further start would be refused alike.
         verdict = restart.GiveUp(f"{end.text}, and {refused}")
+    counted = productive.has_just_counted(agent, now)
+    weighed = counted and productive.is_weighed(agent)
+    if counted and productive.is_exhausted(agent) and isinstance(verdict, restart.TryAgain):
+        if not weighed:
+            return productive.quarantine(agent, now)
+        reason, readings = productive.exhausted(agent)
+        waiting = BackingOff(sequence.answer_by(agent, now), Mode.FRESH, PromptKind.GOAL)
+        looks = enter(agent, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
+        return productive.order_weighing(agent, replace(looks, readings=readings))
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)
         waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
@@ -527,8 +573,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
             return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
-        case restart.GiveUp(reason=reason, readings=readings):
-            decision = enter(agent, Quarantined(reason), f"quarantined: {reason}", now)
+        case restart.GiveUp(reason=reason, readings=readings, counted=is_count):
+            decision = enter(agent, Quarantined(reason, is_count), f"quarantined: {reason}", now)
             assert decision.agent is not None
             agent = open_item(decision.agent, "quarantined", reason, "command", now)
             alert = Alert(agent.name, "quarantined", reason)
@@ -538,7 +584,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             upcoming = restart.next_start(kept, now)
             waits = f"in {delay:.1f} s" if delay > 0 else "at once"
             waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
-            return replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            again = replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            if agent.record.is_steady:
+                again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
+            return productive.order_weighing(agent, again) if weighed else again
         case _:
             assert_never(verdict)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from phoenixd.core import looks
+from phoenixd.core import claims, looks
 from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Starting, Waiting
 from phoenixd.core.decision import Readings
-from phoenixd.core.events import EvidenceSeen, HookSeen
+from phoenixd.core.events import HookSeen
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
@@ -71,11 +71,7 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
         or not is_judged(agent)
     ):
         return None
-    silent_since = activity.evidence_at
-    if activity.stale_claim is not None:
-        silent_since = min(silent_since, activity.stale_claim)
-    lease = max((lease.until for lease in activity.leases), default=silent_since)
-    at = max(silent_since + rules.stale, lease)
+    at = max((claims.silent_until(activity, rules.stale), *(lease.until for lease in activity.leases)))
     if activity.looked_at is not None and activity.looked_at >= at:
         at = activity.looked_at + LOOK_TIME
     return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {in_words(rules.stale)}")
@@ -159,7 +155,9 @@ def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment)
     activity = _hear_answer(activity, event, spec.has_hooks, now)
     if event.sub:
         return _hear_subagent(activity, event, rules, now)
-    heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, looked_at=None)
+    heard = replace(
+        activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, claim_due=None, looked_at=None
+    )
     match event.kind:
         case "prompt-submit":
             return replace(heard, turn_open=True, leases=())
@@ -250,20 +248,6 @@ def _still_waits(waiting: Waiting, event: HookSeen) -> bool:
             return event.sub
         case _:
             return not (is_idle_prompt(event) and waiting.kind in DIALOGS)
-
-
-def hear_evidence(activity: Activity, event: EvidenceSeen, now: Moment) -> Activity:
-    """Fold a heartbeat or transcript growth; an old timestamp is believed while a turn is open (G29)."""
-    claimed = claimed_at(event, now)
-    if claimed >= activity.evidence_at:
-        wall = now.wall - (now.at - claimed)
-        return replace(activity, evidence_at=claimed, evidence_wall=wall, stale_claim=None, looked_at=None)
-    return replace(activity, stale_claim=claimed) if activity.turn_open else activity
-
-
-def claimed_at(event: EvidenceSeen, now: Moment) -> Instant:
-    """When the writer says that it was; a time in the future is that of receipt (F-HB-3)."""
-    return now.at - max(0.0, event.age or 0.0)
 
 
 def _hear_subagent(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, liveness, parking
+from phoenixd.core import background, claims, liveness, parking, productive
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -21,12 +21,16 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
+from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import end_run, enter, keep, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
+
+CLOCK = "clock"
+"""The alert that a heartbeat's times cannot be; told once in a run."""
 
 MAX_QUESTIONS = 8
 """Questions at once that are remembered; an agent cannot make the daemon remember more."""
@@ -40,6 +44,10 @@ DIALOG_NOTIFICATIONS = {
     "elicitation_dialog": "question",
 }
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
+FAILED_TURN = "failed turn"
+"""What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
+output limit, a request that the API refuses, a model that does not exist."""
+MAX_WORD = 64
 MENU = "dialog"
 """What a screen shows that may be a person's own doing."""
 SCREEN_DIALOGS = {
@@ -77,6 +85,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         state.prompt,
         now.at,
         now.wall,
+        merit=productive.at_begin(agent),
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
@@ -98,17 +107,23 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     is_beside = _begins_beside(state.run, event, agent.spec)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
     heard = replace(agent, hooks_seen=True, session=known)
+    if not agent.hooks_seen:
+        notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
         if state.code is not None:
             # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
             activity = replace(activity, turn_open=state.activity.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
-    if not agent.hooks_seen:
-        notes = (*notes, "its hooks arrive")
+    facts: tuple[RunProductive, ...] = ()
     if event.kind == "prompt-submit" and not event.sub:
-        heard, run, said = _hear_prompt(heard, run, event)
+        heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open)
         notes = (*notes, said)
+    elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
+        is_proven = bool(merit.proof and not run.merit.proof)
+        run = replace(run, merit=merit)
+        if is_proven:
+            facts, heard = (RunProductive(run.incarnation),), productive.made_good(heard)
     waiting, asked = _waiting(activity, event, now)
     activity = _with_question(activity, asked)
     if asked is None and _is_another(state.activity.waiting, waiting):
@@ -118,6 +133,8 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if event.kind == "stop":
         notes = (*notes, "the turn ended")
         heard = background.made_good(heard, event)
+    if facts and run.merit.after_death:
+        notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
     if event.kind == "stop-failure":
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
@@ -141,13 +158,17 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))
         ready = enter(heard, Running(run, activity), reason, now)
-        return replace(ready, actions=actions, readings=heard_parking.readings)
+        return replace(ready, actions=actions, readings=heard_parking.readings, facts=facts)
     if isinstance(state, Starting):
-        return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
+        changed_start = replace(heard, state=replace(state, run=run, activity=activity))
+        return Decision(changed_start, actions, "; ".join(notes), facts=facts)
     changed = replace(state, run=run, activity=activity)
     if heard_parking.note:
         return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=heard_parking.readings)
-    return Decision(replace(heard, state=changed), actions, "; ".join(notes))
+    # The first good turn of a run that made up for nothing is no news.
+    is_news = run.merit.after_death or bool(actions) or heard.item is not agent.item
+    weight: Weight | None = "detail" if facts and not is_news else None
+    return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
 
 
 def refusal(activity: Activity) -> str | None:
@@ -158,15 +179,30 @@ def refusal(activity: Activity) -> str | None:
     return f"{waiting.kind}: {waiting.text}" if waiting.text else waiting.kind
 
 
+def is_owed(activity: Activity) -> bool:
+    """Whether a turn ended without being done, so that the next run has to go on with it."""
+    return refusal(activity) is not None or (activity.waiting is not None and activity.waiting.kind == FAILED_TURN)
+
+
 def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
     """Fold a heartbeat or a growing transcript; only the first of a run is worth a line in the journal."""
     state = agent.state
     if not isinstance(state, Starting | Running):
         return Decision(agent)
-    activity = liveness.hear_evidence(state.activity, event, now)
-    if liveness.claimed_at(event, now) < state.activity.evidence_at:
+    sign = claims.hear(state.activity, event, agent.spec.liveness, now)
+    activity = sign.activity
+    if not sign.counts:
         return Decision(replace(agent, state=replace(state, activity=activity)))
-    first = f"first evidence of this run: {event.source}" if not state.run.evidence else ""
+    decision = _hear_sign(agent, state, activity, event.source, now)
+    if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
+        return decision
+    text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
+    why = "; ".join(filter(None, (text, decision.reason)))
+    return replace(decision, actions=(*decision.actions, Alert(agent.name, CLOCK, text)), reason=why)
+
+
+def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, source: str, now: Moment) -> Decision:
+    first = f"first evidence of this run: {source}" if not state.run.evidence else ""
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
@@ -175,7 +211,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
         return look(heard, replace(state, run=run, activity=activity), now)
     if isinstance(state, Starting) and run.pid is not None:
         # Its hooks may be missing for good, and it works all the same (F-HB-7).
-        ready = f"ready without a hook: {first or event.source}"
+        ready = f"ready without a hook: {first or source}"
         return _with_hooks_alert(agent, enter(heard, Running(run, activity), ready, now))
     return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason=first)
 
@@ -196,7 +232,7 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
     if kind is None:
-        return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
+        return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
     return judge_dialog(agent, state, kind, now)
 
 
@@ -309,18 +345,31 @@ def _hear_session(session: Session | None, event: HookSeen, run: Run, now: Momen
     return replace(session, active_wall=now.wall)
 
 
-def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
+def hear_queued(agent: Agent, text: str) -> Agent:
+    """What is read in the middle of a turn is the task in hand as well."""
+    heard = replace(agent, last_prompt=text[:MAX_TEXT])
+    state = heard.state
+    if not isinstance(state, Running):
+        return heard
+    run = replace(state.run, merit=replace(state.run.merit, turned=True, asked=True))
+    return replace(heard, state=replace(state, run=run))
+
+
+def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
+    told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
     if event.source == "machine":
-        return agent, run, "a turn began with a note of its own about background work"
+        return agent, told, "a turn began with a note of its own about background work"
     held = agent.parking
     if held is not None and held.message_id is not None:
+        # It goes on with the turn that the limit had ended, and with what that holds.
         return agent, replace(run, prompt_seen=True), "a turn began with the prompt to go on"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
-    run = replace(run, prompt_seen=True)
     if ours:
-        return agent, run, "a turn began with the prompt it was started with"
-    return replace(agent, last_prompt=event.text[:MAX_TEXT]), run, "a turn began with a new prompt"
+        return agent, replace(told, prompt_seen=True), "a turn began with the prompt it was started with"
+    asked = productive.turn_begins(run.merit, True, was_open)
+    heard = productive.asked_again(replace(agent, last_prompt=event.text[:MAX_TEXT]))
+    return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 
 
 def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:
@@ -343,7 +392,16 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
     if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
         asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall, since=since)
         return asked, asked
+    if event.kind == "stop-failure" and not event.sub and parking.signal(event) is None:
+        asked = Waiting(FAILED_TURN, _failure(event), now.wall, since=since)
+        return asked, asked
     return activity.waiting, None
+
+
+def _failure(event: HookSeen) -> str:
+    """Why a turn ended, in the harness's own words; the word itself is an agent's, and may be anything."""
+    word = " ".join((event.error or "no reason was named").split())[:MAX_WORD]
+    return f"{word}: {event.text[:MAX_TEXT]}" if event.text else word
 
 
 def _with_question(activity: Activity, asked: Waiting | None) -> Activity:

@@ -11,9 +11,11 @@ from phoenixd.core.agent import (
     Afterwards,
     Agent,
     InboxItem,
+    Quarantined,
     Running,
     Starting,
     State,
+    Stopped,
     Stopping,
     StopStep,
 )
@@ -25,8 +27,9 @@ FENCE_PAUSE = 60.0
 
 
 def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
-    """Move the agent into a state; the reason stays with it."""
-    return Decision(replace(agent, state=state, since_wall=now.wall, reason=reason), reason=reason)
+    """Move the agent into a state; the reason stays with it. Who is down for good waits for the end of no outage."""
+    outage = None if isinstance(state, Stopped | Quarantined) else agent.outage
+    return Decision(replace(agent, state=state, since_wall=now.wall, reason=reason, outage=outage), reason=reason)
 
 
 def keep(agent: Agent, reason: str) -> Decision:

@@ -1,4 +1,4 @@
-"""incident-N-KIND.json: what could be seen of a run when we ended it, bounded, and without secrets."""
+"""incidents/N-KIND.json: what could be seen of a run when we ended it, bounded, and without secrets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ LINE_LIMIT = 500
 TEXT_LIMIT = 2000
 KEPT = 20
 """Incidents of an agent that are kept."""
+DIRECTORY = "incidents"
+"""Where they stand in an agent's directory."""
+OLDER = "incident-*-*.json"
+"""How those were called that an older version put beside the other documents."""
 
 
 def screen_lines(screen: str, clean: Callable[[str], str]) -> list[str]:

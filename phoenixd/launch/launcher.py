@@ -21,7 +21,7 @@ from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident, Spawn
 from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.briefing import Calendar
-from phoenixd.core.events import Event, HookSeen
+from phoenixd.core.events import Event, HookSeen, StateEdited
 from phoenixd.core.spec import AgentSpec, WriterKind
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
@@ -44,6 +44,7 @@ from phoenixd.jobs.task_in_hand import POINTER
 from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
+from phoenixd.launch.changes import Changes, follow_edits
 from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
@@ -91,6 +92,7 @@ class Launch:
         conversation: ConversationLook = _no_conversation,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
+        changes: Changes | None = None,
     ) -> None:
         """Install the shim and the hook program; raises OSError."""
         self._directories = directories
@@ -120,6 +122,10 @@ class Launch:
         self._learnt: set[str] = set()
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._coexistence = Coexistence(agents, tell, files, self._session_files)
+        self._changes = changes
+        if changes is not None:
+            self._publication.watch = changes.watch
+        self._publication.edited = lambda name: tell(StateEdited(name))
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
     @property
@@ -134,6 +140,8 @@ class Launch:
             tasks.start_soon(self._publication.run)
             tasks.start_soon(self._watch.run)
             tasks.start_soon(self._coexistence.run)
+            if self._changes is not None:
+                tasks.start_soon(follow_edits, self._changes, self._publication.look_for_edit)
 
     def clean(self, name: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's own variables as far as they are known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +26,7 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.documents.hooks import hook_event
-from phoenixd.ports import Clock, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.throttle import HookThrottle
 
 EXIT_WORD_GRACE = 0.25
@@ -61,6 +62,7 @@ class Hearing:
         heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
         greeted: Callable[[str], None] = lambda agent: None,
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
+        memory: Memory | None = None,
     ) -> None:
         self._shims = shims
         self._processes = processes
@@ -72,6 +74,7 @@ class Hearing:
         self._heard = heard
         self._greeted = greeted
         self._answered = answered
+        self._memory = memory
         self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._shim_of: dict[str, ProcessIdentity] = {}
         self._greeted_with: dict[str, ShimHello] = {}
@@ -95,13 +98,15 @@ class Hearing:
                 if not self._owns(agent, pid, start_time):
                     return
                 self._watch_child(agent, incarnation, pid, start_time)
+                if self._memory is not None:
+                    self._memory.note()
                 self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time), None)
             case "start_failed":
                 code = int(body.get("code") or 0)
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
             case "exited":
-                self._tell(_exit_event(agent, body, None), None)
+                self._tell(self._with_oom(_exit_event(agent, body, None)), None)
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
@@ -156,15 +161,24 @@ class Hearing:
         is_said = hello.run is not None and hello.run.run_id == run.run_id
         if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
-            adopted = RunAdopted(
-                agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched, hello.held
-            )
-            self._tell(adopted, None)
+            # A link that stayed open knows what was held when it was opened, and heard of each change since.
+            held = hello.held if unwatched else None
+            pid, start_time = hello.run.pid, hello.run.start_time
+            self._tell(RunAdopted(agent.name, run.incarnation, pid, start_time, unwatched, held, hello.last_seq), None)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
-            self._tell(_exit_event(agent.name, hello.exit, _wall(hello.exit)), None)
+            self._tell(self._with_oom(_exit_event(agent.name, hello.exit, _wall(hello.exit))), None)
             return
         self._tell(RunMissing(agent.name, run.incarnation), None)
+
+    def _with_oom(self, ended: AgentExited) -> AgentExited:
+        """The end, and whether the kernel killed the run for want of memory."""
+        if self._memory is None:
+            return ended
+        if ended.signal != signal.SIGKILL or ended.cause != "exit":
+            self._memory.note()
+            return ended
+        return replace(ended, oom=self._memory.killer_of(ended.agent, ended.incarnation))
 
     def recorded_end(self, agent: str, incarnation: int, run_id: str) -> AgentExited | None:
         """The end of a run from its exit.json; None when that is not there, malformed, or of another run.

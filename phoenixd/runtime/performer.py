@@ -28,11 +28,13 @@ from phoenixd.core.actions import (
     RecordIncident,
     Release,
     ReleaseHold,
+    SeeAttendance,
     Spawn,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
+    AttendanceSeen,
     FileLooked,
     HoldAnswered,
     IncidentRecorded,
@@ -139,6 +141,8 @@ class Performer:
             self._tell(HoldAnswered(action.agent, action.incarnation, action.hold, False, why, still_held=True))
         if isinstance(action, MeasureWork):
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
+        if isinstance(action, SeeAttendance):
+            self._tell(AttendanceSeen(action.agent, action.incarnation, None))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -168,6 +172,9 @@ class Performer:
                 await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
             case LookAtScreen():
                 await self._look(action)
+            case SeeAttendance(agent=agent, incarnation=incarnation):
+                attended = await self._outside.terminal.last_typed(agent) is not None
+                self._tell(AttendanceSeen(agent, incarnation, attended))
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -373,7 +380,7 @@ def _lane_of(action: Action) -> str:
             return f"{agent} attendance {hold}"
         case AnswerHold(agent=agent) | ReleaseHold(agent=agent):
             return f"{agent} answers"
-        case LookAtScreen(agent=agent):
+        case LookAtScreen(agent=agent) | SeeAttendance(agent=agent):
             return f"{agent} screen"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"

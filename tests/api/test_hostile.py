@@ -258,7 +258,7 @@ async def test_callers_of_unknown_lineage_cannot_use_up_the_connections_of_the_o
     live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They may be an agent's, gone before anybody could look where they came from."""
-    stranger = Peer(1, os.getuid(), frozenset(), None, known=False)
+    stranger = Peer(1, os.getuid(), frozenset(), None, "it ended")
     monkeypatch.setattr(server, "identify", lambda *_: stranger)
     async with connected(live, MAX_AGENT_CONNECTIONS) as opened:
         await eventually(lambda: len(live.server.server_state.connections) == len(opened))

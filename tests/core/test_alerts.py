@@ -86,7 +86,7 @@ def test_a_quarantine_is_over_when_somebody_starts_the_agent() -> None:
     assert (over(story), standing(story)) == (["quarantined"], [])
 
 
-def test_a_hang_is_over_when_a_later_run_is_at_work_and_not_before() -> None:
+def test_a_hang_is_over_when_a_later_run_was_productive_and_not_before() -> None:
     story = Story(claude()).runs()
     story.tell(HookSeen("a", 1, "prompt-submit", text="go"))
     story.wait(901)
@@ -98,6 +98,9 @@ def test_a_hang_is_over_when_a_later_run_is_at_work_and_not_before() -> None:
     story.hook("session-start", source="resume")
     assert standing(story) == ["hung"]
     story.hook("prompt-submit", text="go on")
+    story.hook("tool-end", tool="Read")
+    assert standing(story) == ["hung"]
+    story.hook("stop")
     assert (over(story), standing(story)) == (["hung"], [])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phoenixd.core.actions import AnswerHold, AttendHold, ReleaseHold
+from phoenixd.core.agent import InboxItem
 from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted
 from tests.core.story import Story, claude, spec
 
@@ -25,6 +26,12 @@ def asking(*commands: str, **changes: Any) -> Story:
 def item(story: Story) -> tuple[str, int, str] | None:
     found = story.agent.item
     return (found.text, found.hold, found.answer_by) if found is not None else None
+
+
+def newest(story: Story) -> InboxItem:
+    found = story.agent.item
+    assert found is not None
+    return found
 
 
 def test_p9_an_answer_goes_to_the_request_that_the_item_was_opened_for() -> None:
@@ -119,3 +126,29 @@ def test_p9_codex_is_attended_to_also_after_a_daemon_start_and_its_screen_closes
     story.screen = "working"
     story.tell(HoldReleased("a", 1, 1))
     assert item(story) == ("Bash one", 0, "attach")
+
+
+def test_p9_a_recheck_that_has_no_fresh_word_of_what_is_held_lets_go_of_nothing() -> None:
+    """`phoenixctl watchdog`, the form for cron, asks a link that has been open for long: its hello is no news."""
+    story = asking("one", "two")
+    for _ in range(100):
+        story.wait(1)
+        story.tell(RunAdopted("a", 1, 5, 50, unwatched=False, held=None))
+
+    assert item(story) == ("Bash two", 2, "answer")
+    story.tell(AnswerRequested("a", newest(story).id, allow=True))
+    assert [order.hold for order in story.of(AnswerHold)] == [2]
+    # An answer that is under way stays under way, or a second one would be given to the same request.
+    story.tell(RunAdopted("a", 1, 5, 50, unwatched=False, held=None))
+    assert newest(story).answering == "allow"
+    story.tell(HoldAnswered("a", 1, 2, taken=True))
+    assert item(story) == ("Bash one", 1, "answer")
+
+
+def test_p9_what_a_shim_said_before_a_question_came_says_nothing_of_that_question() -> None:
+    """A hello waits its turn: by the time it is compared, the next question may be there."""
+    story = asking("one")
+
+    story.tell(RunAdopted("a", 1, 5, 50, held=(), held_until=0))
+
+    assert item(story) == ("Bash one", 1, "answer")

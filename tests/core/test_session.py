@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Alert, LookAtScreen, Terminate
+from phoenixd.core.actions import Alert, LookAtScreen, Spawn, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.liveness import MAX_LEASES
@@ -411,10 +411,11 @@ def test_a_death_closes_the_question() -> None:
         ("authentication_failed", "login"),
         ("oauth_org_not_allowed", "login"),
         ("billing_error", "billing"),
-        ("invalid_request", None),
-        ("max_output_tokens", None),
-        ("a word of the agent's own", None),
-        (None, None),
+        ("invalid_request", "failed turn"),
+        ("max_output_tokens", "failed turn"),
+        ("model_not_found", "failed turn"),
+        ("a word of the agent's own", "failed turn"),
+        (None, "failed turn"),
     ],
 )
 def test_f_proc_26_errors_that_only_a_person_can_mend_are_told_and_nothing_is_killed(
@@ -427,6 +428,43 @@ def test_f_proc_26_errors_that_only_a_person_can_mend_are_told_and_nothing_is_ki
     assert not activity(story).turn_open
     story.wait(24 * 3600)
     assert isinstance(story.state, Running)
+
+
+@pytest.mark.parametrize("error", ["max_output_tokens", "model_not_found", "a word\nthat no table knows " + "x" * 300])
+def test_a_failed_turn_of_any_word_is_an_item_until_the_next_prompt(error: str) -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error=error, text="The response exceeded the limit.")
+    item = story.agent.item
+    assert item is not None
+    assert (item.kind, item.answer_by) == ("failed turn", "attach")
+    assert item.text.startswith(" ".join(error.split())[:64])
+    assert item.text.endswith(": The response exceeded the limit.")
+    story.hook("notification", notification="idle_prompt")
+    assert story.agent.item == item
+    story.hook("prompt-submit", text="shorter, please")
+    assert story.agent.item is None
+    assert waits(story) is None
+
+
+def test_a_failed_turn_of_a_subagent_is_its_own_matter() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="max_output_tokens", sub=True)
+    assert story.agent.item is None
+
+
+def test_a_run_that_dies_after_a_failed_turn_is_gone_on_with_and_not_left_idle() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="max_output_tokens")
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert story.of(Spawn)[-1].prompt is PromptKind.CONTINUE
+
+
+@pytest.mark.parametrize("error", ["unknown", "server_error", "overloaded", "rate_limit"])
+def test_claudes_own_unknown_is_a_broken_connection_and_parks(error: str) -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error=error)
+    assert (story.agent.state_name, story.agent.item) == ("parked", None)
 
 
 def test_f_proc_26_a_login_is_still_asked_for_when_the_prompt_is_idle() -> None:

@@ -27,6 +27,10 @@ class Inbox:
             return None
         return bool(answer.get("taken", False))
 
+    def recheck(self) -> None:
+        """What `phoenixctl watchdog` asks for."""
+        self._call("POST", "/v1/watchdog")
+
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         connection = http.client.HTTPConnection("phoenixd", timeout=40)
         connection.sock = socket.socket(socket.AF_UNIX)

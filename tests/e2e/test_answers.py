@@ -42,7 +42,7 @@ class Asking:
         os.mkfifo(self.room / "asks.fifo")
         self._asks = os.open(self.room / "asks.fifo", os.O_RDWR)
         self._inbox = Inbox(stage.runtime)
-        self.answer = self._inbox.answer
+        self.answer, self.recheck = self._inbox.answer, self._inbox.recheck
         argv = json.dumps([sys.executable, "-m", "tests.e2e.asking_agent", str(self.room)])
         transcript = str(self.room / "transcript.jsonl")
         more = f'transcript = "{transcript}"\nenv = {{TRANSCRIPT = "{transcript}"}}\n'
@@ -211,6 +211,17 @@ def test_p9_an_item_survives_kill_9_of_the_daemon_and_is_answered_by_the_next(as
     ]
     assert asking.answer(item["id"], "allow") is True
     assert asking.outcome("survives") == ("answer", "yes")
+    asking.is_quiet()
+
+
+def test_p9_a_hundred_rechecks_by_cron_leave_every_question_answerable(asking: Asking) -> None:
+    item = asking.ask("rechecked")
+    asking.stage.ask("watchdog", "--once")
+    for _ in range(99):
+        asking.recheck()
+    assert [(one["id"], one["answer_by"]) for one in asking.items()] == [(item["id"], "answer")]
+    assert asking.answer(item["id"], "allow") is True
+    assert asking.outcome("rechecked") == ("answer", "yes")
     asking.is_quiet()
 
 

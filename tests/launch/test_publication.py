@@ -12,12 +12,16 @@ from typing import Any
 import anyio
 import pytest
 
-from phoenixd.core.agent import LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.actions import RecordIncident
+from phoenixd.core.agent import Incident, LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.events import Event, StateEdited
 from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.launch import publication, shelf
 from tests.documents.test_state import SEED_EXAMPLE
 from tests.launch.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt
+from tests.waiting import eventually
 
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
 
@@ -634,3 +638,67 @@ async def test_nothing_is_written_when_nothing_changed(room: Room) -> None:
     await room.launch.publish(agent, [])
 
     assert {path.name: path.stat().st_mtime_ns for path in room.state.iterdir()} == before
+
+
+async def test_f_st_5_an_operators_edit_is_taken_over_while_nothing_else_happens(tmp_path: Path) -> None:
+    """It waited for the next write, or the look each minute, which is off here; `stale` comes with it (P28)."""
+    told: list[Event] = []
+    room = Room(tmp_path)
+    room.options = {"changes": DirectoryChanges(), "tell": told.append}
+    room.restarted()
+    await room.launch.publish(room.agent(), [])
+    room.clock.stands_still = True
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.launch.run)
+        edit(room, open_loops=[{**LOOP, "added": "2026-01-02"}], numbers={"tests": "47/52"})
+        await eventually(lambda: told == [StateEdited("a")])
+        assert room.document()["open_loops"][0]["stale"] is True
+        assert room.document()["numbers"] == {"tests": "47/52"}
+        (room.state / "state.json").unlink()
+        await eventually(lambda: told == [StateEdited("a")] * 2)
+        assert room.document()["numbers"] == {"tests": "47/52"}, "what was deleted is written anew from memory"
+        await room.launch.publish(room.running(room.agent()), [])
+        await anyio.wait_all_tasks_blocked()
+        assert len(told) == 2, "our own writes are no edits"
+        tasks.cancel_scope.cancel()
+
+
+HUNG = Incident(1, "hung", "silent for 15 minutes", NOW)
+
+
+def record(room: Room) -> RecordIncident:
+    return RecordIncident("a", 1, HUNG, (("silent_for", 900.0),))
+
+
+async def test_g43_incidents_stand_in_a_directory_of_their_own(room: Room) -> None:
+    """agents/NAME/incidents/*.json (requirements 4.3), the newest twenty."""
+    agent = room.running(room.agent())
+    for number in range(1, 23):
+        incident = replace(HUNG, incarnation=number)
+        await room.launch.record_incident(agent, replace(record(room), incident=incident), "waiting for pytest")
+
+    kept = {path.name for path in (room.state / "incidents").iterdir()}
+    assert len(kept) == 20
+    assert {"1-hung.json", "2-hung.json"} & kept == set()
+    assert room.document("incidents/22-hung.json")["pane"] == ["waiting for pytest"]
+    assert stat.S_IMODE((room.state / "incidents").stat().st_mode) == 0o700
+
+
+async def test_g43_what_an_older_version_left_is_found_in_the_new_place(room: Room) -> None:
+    room.state.mkdir(parents=True)
+    (room.state / "incident-7-overtime.json").write_text("{}")
+    await room.launch.publish(room.agent(), [])
+
+    assert replace(HUNG, incarnation=7, kind="overtime").file == "incidents/7-overtime.json"
+    assert room.text("incidents/7-overtime.json") == "{}"
+    assert not list(room.state.glob("incident-*"))
+
+
+async def test_g43_a_link_in_the_place_of_the_incidents_leads_nowhere(room: Room, tmp_path: Path) -> None:
+    room.state.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (room.state / "incidents").symlink_to(tmp_path / "elsewhere")
+    await room.launch.record_incident(room.running(room.agent()), record(room), "screen")
+
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert room.document("incidents/1-hung.json")["kind"] == "hung"

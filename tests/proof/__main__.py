@@ -31,6 +31,11 @@ PROOFS = (
     Proof(
         "prompts", "1,000 prompts to misbehaving terminals: each once, or not at all", _module("tests.proof.prompts")
     ),
+    Proof(
+        "blind",
+        "100 cases by somebody who knew neither code nor tests: who is hung, what is a restart worth, what is progress",
+        _module("tests.blind"),
+    ),
     Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
     Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
