@@ -61,8 +61,19 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    jobs: tuple[str, ...] = ()
+    """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
     merit: Merit = Merit()  # noqa: RUF009 - frozen
     """What it has to show for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostJobs:
+    """Background jobs and wake-ups that ended with a process. `incarnation` is the newest one that had any."""
+
+    incarnation: int
+    jobs: tuple[str, ...]
+    at_wall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +416,8 @@ class Agent:
     alerts: tuple[StandingAlert, ...] = ()
     setbacks: int = 0
     """Limits and overloads that it met in a row, with no work between them."""
+    lost: LostJobs | None = None
+    """What ended with an earlier run, until a later one was told of it and brought a turn to its end."""
     record: Record = field(default_factory=Record)
     """What its newest runs had to show, or had not."""
     outage: Outage | None = None

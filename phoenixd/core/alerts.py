@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from phoenixd.core import background
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
@@ -130,6 +131,9 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return not agent.spec.cleanup.ports
         case "prompt" if run is not None and run.incarnation == standing.incarnation:
             return run.prompt_seen
+        case background.KIND:
+            down = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
+            return down or background.is_made_good(agent)
         case "hooks missing":
             return agent.hooks_seen or run is None
         case "hung" | "overtime":

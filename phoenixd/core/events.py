@@ -214,6 +214,8 @@ class HookSeen:
     veiled: secrets were taken out of that text, so nobody sees all of it.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     more: so many of the same kind came just before, too fast to be kept one by one.
+    jobs: what goes on in the background and ends with the process: of a stop all there is, of a call what it began;
+    None where nothing was said of it.
     """
 
     agent: str
@@ -234,6 +236,7 @@ class HookSeen:
     more: int = 0
     held: bool = False
     veiled: bool = False
+    jobs: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing import assert_never
 
 from phoenixd.core import (
     answers,
+    background,
     cleanup,
     interrupt,
     liveness,
@@ -507,10 +508,16 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     assert isinstance(state, Starting | Running | Stopping)
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
-    decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
+    ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    expected = ordered or restart.ended_well(agent.spec, end)
+    known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
+    decision = _ended(replace(known, setbacks=setbacks), state, end, parked, now)
     closed = decision.agent.last_exit if decision.agent is not None else None
     if closed is not None and closed.proof and not state.run.merit.proof:
         decision = replace(decision, facts=(RunProductive(end.incarnation),))
+    if lost:
+        reason = f"{decision.reason}; {lost}"
+        decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     decision = interrupt.ask(agent, end, decision, now)
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import claims, liveness, parking, productive
+from phoenixd.core import background, claims, liveness, parking, productive
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -103,6 +103,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
+    run = background.hear(run, event)
     is_beside = _begins_beside(state.run, event, agent.spec)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
     heard = replace(agent, hooks_seen=True, session=known)
@@ -131,6 +132,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
     if event.kind == "stop":
         notes = (*notes, "the turn ended")
+        heard = background.made_good(heard, event)
     if facts and run.merit.after_death:
         notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
     if event.kind == "stop-failure":

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import LastExit, Mode, PromptKind, Session
+from phoenixd.core.agent import LastExit, LostJobs, Mode, PromptKind, Session
 from phoenixd.core.spec import Kind, ResumeRules
 from phoenixd.documents.credential import credential_reference
 from phoenixd.errors import LaunchFailed
+from phoenixd.jobs.task_in_hand import is_ours
 from tests.launch.places import NOW, RUN_ID, SESSION_ID, Room
 
 
@@ -104,6 +105,22 @@ async def test_the_operators_own_words_to_continue_stand_in_for_ours(room: Room)
         "agent",
         "Do it.\n\nCarry on.",
     ]
+
+
+@pytest.mark.parametrize("own", [None, "Carry on."])
+async def test_a_run_that_goes_on_is_told_what_ended_with_the_one_before(room: Room, own: str | None) -> None:
+    spec = room.spec(argv=("agent", "{prompt}"), resume=ResumeRules(prompt=own))
+    lost = LostJobs(1, ("shell: make world", "schedule: 0 4 * * * Tidy up."), NOW)
+    agent = replace(room.agent(spec), lost=lost)
+
+    words = (await room.order(agent, Mode.RESUME, PromptKind.CONTINUE))["argv"][1]
+
+    assert words.startswith(own or "You were interrupted")
+    assert words.endswith(
+        "none of them runs any more: shell: make world; schedule: 0 4 * * * Tidy up. Begin again what is still needed."
+    )
+    assert is_ours(agent, words)
+    assert "shell: make world" in (room.state / "brief.md").read_text()
 
 
 async def test_p60_the_command_line_is_rebuilt_from_the_base_each_time(room: Room) -> None:
