@@ -298,7 +298,7 @@ async def _build(
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
-    messenger = Messenger(terminal, launch, launch.transcripts, clock, find)
+    messenger = Messenger(terminal, launch, launch.transcripts, clock, find, lambda event: supervisor.tell(event))
     for name, text in unfinished_texts(await journal.read(newest=True)).items():
         messenger.left_behind(name, text)
     supervisor = Supervisor(

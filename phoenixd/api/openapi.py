@@ -59,6 +59,8 @@ def _operation(operation: Operation) -> Json:
     }
     if operation.words:
         told["x-phoenixctl"] = " ".join(operation.words)
+    if operation.exits:
+        told["x-exit-codes"] = {str(code): meaning for code, meaning in operation.exits}
     if operation.method == "POST":
         told["parameters"].append(
             {

@@ -112,6 +112,10 @@ DECLARATION = (
     Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd"),
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
+    Parameter(
+        "seed_trust", "body", "boolean", "answer the CLI's questions about directory and key in its own file",
+        flag="--seed-trust",
+    ),
 )
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -257,7 +261,8 @@ OPERATIONS: tuple[Operation, ...] = (
             Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
             *TEXT_FORM,
         ),
-        path="/v1/agents/{name}/wait", response="Waited", exits=(TIMED_OUT,),
+        path="/v1/agents/{name}/wait", response="Waited",
+        exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(
         "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",

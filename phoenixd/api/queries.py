@@ -112,12 +112,24 @@ async def wait_agent(ask: Ask) -> Reply:
             return wanted == "stopped"
         return wanted in (agent.state_name, projection.activity_word(agent))
 
-    met = await ask.service.wait_for(is_met, timeout)
+    def is_over(fleet: Fleet) -> bool:
+        return is_met(fleet) or (wanted == "idle" and projection.needs_person(fleet.agents.get(name)))
+
+    came = await ask.service.wait_for(is_over, timeout)
+    met = is_met(ask.service.fleet())
+    asks = came and not met
     row = ask.row_if_any()
     told = text_agent.summary(row) if row is not None else f"{name} is removed"
-    message = told if met else f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
-    body = {"met": met, "agent": _agent(ask), "message": message}
-    return Reply(body, said(message), exits.OK if met else exits.TIMED_OUT)
+    if asks and row is not None:
+        why = f": {row.waiting_for}" if row.waiting_for else ""
+        remedy = f"phoenixctl attach {name}" if row.state == "running" else f"phoenixctl explain {name}"
+        message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
+    elif met:
+        message = told
+    else:
+        message = f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
+    body = {"met": met, "needs_person": asks, "agent": _agent(ask), "message": message}
+    return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
 
 
 async def doctor(ask: Ask) -> Reply:

@@ -245,7 +245,7 @@ SCHEMAS: dict[str, Schema] = {
         {"agent": AGENT_NAME, "id": STRING, "text": STRING, "added": DAY, "age_days": COUNT, "stale": BOOLEAN}
     ),
     "Loops": _object({"loops": _list(_ref("Loop")), "stale_days": COUNT}),
-    "Waited": _object({"met": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),
+    "Waited": _object({"met": BOOLEAN, "needs_person": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),
     "Added": _object({"name": AGENT_NAME, "warnings": _list(STRING), "message": STRING}),
     "Message": _object({"message": STRING, "done": BOOLEAN}),
     "Pane": _object({"name": AGENT_NAME, "text": STRING}),

@@ -60,6 +60,17 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    jobs: tuple[str, ...] = ()
+    """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostJobs:
+    """Background jobs and wake-ups that ended with a process. `incarnation` is the newest one that had any."""
+
+    incarnation: int
+    jobs: tuple[str, ...]
+    at_wall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +168,8 @@ class Starting:
     run: Run
     activity: Activity
     ready_by: Instant
+    overdue: bool = False
+    """Its first sign of life was due, and its screen is what decides now."""
     name: Literal["starting"] = "starting"
 
 
@@ -364,6 +377,8 @@ class Agent:
     alerts: tuple[StandingAlert, ...] = ()
     setbacks: int = 0
     """Limits and overloads that it met in a row, with no work between them."""
+    lost: LostJobs | None = None
+    """What ended with an earlier run, until a later one was told of it and brought a turn to its end."""
 
     @property
     def name(self) -> str:

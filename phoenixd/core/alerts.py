@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from phoenixd.core import background
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
@@ -128,6 +129,11 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
         case "port held":
             # A cleanup that finds the ports free clears it by itself.
             return not agent.spec.cleanup.ports
+        case "prompt" if run is not None and run.incarnation == standing.incarnation:
+            return run.prompt_seen
+        case background.KIND:
+            down = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
+            return down or background.is_made_good(agent)
         case "hooks missing":
             return agent.hooks_seen or run is None
         case kind if kind in QUESTIONS:

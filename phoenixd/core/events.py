@@ -212,6 +212,8 @@ class HookSeen:
     veiled: secrets were taken out of that text, so nobody sees all of it.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     more: so many of the same kind came just before, too fast to be kept one by one.
+    jobs: what goes on in the background and ends with the process: of a stop all there is, of a call what it began;
+    None where nothing was said of it.
     """
 
     agent: str
@@ -232,6 +234,7 @@ class HookSeen:
     more: int = 0
     held: bool = False
     veiled: bool = False
+    jobs: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +249,17 @@ class EvidenceSeen:
 
 @dataclass(frozen=True, slots=True)
 class ScreenSeen:
-    """A look at the pane, asked for by a decision. verdict: permission, trust, login, working, idle, unknown ..."""
+    """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
+
+    reader: "look" where a decision asked for it; else who looked for a purpose of his own. His word on dialogs counts.
+    attended: a person has touched the terminal in the last minute, so that a menu there may be his own.
+    """
 
     agent: str
     incarnation: int
     verdict: str
+    reader: str = "look"
+    attended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import answers, cleanup, liveness, opening, parking, progress, requests, restart, session
+from phoenixd.core import (
+    answers,
+    background,
+    cleanup,
+    liveness,
+    looks,
+    opening,
+    parking,
+    progress,
+    requests,
+    restart,
+    session,
+)
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -111,7 +123,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
         case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
-            return parking.judge_screen(agent, agent.state, verdict, verdict in session.SCREEN_DIALOGS, now)
+            return _seen_parked(agent, agent.state, verdict, now)
         case ScreenSeen() if isinstance(agent.state, Running):
             return _seen_silent(agent, agent.state, event, now)
         case ScreenSeen():
@@ -139,8 +151,9 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.due(agent)
     match agent.state:
-        case Starting(ready_by=ready_by):
-            return ready_by
+        case Starting(ready_by=ready_by) as state:
+            look = None if _is_silent(agent, state.run) else looks.start_due(agent, state)
+            return ready_by if look is None else look
         case Running(exit_due=due) if due is not None:
             return due
         case Running():
@@ -166,6 +179,10 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
+        case Starting() as state if now.at < state.ready_by:
+            early = replace(state, activity=replace(state.activity, looked_at=now.at))
+            order = LookAtScreen(agent.name, state.run.incarnation)
+            return Decision(replace(agent, state=early), (order,), "looking at the screen whether it asks something")
         case Starting():
             return _not_ready(agent, agent.state, now)
         case Running(exit_due=exit_due) if exit_due is not None:
@@ -363,7 +380,7 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
     since = now.at - (state.run.exec_at if state.run.exec_at is not None else state.run.began)
     wait = min(window, max(SILENT_START_LOOK, since)) if silent else window
     ready_by = now.at + wait if overdue is None else min(now.at + wait, overdue.at)
-    waiting = Starting(state.run, state.activity, ready_by)
+    waiting = Starting(state.run, state.activity, ready_by, overdue=True)
     return Decision(
         replace(agent, state=waiting),
         (LookAtScreen(agent.name, state.run.incarnation),),
@@ -390,25 +407,40 @@ def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Momen
 
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
-    """Judge a silent run by its screen: idle ends the turn; at a deadline dialogs are no hang, anything else is."""
-    if state.activity.looked_at is None:
+    """Judge a run by its screen: a dialog waits for a person, idle ends the turn; at a deadline all else is a hang."""
+    kind = session.SCREEN_DIALOGS.get(event.verdict)
+    if state.activity.looked_at is None and (event.reader == "look" or kind is None):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
     if liveness.stands_on_screen(state.activity.waiting):
         return session.judge_waiting(agent, state, event, now)
+    if kind is not None and state.activity.waiting is None:
+        if event.verdict == session.MENU and event.attended:
+            # Who sits there sees it himself; if it stays when he has gone, the next look tells.
+            return Decision(agent)
+        return session.judge_dialog(agent, state, kind, now)
+    if event.verdict == "idle" and state.activity.turn_open and not state.run.prompt_seen:
+        return opening.seen_idle(agent, state, now)
     if event.verdict == "idle" and state.activity.turn_open:
         closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)
         return keep(
             replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
         )
     overdue = liveness.due(agent, _unseen(state))
-    asks = event.verdict in session.ASKED_IN_A_TURN and state.activity.turn_open
-    if not asks and (overdue is None or overdue.at > now.at):
+    if overdue is None or overdue.at > now.at or kind is not None:
         return Decision(agent)
-    if event.verdict in session.SCREEN_DIALOGS:
-        return session.judge_dialog(agent, state, session.SCREEN_DIALOGS[event.verdict], now)
-    assert overdue is not None
     return _end_overdue(agent, state, overdue, now)
+
+
+def _seen_parked(agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
+    """Let a parked run go on by what its screen shows; a dialog there is a question as well."""
+    kind = session.SCREEN_DIALOGS.get(verdict)
+    told = parking.judge_screen(agent, state, verdict, kind is not None, now)
+    left = told.agent
+    if kind is None or state.activity.waiting is not None or left is None or not isinstance(left.state, Running):
+        return told
+    asked = session.judge_dialog(left, left.state, kind, now)
+    return replace(asked, actions=(*told.actions, *asked.actions), reason=f"{told.reason}; {asked.reason}")
 
 
 def _unseen(state: Running) -> Running:
@@ -446,7 +478,13 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     assert isinstance(state, Starting | Running | Stopping)
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
-    decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
+    ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    expected = ordered or restart.ended_well(agent.spec, end)
+    known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
+    decision = _ended(replace(known, setbacks=setbacks), state, end, parked, now)
+    if lost:
+        reason = f"{decision.reason}; {lost}"
+        decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 

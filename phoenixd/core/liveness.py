@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from phoenixd.core import looks
 from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Starting, Waiting
 from phoenixd.core.decision import Readings
 from phoenixd.core.events import EvidenceSeen, HookSeen
@@ -132,13 +133,18 @@ def stands_on_screen(waiting: Waiting | None) -> bool:
 
 def look_due(agent: Agent, state: Running) -> Instant | None:
     """When to look at the screen: no hook tells of a person who breaks a turn off, or says no to a dialog."""
-    activity = state.activity
+    activity, routine = state.activity, looks.due(agent, state)
     asks = stands_on_screen(activity.waiting)
     if not agent.spec.has_hooks or not (asks or (activity.turn_open and activity.waiting is None)):
-        return None
+        return routine
     first = FIRST_LOOK if asks else agent.spec.liveness.check_interval
-    looked = activity.looked_at if activity.looked_at is not None else activity.evidence_at
-    return looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - activity.evidence_at)))
+    silent_since = activity.evidence_at
+    if asks and activity.waiting is not None:
+        # What was found on the screen of an idle agent began long after it was heard of last.
+        silent_since = max(silent_since, activity.waiting.since)
+    looked = activity.looked_at if activity.looked_at is not None else silent_since
+    at = looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - silent_since)))
+    return at if routine is None else min(at, routine)
 
 
 def is_judged(agent: Agent) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness, parking
+from phoenixd.core import background, liveness, parking
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -40,8 +40,8 @@ DIALOG_NOTIFICATIONS = {
     "elicitation_dialog": "question",
 }
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
-ASKED_IN_A_TURN = frozenset({"permission", "question", "login", "limit"})
-"""What a screen can show that nobody but the agent opened: a menu can be a person's own."""
+MENU = "dialog"
+"""What a screen shows that may be a person's own doing."""
 SCREEN_DIALOGS = {
     "permission": "permission",
     "trust": "trust dialog",
@@ -54,8 +54,11 @@ SCREEN_DIALOGS = {
     "hooks": "hook review dialog",
     "in-use": "session in use elsewhere",
     "limit": "usage limit",
+    "renderer": "offer of another renderer",
+    "away": "its session has moved into the background, away from this terminal",
     "dialog": "dialog",
 }
+"""What a harness may read from a screen that has the keyboard in place of the input line, in words for people."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -91,7 +94,10 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
-    heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    run = background.hear(run, event)
+    is_beside = _begins_beside(state.run, event, agent.spec)
+    known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
+    heard = replace(agent, hooks_seen=True, session=known)
     if isinstance(state, Stopping):
         if state.code is not None:
             # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
@@ -111,6 +117,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
     if event.kind == "stop":
         notes = (*notes, "the turn ended")
+        heard = background.made_good(heard, event)
     if event.kind == "stop-failure":
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
@@ -119,6 +126,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     actions: tuple[Action, ...] = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
     if event.kind == "stop" and not event.sub and agent.spec.stops_either_way:
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
+    if is_beside and isinstance(state, Running):
+        actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
+        activity = replace(activity, looked_at=now.at)
     if heard_parking.note:
         notes = (*notes, heard_parking.note)
         heard = heard if activity.parking else parking.closed(heard)
@@ -179,6 +189,9 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         why = "the resume opened a picker instead of the session: fresh with the brief"
         return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
     kind = SCREEN_DIALOGS.get(event.verdict)
+    if kind is None and state.activity.looked_at is not None and not state.overdue:
+        # Its hooks may still come, and a first frame may show what it likes.
+        return Decision(agent)
     if event.verdict in ("working", "idle"):
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
@@ -197,7 +210,8 @@ def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
 
 def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment) -> Decision:
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
-    waiting = Waiting("dialog", kind, now.wall, since=now.at)
+    before = state.activity.waiting
+    waiting = Waiting("dialog", kind, now.wall, seen=True, since=before.since if before is not None else now.at)
     item = open_item(agent, "dialog", kind, "attach", now)
     activity = replace(state.activity, waiting=waiting, looked_at=None)
     decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
@@ -209,7 +223,8 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
     asked = replace(state, activity=replace(state.activity, looked_at=now.at))
     order = LookAtScreen(agent.name, state.run.incarnation)
     waiting = state.activity.waiting
-    why = "whether it still asks" if waiting else "whether the turn was broken off"
+    whether = "the turn was broken off" if state.run.prompt_seen and state.activity.turn_open else "anything asks"
+    why = "whether it still asks" if waiting else f"whether {whether}"
     return Decision(replace(agent, state=asked), (order,), f"looking at the screen {why}")
 
 
@@ -220,6 +235,9 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
+        if waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]:
+            # One dialog of a start follows the other, and each is a question of its own.
+            return judge_dialog(agent, state, SCREEN_DIALOGS[event.verdict], now)
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
     answered = liveness.answered(activity, now)
@@ -236,6 +254,11 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
 def _hear_run(run: Run, event: HookSeen, spec: AgentSpec) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
+    if _begins_beside(run, event, spec):
+        return run, (f"a second session began beside its own, which has not ended: {event.session_id}",)
+    if event.kind == "prompt-submit" and _is_foreign(run, event, spec):
+        run = replace(run, session_id=event.session_id or run.session_id)
+        notes = (f"the session is now {run.session_id} (it took a prompt)",)
     if event.kind == "session-start" and not event.sub:
         if event.session_id and event.session_id != run.session_id:
             session_id = event.session_id
@@ -255,13 +278,29 @@ def _hear_run(run: Run, event: HookSeen, spec: AgentSpec) -> tuple[Run, tuple[st
         "compacted",
     )
     if works and not run.evidence:
-        return replace(run, evidence=True, session_seen=True), ("first evidence of this run: " + event.kind,)
+        return replace(run, evidence=True, session_seen=True), (*notes, "first evidence of this run: " + event.kind)
     return replace(run, session_seen=run.session_seen or event.kind != "session-end"), notes
 
 
-def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Session | None:
+def _is_foreign(run: Run, event: HookSeen, spec: AgentSpec) -> bool:
+    """Whether a hook of the main thread names another session than the run's."""
+    known = spec.has_hooks and run.session_seen and not event.sub
+    return known and event.session_id is not None and event.session_id != run.session_id
+
+
+def _begins_beside(run: Run, event: HookSeen, spec: AgentSpec) -> bool:
+    """Whether a session starts up although the run's own has not ended: the CLI began another one, or moved it.
+
+    Which of them goes on, the next prompt tells; until then a resume goes back to the one that is known.
+    """
+    return event.kind == "session-start" and event.source == "startup" and _is_foreign(run, event, spec)
+
+
+def _hear_session(session: Session | None, event: HookSeen, run: Run, now: Moment) -> Session | None:
     if session is None or event.sub:
         return session
+    if event.kind == "prompt-submit" and run.session_id == event.session_id != session.session_id:
+        return Session(run.session_id, now.wall, now.wall)
     if event.kind == "session-start" and event.session_id and event.session_id != session.session_id:
         if event.source == "resume":
             # The same context under another name keeps what is known of it.

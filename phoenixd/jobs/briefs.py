@@ -10,6 +10,7 @@ from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief import BriefFacts
 from phoenixd.documents.brief_record import Narrative
 from phoenixd.documents.incident import incident_sentence
+from phoenixd.documents.lost_jobs import lost_jobs_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
 from phoenixd.documents.state import StateDocument, Status
@@ -83,6 +84,7 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
             return None
         case PromptKind.CONTINUE:
             words = agent.spec.resume.prompt or _continue(agent, state)
+            words = f"{words} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else words
             return f"{goal}\n\n{words}" if mode is Mode.FRESH and goal is not None else words
 
 
@@ -104,6 +106,8 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
     risks = [f"The loop `{loop.id}` is stale: open since {loop.added}." for loop in state.open_loops if loop.stale]
     if agent.incident is not None and now - agent.incident.at_wall < INCIDENT_TOLD:
         risks.append(incident_sentence(agent.incident))
+    if agent.lost is not None:
+        risks.append(lost_jobs_sentence(agent.lost))
     if isinstance(agent.state, Quarantined):
         risks.append(f"The agent is quarantined: {agent.state.cause}.")
     if agent.session is not None and agent.session.spoiled:

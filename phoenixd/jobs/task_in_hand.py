@@ -47,8 +47,10 @@ class TaskInHand:
 def is_ours(agent: Agent, prompt: str) -> bool:
     """Whether a prompt is one with which the daemon starts runs or has them go on."""
     words = prompt.strip()
-    ours = {*CONTINUE.values(), (agent.spec.resume.prompt or "").strip()}
-    return _is_goal(agent, words) or words in ours or words.startswith((INTERRUPTED, POINTER))
+    ours = (agent.spec.resume.prompt or "").strip()
+    # What ended with the run before stands behind it.
+    continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
+    return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith((INTERRUPTED, POINTER))
 
 
 def _is_goal(agent: Agent, prompt: str) -> bool:

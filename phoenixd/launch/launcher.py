@@ -50,6 +50,7 @@ from phoenixd.launch.failed_turn import failed_turn
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
+from phoenixd.launch.preflight import questions_at_start
 from phoenixd.launch.programs import offer, with_phoenixctl
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
@@ -240,6 +241,15 @@ class Launch:
             return None
         return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
 
+    async def start_problems(self, agent: Agent) -> tuple[str, ...]:
+        """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
+        first = self.command_problem(agent)
+        try:
+            found = questions_at_start(agent, await self.environment_of(agent), self._files)
+        except LaunchFailed as failure:
+            found = (failure.message,)
+        return found if first is None else (first, *found)
+
     def token(self, run_id: str) -> str:
         """The run's secret, which the run alone is told: derived, so that it need not be kept."""
         return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
@@ -296,7 +306,7 @@ class Launch:
         token = self.token(spawn.run_id)
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
-        variables = self._variables.compose(spec, {**base, **harness.variables()}, ours)
+        variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)

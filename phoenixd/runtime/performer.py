@@ -44,9 +44,11 @@ from phoenixd.core.events import (
     TreeLingers,
     WorkMeasured,
 )
+from phoenixd.core.session import MENU
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.clearance import was_touched
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.messages import Messenger
@@ -56,6 +58,8 @@ INCIDENT_LOOK = 1.0
 
 REFUSAL_LATE = 3.0
 """Seconds by which a transcript may be behind the end of a turn."""
+REFUSAL_NEWS = 10.0
+"""Seconds after the end of a turn in which it may yet turn out to have been refused."""
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
@@ -85,6 +89,7 @@ class Performer:
         self._messenger = messenger
         self._answerer = answerer
         self._lanes: dict[str, deque[Action]] = {}
+        self._refused: dict[str, tuple[int, float | None]] = {}
         self._tasks: TaskGroup | None = None
 
     async def run(self) -> None:
@@ -276,9 +281,13 @@ class Performer:
             return
         screen = await self._outside.terminal.capture(action.agent)
         verdict = self._outside.launcher.classify(agent, screen)
-        if isinstance(agent.state, Running) and (verdict == "idle" or not agent.state.activity.turn_open):
+        if isinstance(agent.state, Running) and _may_be_refused(agent.state, verdict, self._outside.clock.now().at):
             await self._look_for_refusal(agent)
-        self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
+        attended = False
+        if verdict == MENU:
+            typed = await self._outside.terminal.last_typed(action.agent)
+            attended = was_touched(typed, self._outside.clock.now().wall)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict, attended=attended))
 
     async def _look_for_refusal(self, agent: Agent) -> None:
         """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
@@ -286,7 +295,9 @@ class Performer:
         give_up = clock.now().at + REFUSAL_LATE
         while (facts := await self._outside.transcripts.facts(agent)) is not None:
             failed = self._outside.launcher.failed_turn(agent, facts)
-            if failed is not None:
+            when = facts.error.at if facts.error is not None else None
+            if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
+                self._refused[agent.name] = (agent.incarnation, when)
                 self._tell(failed)
             if failed is not None or facts.newest_kind != "prompt" or clock.now().at >= give_up:
                 return
@@ -340,6 +351,13 @@ class Performer:
             log.warning("terminal_gone", reason=failure.message)
             alive = False
         self._tell(TerminalSeen(alive))
+
+
+def _may_be_refused(state: Running, verdict: str, at: float) -> bool:
+    """Whether this look may find the end of a turn of which no hook told; an old one was told when it was new."""
+    if state.activity.turn_open:
+        return verdict == "idle"
+    return at - state.activity.evidence_at <= REFUSAL_NEWS
 
 
 def _lane_of(action: Action) -> str:

@@ -199,6 +199,8 @@ FOR_A_PERSON = (
     "hooks",
     "in-use",
     "limit",
+    "renderer",
+    "away",
 )
 """How the names of captures begin that show a question."""
 

@@ -96,14 +96,30 @@ def test_hooks_that_the_shim_sends_again_change_nothing() -> None:
 # The session.
 
 
-@pytest.mark.parametrize("source", ["clear", "startup"])
-def test_f_res_5_a_new_session_id_is_the_one_to_resume(source: str) -> None:
+def test_f_res_5_a_new_session_id_is_the_one_to_resume() -> None:
     story = Story(claude()).works()
     story.hook("session-end", source="clear")
-    story.hook("session-start", session_id="new-id", source=source)
+    story.hook("session-start", session_id="new-id", source="clear")
     story.pass_over(600)
     story.exited(signal=9)
     assert (story.spawn.mode, story.spawn.session_id) == (Mode.RESUME, "new-id")
+
+
+def test_f_res_5_of_two_sessions_that_began_in_one_run_the_one_that_takes_a_prompt_is_resumed() -> None:
+    """A Left arrow starts two more in the CLI's own daemon, of which one is a spare; a new renderer starts one."""
+    story = Story(claude()).works()
+    own = story.run.session_id
+    story.hook("stop")
+    looks = len(story.of(LookAtScreen))
+    for other in ("moved", "spare"):
+        story.hook("session-start", session_id=other, source="startup")
+    assert len(story.of(LookAtScreen)) == looks + 2
+    assert "a second session began beside its own, which has not ended: spare" in story.reasons
+    assert (story.run.session_id, story.agent.session and story.agent.session.session_id) == (own, own)
+    story.hook("prompt-submit", session_id="moved", text="Go on.")
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert (story.spawn.mode, story.spawn.session_id) == (Mode.RESUME, "moved")
 
 
 def test_f_res_5_clear_ends_the_turn_and_compaction_does_not() -> None:
@@ -550,7 +566,7 @@ def test_a_turn_that_was_broken_off_is_over_within_minutes() -> None:
     assert story.spawn.prompt is PromptKind.NONE
 
 
-@pytest.mark.parametrize("screen", ["working", "unknown", "dialog"])
+@pytest.mark.parametrize("screen", ["working", "unknown"])
 def test_a_look_at_a_turn_that_goes_on_changes_nothing(screen: str) -> None:
     story = Story(claude()).works()
     story.screen = screen

@@ -68,7 +68,9 @@ class Daemon:
             cleaner=SimulatedCleaner(),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
-        messenger = Messenger(terminal, launcher, self._outside.transcripts, clock, self._find)
+        messenger = Messenger(
+            terminal, launcher, self._outside.transcripts, clock, self._find, lambda event: self.supervisor.tell(event)
+        )
         self.supervisor = Supervisor(
             restore(saved, dict(specs), limits),
             clock,
