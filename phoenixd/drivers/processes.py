@@ -77,6 +77,7 @@ class Processes:
             self.forget(identity)
 
     def is_alive(self, identity: ProcessIdentity) -> bool:
+        """Whether it lives; also where a process of that number is hidden from us, for then it is not known gone."""
         pidfd = _open(identity)
         if pidfd is None:
             return False
@@ -85,18 +86,27 @@ class Processes:
 
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         """Whether a process descends from another at this moment, reaped or not; None when nobody has its number."""
+        if identity.boot_id != proc.boot_id():
+            return None
         stat = proc.read_stat(identity.pid)
-        if stat is None or stat.start_time != identity.start_time or identity.boot_id != proc.boot_id():
+        if stat is None and proc.is_hidden(identity.pid):
+            return identity.pid in proc.descendants(root.pid)
+        if stat is None or stat.start_time != identity.start_time:
             return None
         above = proc.read_stat(root.pid)
         return above is not None and above.start_time == root.start_time and root.pid in proc.ancestors(identity.pid)
 
     def signal(self, identity: ProcessIdentity, number: signal.Signals) -> bool:
-        """Send a signal to that very process; False when it is gone."""
+        """Send a signal to that very process; False when it is gone.
+
+        Raises PhoenixdError where it is hidden from us: it may be another one that has its number.
+        """
         pidfd = _open(identity)
         if pidfd is None:
             return False
         try:
+            if proc.is_hidden(identity.pid) and not proc.has_ended(pidfd):
+                raise PhoenixdError(f"process {identity.pid} is hidden (hidepid)", "phoenixctl doctor")
             signal.pidfd_send_signal(pidfd, number)
         except ProcessLookupError:
             return False
@@ -130,7 +140,8 @@ def _open(identity: ProcessIdentity) -> int | None:
         raise _unknown(identity, error) from error
     try:
         stat = proc.read_stat(identity.pid)
-        if stat is not None and stat.start_time == identity.start_time and not proc.has_ended(pidfd):
+        # One that lives and cannot be read is hidden, which is not gone.
+        if (stat is None or stat.start_time == identity.start_time) and not proc.has_ended(pidfd):
             return pidfd
     except OSError as error:
         os.close(pidfd)
