@@ -105,6 +105,15 @@ class LookAtScreen:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtCall:
+    """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
+
+    agent: str
+    incarnation: int
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
 class CleanUp:
     """End what a run left over that its own end did not, and look who holds the agent's ports."""
 
@@ -191,6 +200,7 @@ Action = LookForFile | (
     | Fence
     | Deliver
     | LookAtScreen
+    | LookAtCall
     | CleanUp
     | AnswerHold
     | AttendHold

@@ -20,6 +20,7 @@ from phoenixd.core.actions import (
     Deliver,
     Fence,
     Kill,
+    LookAtCall,
     LookAtScreen,
     LookForFile,
     MeasureWork,
@@ -33,6 +34,7 @@ from phoenixd.core.actions import (
 )
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
+    CallWorkSeen,
     FileLooked,
     HoldAnswered,
     IncidentRecorded,
@@ -163,6 +165,8 @@ class Performer:
                 await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
             case LookAtScreen():
                 await self._look(action)
+            case LookAtCall():
+                await self._look_at_call(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -280,6 +284,20 @@ class Performer:
             await self._look_for_refusal(agent)
         self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
 
+    async def _look_at_call(self, action: LookAtCall) -> None:
+        agent = self._find(action.agent)
+        run = agent.run if agent is not None else None
+        if run is None or run.incarnation != action.incarnation or run.pid is None or run.start_time is None:
+            return
+        processes = self._outside.processes
+        child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+        found = await processes.work_since(action.agent, action.incarnation, child, action.ticks)
+        self._tell(
+            CallWorkSeen(
+                action.agent, action.incarnation, action.ticks, found.cpu, found.io, found.processes, found.unread
+            )
+        )
+
     async def _look_for_refusal(self, agent: Agent) -> None:
         """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
         clock = self._outside.clock
@@ -357,6 +375,8 @@ def _lane_of(action: Action) -> str:
             return f"{agent} answers"
         case LookAtScreen(agent=agent):
             return f"{agent} screen"
+        case LookAtCall(agent=agent):
+            return f"{agent} call"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():

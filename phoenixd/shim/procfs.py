@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 MAX_ENVIRONMENT = 4 * 1024 * 1024
 
@@ -26,6 +27,11 @@ def status(pid: int) -> Status | None:
     # The command stands in brackets and may hold brackets and spaces itself: only what follows the last one is fields.
     fields = content[content.rfind(b")") + 2 :].split()
     return Status(fields[0].decode("ascii"), int(fields[1]), int(fields[19]))
+
+
+def ticks_now(ago: float = 0.0) -> int:
+    """Clock ticks from boot until so many seconds ago: the clock of `start_time`, cut off as the kernel does."""
+    return int((time.clock_gettime(time.CLOCK_BOOTTIME) - ago) * os.sysconf("SC_CLK_TCK"))
 
 
 def boot_id() -> str:
