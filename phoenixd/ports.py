@@ -317,6 +317,19 @@ class Memory(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class WorkDone:
+    """What some processes have done in their lives, and their dead children: seconds of CPU, bytes from and to storage.
+
+    unread: processes of which something could not be read, as where another user's are hidden: their work is unknown.
+    """
+
+    cpu: float = 0.0
+    io: int = 0
+    processes: int = 0
+    unread: int = 0
+
+
 class ProcessTable(Protocol):
     """Processes by identity, never by name."""
 
@@ -332,6 +345,10 @@ class ProcessTable(Protocol):
 
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         """Whether a process descends from another one; None when there is no such process (any more)."""
+        ...
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        """What the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
         ...
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:

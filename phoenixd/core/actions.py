@@ -113,6 +113,15 @@ class SeeAttendance:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtCall:
+    """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
+
+    agent: str
+    incarnation: int
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
 class CleanUp:
     """End what a run left over that its own end did not, and look who holds the agent's ports."""
 
@@ -200,6 +209,7 @@ Action = LookForFile | (
     | Deliver
     | LookAtScreen
     | SeeAttendance
+    | LookAtCall
     | CleanUp
     | AnswerHold
     | AttendHold

@@ -78,7 +78,7 @@ class LostJobs:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A tool call in flight: silence is expected until `until`."""
+    """A tool call in flight: silence is expected until `until`, which lies in the past where nothing was promised."""
 
     tool_use_id: str
     until: Instant
@@ -87,6 +87,44 @@ class Lease:
     """It is a Task call, which is silent while its subagents work."""
     sub: bool = False
     """A subagent's own call: it counts for as long as a Task call of the main thread is open."""
+    tool: str = ""
+    command: str = ""
+    """The beginning of what it runs, without secrets."""
+    declared: float | None = None
+    """Seconds that the call announced for itself."""
+    ticks: int | None = None
+    """When it began, in clock ticks since boot, by which processes are dated too; None: unknown, and no work counts."""
+    most: Instant = 0.0
+    """Until when work may renew it: the CLI ends the call by itself then."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkWatch:
+    """What the processes that began at `ticks` or later had done by `at`, the newest look at them.
+
+    cpu: seconds. io: bytes from and to storage. unread: processes of which that could not be read. asked: when the look
+    that is under way was ordered. worked: when they were last seen to have worked.
+    """
+
+    ticks: int
+    at: Instant
+    cpu: float = 0.0
+    io: int = 0
+    processes: int = 0
+    unread: int = 0
+    asked: Instant | None = None
+    worked: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """The call in which a run was ended. Seconds. idle: since its processes were last seen to work; None: never."""
+
+    tool: str
+    command: str
+    ran: float
+    declared: float | None = None
+    idle: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +193,8 @@ class Activity:
     """The check from which on that claim is believed; None: at once."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
+    work: WorkWatch | None = None
+    """What the open call does, as far as its silence made anybody look."""
     waited: float = 0.0
     """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
     parking: Parking | None = None
@@ -342,6 +382,8 @@ class Incident:
     kind: Literal["hung", "overtime"]
     reason: str
     at_wall: float
+    call: OpenCall | None = None
+    """What it hung in, where a call was open."""
 
     @property
     def file(self) -> str:

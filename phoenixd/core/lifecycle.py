@@ -21,6 +21,7 @@ from typing import assert_never
 from phoenixd.core import (
     answers,
     background,
+    call_work,
     cleanup,
     interrupt,
     liveness,
@@ -59,6 +60,7 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
+    CallWorkSeen,
     Delivered,
     EvidenceSeen,
     HoldAnswered,
@@ -142,6 +144,8 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.hear_hook(progress.hear(agent, event), event, now)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
+        case CallWorkSeen():
+            return call_work.hear(agent, event, now)
         case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
             return _seen_parked(agent, agent.state, verdict, now)
         case ScreenSeen() if isinstance(agent.state, Running):
@@ -180,9 +184,11 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
         case Running(exit_due=due) if due is not None:
             return due
         case Running():
-            overdue, look = liveness.due(agent, agent.state), liveness.look_due(agent, agent.state)
+            overdue = liveness.due(agent, agent.state)
             of_age = productive.due(agent, agent.state)
-            return min((at for at in (overdue.at if overdue else None, look, of_age) if at is not None), default=None)
+            looked = liveness.look_due(agent, agent.state), call_work.look_due(agent, agent.state)
+            found = (overdue.at if overdue else None, of_age, *looked)
+            return min((at for at in found if at is not None), default=None)
         case Stopping(deadline=at):
             return at
         case BackingOff(until=until):
@@ -215,8 +221,12 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             of_age = productive.due(agent, agent.state)
             if of_age is not None and of_age <= now.at:
                 return productive.come_of_age(agent, agent.state, now)
-            overdue = liveness.due(agent, agent.state)
-            if overdue is None or now.at < overdue.at:
+            overdue, call_due = liveness.due(agent, agent.state), call_work.look_due(agent, agent.state)
+            is_over = overdue is not None and overdue.at <= now.at
+            if call_due is not None and call_due <= now.at and not (is_over and overdue and overdue.kind != "hung"):
+                # Also before a hang is told: what was done since the last look has not been seen yet.
+                return call_work.look(agent, agent.state, now)
+            if overdue is None or not is_over:
                 return session.look(agent, agent.state, now)
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
@@ -480,7 +490,8 @@ def _unseen(state: Running) -> Running:
 
 def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
     readings = liveness.readings(agent, state, now)
-    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall)
+    call = call_work.open_call(state, now) if overdue.kind == "hung" else None
+    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall, call)
     agent = replace(agent, incident=incident)
     ending = end_run(agent, Afterwards.JUDGE, overdue.reason, now, code=overdue.code)
     # First, because the screen is restored as soon as the agent ends.

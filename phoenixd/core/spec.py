@@ -67,6 +67,8 @@ class LivenessRules:
     subagent_max: float = 2 * HOUR
     lease_slack: float = 60.0
     lease_max: float = 2 * HOUR
+    busy_max: float = 2 * HOUR
+    """How long work may renew an open call that its harness does not end by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ import anyio
 
 from phoenixd.drivers import processes_proc as proc
 from phoenixd.drivers.processes_fence import FENCE_LIMIT, Fence, Leaves
+from phoenixd.drivers.processes_work import work_since
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Fenced, ProcessIdentity
+from phoenixd.ports import Fenced, ProcessIdentity, WorkDone
 
 FENCES_AT_ONCE = 8
 
@@ -36,6 +37,7 @@ class Processes:
         self._reaper_of = reaper_of
         self._fence_limit = fence_limit
         self._fences = anyio.CapacityLimiter(FENCES_AT_ONCE)
+        self._looks = anyio.CapacityLimiter(1)
         self._watched: dict[ProcessIdentity, int] = {}
 
     def boot_id(self) -> str:
@@ -113,6 +115,12 @@ class Processes:
         finally:
             os.close(pidfd)
         return True
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        """Sum up what the run's processes did that began at `ticks` or later; see processes_work."""
+        reaper = self._reaper_of(agent) or child
+        members = self._leaves.members(agent, incarnation) if self._leaves is not None else frozenset()
+        return await anyio.to_thread.run_sync(work_since, reaper, members, ticks, limiter=self._looks)
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
         """End all that belongs to the run, and look again until nothing is found or five seconds are over.

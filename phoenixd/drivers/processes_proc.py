@@ -38,7 +38,7 @@ def boot_id() -> str:
 def read_stat(pid: int) -> Stat | None:
     """Read a process's line, or None when there is no such process, or it is hidden."""
     try:
-        return parse_stat(_read(f"/proc/{pid}/stat"))
+        return parse_stat(read(f"/proc/{pid}/stat"))
     except (*GONE, PermissionError):
         return None
 
@@ -72,7 +72,7 @@ def children(pid: int) -> list[int]:
         return found
     for thread in threads:
         try:
-            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+            found += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
         except (*GONE, PermissionError):
             continue
     return found
@@ -152,7 +152,8 @@ def _environment(pid: int) -> bytes | None:
     return b"\0" + content + b"\0"
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """The content of a file below /proc; raises OSError, one of GONE where its process ended."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return _read_all(descriptor)

@@ -20,6 +20,7 @@ from phoenixd.core.actions import (
     Deliver,
     Fence,
     Kill,
+    LookAtCall,
     LookAtScreen,
     LookForFile,
     MeasureWork,
@@ -35,6 +36,7 @@ from phoenixd.core.actions import (
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
     AttendanceSeen,
+    CallWorkSeen,
     FileLooked,
     HoldAnswered,
     IncidentRecorded,
@@ -175,6 +177,8 @@ class Performer:
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))
+            case LookAtCall():
+                await self._look_at_call(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -296,6 +300,20 @@ class Performer:
             attended = was_touched(typed, self._outside.clock.now().wall)
         self._tell(ScreenSeen(action.agent, action.incarnation, verdict, attended=attended))
 
+    async def _look_at_call(self, action: LookAtCall) -> None:
+        agent = self._find(action.agent)
+        run = agent.run if agent is not None else None
+        if run is None or run.incarnation != action.incarnation or run.pid is None or run.start_time is None:
+            return
+        processes = self._outside.processes
+        child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+        found = await processes.work_since(action.agent, action.incarnation, child, action.ticks)
+        self._tell(
+            CallWorkSeen(
+                action.agent, action.incarnation, action.ticks, found.cpu, found.io, found.processes, found.unread
+            )
+        )
+
     async def _look_for_refusal(self, agent: Agent) -> None:
         """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
         clock = self._outside.clock
@@ -382,6 +400,8 @@ def _lane_of(action: Action) -> str:
             return f"{agent} answers"
         case LookAtScreen(agent=agent) | SeeAttendance(agent=agent):
             return f"{agent} screen"
+        case LookAtCall(agent=agent):
+            return f"{agent} call"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 MAX_ENVIRONMENT = 4 * 1024 * 1024
 
@@ -39,6 +40,11 @@ def is_hidden(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def ticks_now(ago: float = 0.0) -> int:
+    """Clock ticks from boot until so many seconds ago: the clock of `start_time`, cut off as the kernel does."""
+    return int((time.clock_gettime(time.CLOCK_BOOTTIME) - ago) * os.sysconf("SC_CLK_TCK"))
 
 
 def boot_id() -> str:
