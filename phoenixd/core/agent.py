@@ -358,6 +358,8 @@ class Agent:
     """Somebody stopped this member of a sequence on purpose: it has no turn until somebody starts it, or the first."""
     rounds: int = 0
     """Iterations since somebody started the loop."""
+    workplaces: tuple[str, ...] = ()
+    """Directories that it went to beside its own; of these, worktrees of its repository are places of its work."""
     begun: tuple[Instant, ...] = ()
     """When its newest iterations began, as many as its limit for an hour asks for."""
     removing: bool = False

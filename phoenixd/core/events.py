@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.work import Deed, Survey
 
 EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
 """Hook kinds that only prove life: kept as the latest per agent, never journaled one by one."""
@@ -212,6 +213,7 @@ class HookSeen:
     veiled: secrets were taken out of that text, so nobody sees all of it.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     more: so many of the same kind came just before, too fast to be kept one by one.
+    cwd: the directory that the agent was in.
     """
 
     agent: str
@@ -232,6 +234,7 @@ class HookSeen:
     more: int = 0
     held: bool = False
     veiled: bool = False
+    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +329,8 @@ class WorkMeasured:
     """How an agent's work looks before or after an iteration. fingerprint: None where it cannot be told (`note`: why).
 
     done: the file that says that nothing is left to do exists. tokens: spent by the iteration, as far as is known.
+    survey: what the next look needs of this one. deeds: what was committed, stashed and pushed since the earlier look;
+    lost: why there may have been more. shared: other agents at work in the same place. turn: as in MeasureWork.
     """
 
     agent: str
@@ -335,6 +340,11 @@ class WorkMeasured:
     note: str = ""
     done: bool = False
     tokens: int = 0
+    survey: Survey | None = None
+    deeds: tuple[Deed, ...] = ()
+    lost: str = ""
+    shared: tuple[str, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         error=_words(payload, "error"),
         held=_asked(payload) is not None,
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
+        cwd=_words(payload, "cwd"),
     )
 
 
