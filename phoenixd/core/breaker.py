@@ -131,8 +131,12 @@ def judge(
     rules: BreakerRules,
     now: Moment,
     found: Findings = NOTHING_FOUND,
+    unit: str = "iteration",
 ) -> Judgement:
-    """Judge one iteration by the fingerprints of the work before and after it (None is unknown), and what was found."""
+    """Judge one iteration by the fingerprints of the work before and after it (None is unknown), and what was found.
+
+    unit: what it is in words.
+    """
     new = tuple(deed for deed in found.deeds if deed.key not in breaker.tally.made)
     progress = _progress(breaker.tally, before, after, signals, new)
     notes = _notes(breaker.tally, found, new) if progress is None else ""
@@ -149,17 +153,17 @@ def judge(
     if isinstance(breaker, Open):
         # Somebody opened it by its file while the iteration ran, and nothing that a loop does closes an open one.
         still = replace(breaker, tally=counted)
-        return _judged(breaker, still, progress is not None, bool(held), progress or held, rules)
+        return _judged(breaker, still, progress is not None, bool(held), progress or held, rules, unit)
     trip = "" if signals.excuse else _trip(counted, rules)
     if trip:
-        return _judged(breaker, _opened(counted, trip, now), progress is not None, False, trip, rules)
+        return _judged(breaker, _opened(counted, trip, now), progress is not None, False, trip, rules, unit)
     if progress is not None:
-        return _judged(breaker, Closed(counted), True, False, progress, rules)
+        return _judged(breaker, Closed(counted), True, False, progress, rules, unit)
     if held:
-        return _judged(breaker, _with(breaker, counted), False, True, held, rules)
+        return _judged(breaker, _with(breaker, counted), False, True, held, rules, unit)
     if notes:
-        return _judged(breaker, _noted(breaker, counted, rules, now), False, False, notes, rules)
-    return _judged(breaker, _missed(breaker, counted, rules, now), False, False, "", rules)
+        return _judged(breaker, _noted(breaker, counted, rules, now, unit), False, False, notes, rules, unit)
+    return _judged(breaker, _missed(breaker, counted, rules, now, unit), False, False, "", rules, unit)
 
 
 def opened_on_trial(breaker: Breaker, reason: str) -> Breaker:
@@ -288,17 +292,17 @@ def _trip(tally: Tally, rules: BreakerRules) -> str:
     return ""
 
 
-def _noted(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment) -> Breaker:
+def _noted(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment, unit: str) -> Breaker:
     """After an iteration of notes alone: a state of its own it has only when there were too many of them."""
     if not 0 < rules.notes_stop <= tally.notes:
         return _with(breaker, tally)
-    words = f"{tally.notes} iterations left nothing but notes, the limit is {rules.notes_stop}"
+    words = f"{tally.notes} {unit}s left nothing but notes, the limit is {rules.notes_stop}"
     return _opened(tally, words, now)
 
 
-def _missed(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment) -> Breaker:
+def _missed(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment, unit: str) -> Breaker:
     count = tally.no_progress
-    words = f"{count} iteration{'s' if count != 1 else ''} without progress"
+    words = f"{count} {unit}{'s' if count != 1 else ''} without progress"
     if isinstance(breaker, HalfOpen) and breaker.why == "trial":
         return _opened(tally, f"the trial brought no progress either; {words}", now)
     if count >= rules.stop:
@@ -310,7 +314,9 @@ def _opened(tally: Tally, reason: str, now: Moment) -> Open:
     return Open(replace(tally, opens=tally.opens + 1), reason, now.at, now.wall)
 
 
-def _judged(was: Breaker, breaker: Breaker, progress: bool, held: bool, found: str, rules: BreakerRules) -> Judgement:
+def _judged(
+    was: Breaker, breaker: Breaker, progress: bool, held: bool, found: str, rules: BreakerRules, unit: str
+) -> Judgement:
     tally = breaker.tally
     said = found or f"no progress, {tally.no_progress} in a row"
     if tally.verdict.startswith("notes"):
@@ -329,7 +335,7 @@ def _judged(was: Breaker, breaker: Breaker, progress: bool, held: bool, found: s
         ("breaker.stop", rules.stop),
         ("breaker.notes_stop", rules.notes_stop),
     )
-    reason = f"iteration {tally.iterations}: {said}; {now_is}"
+    reason = f"{unit} {tally.iterations}: {said}; {now_is}"
     return Judgement(breaker, progress, held, reason, readings, changed)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence
+from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence, turns
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
@@ -22,6 +22,7 @@ from phoenixd.core.events import (
     Event,
     FleetEvent,
     LimitsDeclared,
+    MeasurementLost,
     OperatorEvent,
     Rebooted,
     RestartRequested,
@@ -35,6 +36,7 @@ from phoenixd.core.events import (
     TroubleSeen,
     WatchEvent,
     WorkEvent,
+    WorkMeasured,
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -264,7 +266,11 @@ def _begin_turns(found: Step, now: Moment) -> Step:
 
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent)
-    return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
+    if agent is None:
+        return Step(fleet)
+    if (isinstance(event, WorkMeasured) and event.turn) or (isinstance(event, MeasurementLost) and agent.turns):
+        return _put(Step(fleet), turns.decide(agent, event, now), now)
+    return _put(Step(fleet), progress.decide(agent, event, now), now)
 
 
 def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:

@@ -81,4 +81,21 @@ class Closing:
     name: Literal["closing"] = "closing"
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a resident that is judged as if it were an iteration. number: counts the agent's turns.
+
+    opening: the work is being measured. underway: it goes on. closing: the work is being measured once more.
+    person: somebody asked for it, so it never counts against the agent.
+    """
+
+    number: int
+    person: bool
+    phase: Literal["opening", "underway", "closing"] = "opening"
+    before: str | None = None
+    note: str = ""
+    signals: Signals = Signals()  # noqa: RUF009 - frozen
+    survey: Survey | None = None
+
+
 Iteration = Opening | Underway | Passing | Closing

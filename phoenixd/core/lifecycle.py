@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import answers, cleanup, liveness, opening, parking, progress, requests, restart, session
+from phoenixd.core import answers, cleanup, liveness, opening, parking, progress, requests, restart, session, turns
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -107,7 +107,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
             return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
         case HookSeen():
-            return session.hear_hook(progress.hear(agent, event), event, now)
+            return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
         case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
@@ -447,7 +447,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
     decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
-    return progress.close(agent, cleanup.after(agent, decision), end, now)
+    return turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now)
 
 
 def _ended(

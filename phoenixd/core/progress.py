@@ -77,7 +77,7 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
         case Opening(number=number), WorkMeasured(at_end=False) if number == event.number:
             note = _note_before(agent, event)
             underway = Underway(number, event.fingerprint, event.note, survey=event.survey)
-            opened = replace(_moved_in(agent, event), iteration=underway)
+            opened = replace(moved_in(agent, event), iteration=underway)
             return keep(opened, f"iteration {number}: the work is measured{note}")
         case Closing(number=number) as closing, WorkMeasured(at_end=True) if number == event.number:
             return _judge(agent, closing, event, now)
@@ -169,8 +169,26 @@ def let_go(agent: Agent) -> Agent:
     return agent if isinstance(agent.iteration, Closing) else replace(agent, iteration=None)
 
 
+def moved_in(agent: Agent, event: WorkMeasured) -> Agent:
+    """The agent with those places that the measurement found to be worktrees of its repository."""
+    if event.survey is None or event.survey.entered == agent.workplaces:
+        return agent
+    return replace(agent, workplaces=event.survey.entered[-MOST_WORKPLACES:])
+
+
+def alerts(agent: Agent, judgement: breakers.Judgement, what: str = "the loop") -> tuple[Action, ...]:
+    """What operators are told of a judgement: that a warning stands, or that for the first time nobody can judge."""
+    found = judgement.breaker
+    if judgement.changed and isinstance(found, HalfOpen):
+        words = f"{found.reason}: {what} stops at {agent.spec.breaker.stop}"
+        return (Alert(agent.name, "breaker", words),)
+    if judgement.held and found.tally.unknown == 1:
+        return (Alert(agent.name, "breaker", judgement.reason),)
+    return ()
+
+
 def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> Decision:
-    rules, judged = agent.spec.breaker, replace(_moved_in(agent, event), iteration=None)
+    rules, judged = agent.spec.breaker, replace(moved_in(agent, event), iteration=None)
     done = closing.done or _done_by_work(agent, event)
     if not rules.enabled:
         return _done(judged, done, now) if done else keep(judged, f"iteration {closing.number} is over")
@@ -189,7 +207,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     readings = (*judgement.readings, ("before", before), ("after", after))
     if done:
         return replace(_done(judged, done, now), readings=readings)
-    actions = _alerts(agent, judgement, now)
+    actions = alerts(agent, judgement)
     if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
         quarantine = quarantine_open(judged, judgement.breaker, now)
         return replace(
@@ -215,23 +233,6 @@ def _done(agent: Agent, why: str, now: Moment) -> Decision:
     if isinstance(agent.state, BackingOff | Parked):
         return enter(replace(agent, desired=Desired.STOPPED), Stopped(), f"done: {why}", now)
     return keep(agent, f"done: {why}")
-
-
-def _moved_in(agent: Agent, event: WorkMeasured) -> Agent:
-    """The agent with those places that the measurement found to be worktrees of its repository."""
-    if event.survey is None or event.survey.entered == agent.workplaces:
-        return agent
-    return replace(agent, workplaces=event.survey.entered[-MOST_WORKPLACES:])
-
-
-def _alerts(agent: Agent, judgement: breakers.Judgement, now: Moment) -> tuple[Action, ...]:
-    found = judgement.breaker
-    if judgement.changed and isinstance(found, HalfOpen):
-        words = f"{found.reason}: the loop stops at {agent.spec.breaker.stop}"
-        return (Alert(agent.name, "breaker", words),)
-    if judgement.held and found.tally.unknown == 1:
-        return (Alert(agent.name, "breaker", judgement.reason),)
-    return ()
 
 
 def _note_before(agent: Agent, event: WorkMeasured) -> str:

@@ -108,7 +108,8 @@ class Story:
         if self.work == "late":
             return
         found = f"git:{self.told}" if self.work == "new" else self.work
-        self.tell(WorkMeasured(action.agent, action.number, action.at_end, found, "" if found else "git is slow"))
+        note = "" if found else "git is slow"
+        self.tell(WorkMeasured(action.agent, action.number, action.at_end, found, note, turn=action.turn))
 
     def wait(self, seconds: float) -> None:
         """Let time pass, with a Tick at each deadline, as the alarm gives it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,21 @@ from tests.drivers.repositories import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
 
-NOTES = BreakerRules(notes=("PROGRESS.md", "*.log2"))
+NOTES = BreakerRules(notes=("PROGRESS.md", "*.log2"), notes_stop=4, warn=1, stop=3)
+
+
+SHORT = BreakerRules(warn=1, stop=3)
+"""The same rule in fewer iterations, for a real git takes its time."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return Town.built(tmp_path_factory.mktemp("town"))
 
 
 @pytest.fixture
-def town(tmp_path: Path) -> Town:
-    town = Town(tmp_path)
+def town(built: Town, tmp_path: Path) -> Town:
+    town = built.copied(tmp_path)
     (town.work / "edited.txt").write_text("dirty from before\n")
     (town.work / "untracked.txt").write_text("new from before\n")
     return town
@@ -79,9 +89,9 @@ BUSY = {
 
 @pytest.mark.parametrize("script", BUSY.values(), ids=BUSY)
 def test_x8b_a_loop_that_works_never_opens_it(town: Town, script: str) -> None:
-    loop = Loop(town.work)
+    loop = Loop(town.work, SHORT)
 
-    assert loop.opens_after(script, 7, town.publish) is None
+    assert loop.opens_after(script, 4, town.publish) is None
     assert loop.breaker.tally.no_progress == 0, loop.why
 
 
@@ -107,10 +117,10 @@ IDLE = {
 
 
 @pytest.mark.parametrize("script", IDLE.values(), ids=IDLE)
-def test_x8b_a_loop_that_does_nothing_opens_it_at_five(town: Town, script: str) -> None:
-    loop = Loop(town.work)
+def test_x8b_a_loop_that_does_nothing_opens_it(town: Town, script: str) -> None:
+    loop = Loop(town.work, SHORT)
 
-    assert loop.opens_after(script, 7, town.publish) == 5, loop.why
+    assert loop.opens_after(script, 4, town.publish) == 3, loop.why
 
 
 OWN_COMMIT_FIRST = {
@@ -124,9 +134,9 @@ OWN_COMMIT_FIRST = {
 @pytest.mark.parametrize("script", OWN_COMMIT_FIRST.values(), ids=OWN_COMMIT_FIRST)
 def test_x8b_taking_in_what_others_published_is_no_work_though_it_makes_commits(town: Town, script: str) -> None:
     sh(town.work, "git checkout -q edited.txt; echo mine > mine.txt; git add mine.txt; git commit -qm mine")
-    loop = Loop(town.work)
+    loop = Loop(town.work, SHORT)
 
-    assert loop.opens_after(script, 7, town.publish) == 5, loop.why
+    assert loop.opens_after(script, 4, town.publish) == 3, loop.why
 
 
 def test_x8b_a_conflict_that_was_resolved_is_work(town: Town) -> None:
@@ -142,15 +152,15 @@ def test_x8b_a_conflict_that_was_resolved_is_work(town: Town) -> None:
 
 
 def test_f_cb_3_commits_that_go_back_and_forth_are_no_progress(town: Town) -> None:
-    loop = Loop(town.work)
+    loop = Loop(town.work, SHORT)
 
-    assert loop.opens_after("echo $((n % 2)) > kept.txt; git commit -qam $n", 12) in (7, 8), loop.why
+    assert loop.opens_after("echo $((n % 2)) > kept.txt; git commit -qam $n", 12) == 5, loop.why
 
 
 def test_f_cb_3_the_same_stash_over_and_over_is_no_progress(town: Town) -> None:
-    loop = Loop(town.work)
+    loop = Loop(town.work, SHORT)
 
-    assert loop.opens_after("echo x > kept.txt; git stash push -q kept.txt", 12) == 6, loop.why
+    assert loop.opens_after("echo x > kept.txt; git stash push -q kept.txt", 12) == 4, loop.why
 
 
 A_BUSY = {
@@ -168,11 +178,11 @@ def test_x8b_a_busy_and_b_idle_in_two_worktrees_of_one_repository_b_opens(town: 
     sh(town.work, f"git worktree add -q -b side {where}")
     place = (town.work / where).resolve()
     busy = an_agent(spec=AgentSpec("a", ("true",), str(place), Kind.LOOP))
-    loop = Loop(town.work, others=(busy,))
+    loop = Loop(town.work, SHORT, others=(busy,))
 
-    assert loop.opens_after("true", 7, lambda number: sh(place, script, number)) == 5, loop.why
+    assert loop.opens_after("true", 4, lambda number: sh(place, script, number)) == 3, loop.why
     assert loop.breaker.tally.shared == ()
-    assert Loop(place).opens_after(script, 6, first=20) is None
+    assert Loop(place, SHORT).opens_after(script, 3, first=20) is None
 
 
 @pytest.mark.parametrize("end", ["", "; cd ../a; git worktree remove ../a-$n"], ids=["kept", "removed"])
@@ -228,15 +238,17 @@ def test_f_cb_5_in_a_monorepo_a_root_is_the_limit_of_the_work(town: Town) -> Non
         (town.work / name).mkdir()
         (town.work / name / "file").write_text("x")
     sh(town.work, "git add one two; git commit -qm two-shops")
-    rules = [BreakerRules(roots=(str(town.work / name),)) for name in ("one", "two")]
+    rules = [replace(SHORT, roots=(str(town.work / name),)) for name in ("one", "two")]
     busy = an_agent(spec=AgentSpec("a", ("true",), str(town.work), Kind.LOOP, breaker=rules[0]))
     loop = Loop(town.work, rules[1], (busy,))
     script = "echo $n > one/file; echo $n > one/new-$n; git add one; git commit -qm $n one"
 
-    assert loop.opens_after(script, 7) == 5, loop.why
+    assert loop.opens_after(script, 4) == 3, loop.why
     assert loop.breaker.tally.shared == ()
-    assert Loop(town.work, rules[0]).opens_after(script, 7) is None
-    assert Loop(town.work / "two").opens_after("echo 2$n > ../one/file", 7) is None, "without roots all of it counts"
+    assert Loop(town.work, rules[0]).opens_after(script, 4, first=9) is None
+    assert Loop(town.work / "two", SHORT).opens_after("echo 2$n > ../one/file", 4) is None, (
+        "without roots all of it counts"
+    )
 
 
 @pytest.mark.parametrize(
@@ -255,19 +267,19 @@ def test_notes_alone_open_it_at_notes_stop(town: Town, script: str) -> None:
     loop = Loop(town.work, NOTES)
     sh(town.work, "git checkout -q edited.txt; rm untracked.txt")
 
-    assert loop.opens_after(script, 20) in (15, 17, 18), loop.why
-    assert "15 iterations left nothing but notes, the limit is 15" in breakers.reason_of(loop.breaker)
+    assert loop.opens_after(script, 8) in (4, 6), loop.why
+    assert "4 iterations left nothing but notes, the limit is 4" in breakers.reason_of(loop.breaker)
     assert Loop(town.work).iterate(f"n=99; {script}").progress, "without a pattern it is work"
 
 
 def test_notes_neither_reset_nor_advance_the_count_and_work_resets_both(town: Town) -> None:
     loop = Loop(town.work, NOTES)
     counts = []
-    for number, script in enumerate(["true", "true", "echo $n >> PROGRESS.md", "true", "echo $n > kept.txt", "true"]):
+    for number, script in enumerate(["true", "echo $n >> PROGRESS.md", "true", "echo $n > kept.txt", "true"]):
         loop.iterate(script, number)
         counts.append((loop.breaker.tally.no_progress, loop.breaker.tally.notes))
 
-    assert counts == [(1, 0), (2, 0), (2, 1), (3, 1), (0, 0), (1, 0)]
+    assert counts == [(1, 0), (1, 1), (2, 1), (0, 0), (1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -280,9 +292,9 @@ def test_notes_neither_reset_nor_advance_the_count_and_work_resets_both(town: To
 def test_without_reflogs_local_heads_tell_what_was_committed(town: Town, script: str) -> None:
     sh(town.work, "git config core.logAllRefUpdates false; rm -rf .git/logs; git checkout -q edited.txt")
 
-    assert Loop(town.work).opens_after(script, 7) is None
-    assert Loop(town.work).opens_after("git fetch -q; git reset -q --hard origin/main", 7, town.publish) == 5
-    assert Loop(town.work).opens_after("git commit -q --allow-empty -m $n", 7) == 5
+    assert Loop(town.work, SHORT).opens_after(script, 4) is None
+    assert Loop(town.work, SHORT).opens_after("git fetch -q; git reset -q --hard origin/main", 4, town.publish) == 3
+    assert Loop(town.work, SHORT).opens_after("git commit -q --allow-empty -m $n", 4) == 3
 
 
 def test_a_bare_repository_is_judged_by_its_heads(town: Town) -> None:
@@ -292,19 +304,19 @@ def test_a_bare_repository_is_judged_by_its_heads(town: Town) -> None:
         " git update-ref refs/heads/new $(git commit-tree -m $n $tree)"
     )
 
-    assert Loop(bare).opens_after(commit, 7) is None
-    assert Loop(bare).opens_after("git rev-parse main", 7) == 5
+    assert Loop(bare, SHORT).opens_after(commit, 4) is None
+    assert Loop(bare, SHORT).opens_after("git rev-parse main", 4) == 3
 
 
 def test_a_reflog_that_is_expired_meanwhile_is_judged_by_what_is_left_or_unknown(town: Town) -> None:
-    loop = Loop(town.work)
+    loop = Loop(town.work, SHORT)
     expire = "git reflog expire --expire=now --all; git gc -q --prune=now"
     commit = "git checkout -q -b b$n; echo $n > kept.txt; git commit -qm $n kept.txt; git checkout -q main"
 
-    assert loop.opens_after(f"{commit}; {expire}", 7) is None
+    assert loop.opens_after(f"{commit}; {expire}", 4) is None
     assert loop.breaker.tally.no_progress == 0
     assert any("reflog" in why for why in loop.why), loop.why
-    assert loop.opens_after(f"{expire}; {commit}", 7, first=20) is None
+    assert loop.opens_after(f"{expire}; {commit}", 4, first=20) is None
     assert loop.breaker.tally.last_progress > 0
 
 
@@ -312,18 +324,18 @@ def test_a_shallow_clone_is_judged_like_any_other(town: Town) -> None:
     git(town.tmp, "clone", "-q", "--depth", "1", f"file://{town.tmp}/remote.git", "shallow")
     shallow = town.tmp / "shallow"
 
-    assert Loop(shallow).opens_after("git pull -q", 7, town.publish) == 5
-    assert Loop(shallow).opens_after("echo $n > kept.txt; git commit -qam $n", 7) is None
+    assert Loop(shallow, SHORT).opens_after("git pull -q", 4, town.publish) == 3
+    assert Loop(shallow, SHORT).opens_after("echo $n > kept.txt; git commit -qam $n", 4) is None
 
 
 def test_a_submodule_is_a_place_of_its_own(town: Town) -> None:
     sh(town.work, "git -c protocol.file.allow=always submodule --quiet add ../remote.git vendor; git commit -qm sub")
 
-    assert Loop(town.work).opens_after("cd vendor; echo $n > kept.txt; git commit -qam $n", 7) is None
-    assert Loop(town.work).opens_after("cd vendor; git fetch -q", 7, town.publish) == 5
+    assert Loop(town.work, SHORT).opens_after("cd vendor; echo $n > kept.txt; git commit -qam $n", 4) is None
+    assert Loop(town.work, SHORT).opens_after("cd vendor; git fetch -q", 4, town.publish) == 3
 
 
 def test_old_commits_are_not_counted_when_a_loop_begins(town: Town) -> None:
     sh(town.work, "for i in 1 2 3; do echo $i > kept.txt; git commit -qam $i; git push -q; done; git stash -q")
 
-    assert Loop(town.work).opens_after("true", 7) == 5
+    assert Loop(town.work, SHORT).opens_after("true", 4) == 3

@@ -257,7 +257,7 @@ def make_everything(work: Path) -> None:
     for script in (
         "git checkout -q -b side; echo a > a.txt; git add a.txt; git commit -q -m a",
         "git checkout -q main; echo b > b.txt; git add b.txt; git commit -q -m b; git merge -q --no-edit side",
-        "git checkout -q -b other HEAD^; echo c > c.txt; git add c.txt; git commit -q -m c; git rebase -q main",
+        "git checkout -q -b other HEAD^; echo c > c.txt; git add c.txt; git commit -q -m c; git cherry-pick side",
         "git remote add origin ../remote.git; git push -q origin other; echo d > a.txt; git stash -q",
     ):
         subprocess.run(["sh", "-c", script], cwd=work, env=unarmed, capture_output=True, check=True)
