@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,7 +195,10 @@ class DaemonService:
             if refusal is not None:
                 return refusal
             problem = self.knowledge.command_problem(self.fleet().agents[name])
-            return (problem,) if problem else ()
+            # A directory that is missing is told by whoever typed its name.
+            known = after.problems if os.path.isdir(spec.cwd) else ()
+            warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
+            return (*warnings, *((problem,) if problem else ()))
 
     async def remove(self, name: str) -> Refusal | None:
         async with self._declaring:

@@ -100,6 +100,7 @@ class Surveyor:
     lost: str = ""
     _seen: set[bytes] = field(default_factory=set)
     _located: list[Location] = field(default_factory=list)
+    _tops_of_roots: list[bytes] = field(default_factory=list)
 
     def look(self, roots: Sequence[bytes], entered: Iterable[bytes], narrow: bool) -> Looked:
         """Look at the roots, and at those of the entered directories that are worktrees of their repositories."""
@@ -109,6 +110,7 @@ class Surveyor:
                 raise WorkUnreadable(f"{os.fsdecode(root)} is no directory")
             located.append((root, locate(root, self.budget.deadline)))
         self._located = [found for _, found in located if found is not None]
+        self._tops_of_roots = [found.top if found is not None else root for root, found in located]
         for root, found in located:
             if found is None:
                 self._files(root)
@@ -139,7 +141,7 @@ class Surveyor:
                 self._nested(path, sums, within_repository=False)
             else:
                 sums.put(excluded.is_note(path), path[len(top) :], untracked_print(path, self.budget))
-        self.total.add(top, sums)
+        self.total.add(self._label(top), sums)
 
     def _nested(self, path: bytes, sums: Sums, within_repository: bool = True) -> None:
         """A repository within: a submodule, a clone, or one of several below a directory that is none."""
@@ -148,7 +150,7 @@ class Surveyor:
             return
         found = locate(path, self.budget.deadline)
         if found is None:
-            sums.put(False, b"no repository", path)
+            sums.put(False, b"no repository", self._label(path))
         elif within_repository and (self._is_anothers(found.top) or self._tops(found.common)):
             # Another agent's own place, or a worktree, which counts only for whoever has entered it.
             return
@@ -235,7 +237,7 @@ class Surveyor:
             self._content(ground, found, tree, sums)
         self.places.append(place)
         if counts:
-            self.total.add(found.top, sums)
+            self.total.add(self._label(found.top), sums)
 
     def _made_on(self, ground: Ground) -> None:
         assert self.since is not None
@@ -246,6 +248,13 @@ class Surveyor:
         made = Since(ground, before, self.since.at, refs, self._is_alone(ground.common))
         self.deeds += made.deeds()
         self.lost = self.lost or made.lost
+
+    def _label(self, top: bytes) -> bytes:
+        """What names a place in the fingerprint: the same after its directory was moved, and a link put there."""
+        for number, root in enumerate(self._tops_of_roots):
+            if top == root or top.startswith(root + b"/"):
+                return b"%d %b" % (number, top[len(root) :])
+        return top
 
     def _tops(self, common: bytes) -> list[bytes]:
         return [found.top for found in self._located if found.common == common]
