@@ -269,6 +269,9 @@ async def _build(
     def find(name: str) -> Agent | None:
         return supervisor.fleet.agents.get(name)
 
+    def everybody() -> tuple[Agent, ...]:
+        return tuple(supervisor.fleet.agents.values())
+
     def greeted(name: str) -> None:
         agent = find(name)
         if agent is not None:
@@ -298,7 +301,7 @@ async def _build(
         evidence=evidence,
         transcripts=launch.transcripts,
         notifier=notifier,
-        work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
+        work=WorkPrints([directories.state, directories.runtime], tokens_of, everybody),
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)

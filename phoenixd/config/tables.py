@@ -138,6 +138,9 @@ class BreakerTable(Table):
     roots: Annotated[tuple[AbsolutePath, ...], BeforeValidator(_list_to_tuple)] = ()
     exclude: Words = ()
     time_limit: Annotated[Duration, Field(gt=0, le=600)] = _BREAKER.time_limit
+    notes: Words = ()
+    notes_stop: Annotated[int, Field(ge=0, le=1000)] = _BREAKER.notes_stop
+    per_turn: bool = _BREAKER.per_turn
 
     @model_validator(mode="after")
     def _ordered(self) -> BreakerTable:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from phoenixd.core.agent import Incident, Mode, PromptKind
 from phoenixd.core.moment import Instant
+from phoenixd.core.work import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +183,16 @@ class ObserveTerminal:
 
 @dataclass(frozen=True, slots=True)
 class MeasureWork:
-    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number."""
+    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number.
+
+    since: what the look before it saw. turn: it is about that turn of a resident's run, and not about an iteration.
+    """
 
     agent: str
     number: int
     at_end: bool
+    since: Survey | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
-from phoenixd.core.iteration import Iteration
+from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
@@ -452,6 +452,11 @@ class Agent:
     """Somebody stopped this member of a sequence on purpose: it has no turn until somebody starts it, or the first."""
     rounds: int = 0
     """Iterations since somebody started the loop."""
+    workplaces: tuple[str, ...] = ()
+    """Directories that it went to beside its own; of these, worktrees of its repository are places of its work."""
+    turns: tuple[Turn, ...] = ()
+    """Of a resident that is judged by the turn: the one that is open, and those whose work is being measured."""
+    turns_begun: int = 0
     begun: tuple[Instant, ...] = ()
     """When its newest iterations began, as many as its limit for an hour asks for."""
     removing: bool = False

@@ -17,6 +17,7 @@ from phoenixd.core import (
     progress,
     requests,
     sequence,
+    turns,
     weights,
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
@@ -35,6 +36,7 @@ from phoenixd.core.events import (
     Event,
     FleetEvent,
     LimitsDeclared,
+    MeasurementLost,
     OperatorEvent,
     Rebooted,
     RestartRequested,
@@ -49,6 +51,7 @@ from phoenixd.core.events import (
     TroubleSeen,
     WatchEvent,
     WorkEvent,
+    WorkMeasured,
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -312,7 +315,11 @@ def _begin_turns(found: Step, now: Moment) -> Step:
 
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent)
-    return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
+    if agent is None:
+        return Step(fleet)
+    if (isinstance(event, WorkMeasured) and event.turn) or (isinstance(event, MeasurementLost) and agent.turns):
+        return _put(Step(fleet), turns.decide(agent, event, now), now)
+    return _put(Step(fleet), progress.decide(agent, event, now), now)
 
 
 def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:

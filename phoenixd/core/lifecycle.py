@@ -34,6 +34,7 @@ from phoenixd.core import (
     restart,
     sequence,
     session,
+    turns,
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
@@ -141,7 +142,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
             return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
         case HookSeen():
-            return session.hear_hook(progress.hear(agent, event), event, now)
+            return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
         case CallWorkSeen():
@@ -530,7 +531,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
         reason = f"{decision.reason}; {lost}"
         decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     decision = interrupt.ask(agent, end, decision, now)
-    return progress.close(agent, cleanup.after(agent, decision), end, now)
+    return turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now)
 
 
 def _ended(

@@ -142,7 +142,7 @@ class Performer:
         if isinstance(action, AnswerHold):
             self._tell(HoldAnswered(action.agent, action.incarnation, action.hold, False, why, still_held=True))
         if isinstance(action, MeasureWork):
-            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
+            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why, turn=action.turn))
         if isinstance(action, SeeAttendance):
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
 
@@ -196,9 +196,11 @@ class Performer:
         agent = self._find(action.agent)
         if agent is None:
             return
-        found = await self._outside.work.measure(agent)
-        number, at_end = action.number, action.at_end
-        measured = WorkMeasured(action.agent, number, at_end, found.fingerprint, found.note, found.done, found.tokens)
+        found = await self._outside.work.measure(agent, action.since)
+        measured = WorkMeasured(
+            action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done, found.tokens,
+            found.survey, found.deeds, found.lost, found.shared, action.turn,
+        )  # fmt: skip
         self._tell(measured)
 
     async def _spawn(self, action: Spawn) -> None:
