@@ -8,7 +8,7 @@ from typing import assert_never
 
 from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence
 from phoenixd.core.actions import Alert, ObserveTerminal
-from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
+from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AgentDeclared,
@@ -155,7 +155,7 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
         case SendRequested():
             decision = requests.send(agent, event, now)
         case AnswerRequested():
-            decision = answers.answer(agent, event)
+            decision = answers.answer(agent, event, now)
         case AgentWithdrawn():
             decision = requests.withdraw(agent, now)
         case BreakerReset() | BreakerEdited() | BreakerCorrupt():
@@ -200,7 +200,7 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
     answer = answers.prepared(agent, asked)
     if answer is None or asked is None:
         return found
-    return _put(found, answers.answer(asked, answer), now)
+    return _put(found, answers.answer(asked, answer, now), now)
 
 
 def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:
@@ -362,9 +362,13 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
         gone = replace(fleet, agents=rest, retired=retired)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
-    if agent.item is not None and agent.item.id == 0:
-        agent = replace(agent, item=replace(agent.item, id=number))
-        decision, number = replace(decision, agent=agent), number + 1
+    if any(item.id == 0 for item in agent.items):
+        numbered: list[InboxItem] = []
+        for item in agent.items:
+            numbered.append(item if item.id else replace(item, id=number))
+            number += item.id == 0
+        agent = replace(agent, items=tuple(numbered))
+        decision = replace(decision, agent=agent)
     before = known.alerts if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)

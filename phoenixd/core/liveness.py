@@ -12,7 +12,7 @@ from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
 
-DIALOGS = ("permission", "question", "dialog")
+DIALOGS = ("permission", "question", "plan", "dialog")
 """Kinds of waiting that stand on the screen, where no prompt can be typed meanwhile."""
 MAX_LEASES = 64
 """Calls in flight that are remembered; an agent cannot make the daemon remember more."""

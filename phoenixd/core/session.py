@@ -12,6 +12,7 @@ from phoenixd.core.agent import (
     Agent,
     BackingOff,
     Mode,
+    PromptKind,
     Run,
     Running,
     Session,
@@ -22,8 +23,10 @@ from phoenixd.core.agent import (
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
 from phoenixd.core.moment import Moment
+from phoenixd.core.question import leftover
+from phoenixd.core.question.call import ASKS, kind_of
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.transitions import end_run, enter, keep, open_item
+from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
@@ -63,6 +66,8 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     incarnation = agent.incarnation + 1
     session = agent.session
     mode = state.mode if session is not None else Mode.FRESH
+    # An answer that was kept is a reason to say something to an agent that would be told nothing.
+    prompt = PromptKind.CONTINUE if state.prompt is PromptKind.NONE and leftover.has_answer(agent) else state.prompt
     if mode is Mode.FRESH or session is None:
         new_id = now.new_id(agent.name, incarnation, "session")
         session = Session(new_id, now.wall, now.wall)
@@ -71,7 +76,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         now.new_id(agent.name, incarnation, "run"),
         mode,
         session.session_id,
-        state.prompt,
+        prompt,
         now.at,
         now.wall,
     )
@@ -79,6 +84,8 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     begun = replace(
         agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.has_begun else 0)
     )
+    if prompt is not PromptKind.NONE:
+        begun = leftover.carried(begun, incarnation)
     spawn = Spawn(agent.name, incarnation, run.run_id, run.mode, run.session_id, run.prompt)
     reason = f"starting incarnation {incarnation}, {run.mode.value}"
     return replace(enter(begun, starting, reason, now), actions=(spawn,))
@@ -92,14 +99,14 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    if not agent.hooks_seen:
+        notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
         if state.code is not None:
             # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
             activity = replace(activity, turn_open=state.activity.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
-    if not agent.hooks_seen:
-        notes = (*notes, "its hooks arrive")
     if event.kind == "prompt-submit" and not event.sub:
         heard, run, said = _hear_prompt(heard, run, event)
         notes = (*notes, said)
@@ -226,10 +233,10 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     if event.verdict == "idle":
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"
-        return keep(replace(agent, state=replace(state, activity=over), item=None), why)
+        return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=over)), why)
     if event.verdict == "working" and waiting.seen:
         why = "no longer waits: the dialog has left its screen"
-        return keep(replace(agent, state=replace(state, activity=answered), item=None), why)
+        return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=answered)), why)
     return Decision(agent)
 
 
@@ -280,7 +287,9 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, s
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
     run = replace(run, prompt_seen=True)
     if ours:
-        return agent, run, "a turn began with the prompt it was started with"
+        return leftover.heard(agent, run.incarnation), run, "a turn began with the prompt it was started with"
+    if leftover.is_ours(event.text):
+        return agent, run, "a turn began with the answer to a question that an earlier run had asked"
     return replace(agent, last_prompt=event.text[:MAX_TEXT]), run, "a turn began with a new prompt"
 
 
@@ -293,8 +302,8 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
         # What can be approved from afar is shown whole; its length was bounded by who holds it.
         text = text if event.held else text[:MAX_TEXT]
         hold = event.seq if event.held else 0
-        veiled = event.held and event.veiled
-        asked = Waiting("permission", text, now.wall, event.tool, event.sub, since=since, hold=hold, veiled=veiled)
+        asked = Waiting(kind_of(event.tool), text, now.wall, event.tool, event.sub, since=since, hold=hold)
+        asked = replace(asked, veiled=event.held and event.veiled, whole=event.held)
         return asked, asked
     if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
         if activity.waiting is not None:
@@ -310,7 +319,7 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
 def _with_question(activity: Activity, asked: Waiting | None) -> Activity:
     """Remember the question that a newer one covers: calls that are made together ask all at once."""
     covered = activity.waiting
-    if asked is None or covered is None or covered.kind != "permission":
+    if asked is None or covered is None or covered.kind not in ASKS:
         return activity
     return replace(activity, also_asked=(covered, *activity.also_asked)[:MAX_QUESTIONS])
 
@@ -323,7 +332,7 @@ def _is_another(before: Waiting | None, after: Waiting | None) -> bool:
 def hear_item(agent: Agent, before: Waiting | None, after: Waiting | None, now: Moment) -> Agent:
     """Keep the inbox item in step with what the run waits for."""
     if after is None:
-        return replace(agent, item=None) if before is not None else agent
+        return close_items(agent, *ASKED_BY_A_RUN) if before is not None else agent
     if after is before:
         return agent
-    return open_item(agent, after.kind, after.text, "attach", now, after.hold, after.veiled)
+    return open_item(agent, after.kind, after.text, "attach", now, after.hold, after.veiled, after.tool, after.whole)

@@ -120,8 +120,10 @@ def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool)
         keys["type"] = int
     elif parameter.type == "pairs":
         keys |= {"action": "append", "metavar": "K=V"}
+    elif parameter.type == "words":
+        keys["nargs"] = "*"
     if parameter.flag is None:
-        if not (parameter.required and required):
+        if parameter.type != "words" and not (parameter.required and required):
             keys["nargs"] = "?"
         leaf.add_argument(parameter.name, metavar=parameter.name.upper(), **keys)
         return

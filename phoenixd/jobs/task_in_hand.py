@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.parking import CONTINUE
+from phoenixd.core.question import leftover
 from phoenixd.documents.banner import INTERRUPTED
 from phoenixd.documents.session_facts import SessionFacts
 
@@ -47,8 +48,9 @@ class TaskInHand:
 def is_ours(agent: Agent, prompt: str) -> bool:
     """Whether a prompt is one with which the daemon starts runs or has them go on."""
     words = prompt.strip()
+    words = words.split(leftover.ASKED)[0].strip() or leftover.ASKED
     ours = {*CONTINUE.values(), (agent.spec.resume.prompt or "").strip()}
-    return _is_goal(agent, words) or words in ours or words.startswith((INTERRUPTED, POINTER))
+    return _is_goal(agent, words) or words in ours or words.startswith((INTERRUPTED, POINTER, leftover.ASKED))
 
 
 def _is_goal(agent: Agent, prompt: str) -> bool:
