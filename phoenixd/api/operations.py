@@ -239,7 +239,7 @@ OPERATIONS: tuple[Operation, ...] = (
         response="OneItem", exits=((6, "the agent has more than one"),),
     ),
     Operation(
-        "answer_item", ("answer",), "Answer what an agent asks",
+        "answer_item", ("answer",), "Answer what an agent asks: a permission, a plan, or a question; show it whole",
         (
             ITEM,
             Parameter(

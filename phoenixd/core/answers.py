@@ -124,6 +124,9 @@ def hear_release(agent: Agent, event: HoldReleased, now: Moment) -> Decision:
     state = agent.state
     if not isinstance(state, Running) or event.hold not in holds_of(agent):
         return Decision(agent)
+    if state.exit_due is not None:
+        # Its process is gone, and that is why nobody waits: what it asked is judged when its run is over.
+        return Decision(agent)
     return _give_up(agent, state, event.hold, "its question was answered at the terminal, or given up", now)
 
 

@@ -76,7 +76,7 @@ class AgentStage:
     # What the operator does.
 
     def up(self, *, prompt: str | None = GOAL, keys: str = "", flags: tuple[str, ...] = ()) -> None:
-        """Declare the agent and start the daemon, which starts it. `keys`: more lines of its table, `flags`: of argv."""
+        """Declare the agent and start the daemon, which starts it. keys, flags: more of its table and its argv."""
         self.cli.prepare(self.home, self.stub)
         variables = {name: value for name, value in self.variables.items() if name != "TERM"}
         argv = [*self.spec.argv, *flags]
