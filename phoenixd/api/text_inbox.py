@@ -8,7 +8,7 @@ from phoenixd.api.layout import Page, clip, columns, fold, pad, page, wrap
 from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS
 from phoenixd.api.times import ago
 from phoenixd.core.agent import InboxItem
-from phoenixd.core.question.call import PLAN, QUESTION
+from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import asked_in, limits
 
@@ -57,8 +57,8 @@ def _asked(item: InboxItem, here: Page) -> list[str]:
     shown, why = render(item), limits(item)
     lines = [part for line in shown.lines for part in _parts(line, here.width)]
     notes = [f"note: {flag}" for flag in shown.flags]
-    if why and item.hold:
-        what = "answered" if item.kind == QUESTION else "allowed"
+    if why and item.kind in ASKS:
+        what = "allowed" if item.hold and item.kind != QUESTION else "answered"
         notes.append(f"note: {why}, so it can be {what} at its terminal alone")
     told = [line for note in notes for line in wrap(note, here.width, "      ")]
     command, more = _instead(item)

@@ -63,8 +63,17 @@ def _give(agent: Agent, incarnation: int, item: InboxItem, said: Said, by: str) 
     updated = _updated(item, said)
     action = AnswerHold(agent.name, incarnation, item.hold, item.id, said.allow, said.reason, updated)
     readings = (("item", item.id), ("text_hash", item.text_hash), ("hold", item.hold), ("by", by))
-    reason = f"{by} answers #{item.id} ({item.kind}): {'; '.join(said.answers) if said.answers else verdict}"
+    reason = f"{by} answers #{item.id} ({item.kind}): {_in_words(item, said) if said.answers else verdict}"
     return Decision(put_item(agent, replace(item, answering=verdict)), (action,), reason, readings)
+
+
+def _in_words(item: InboxItem, said: Said) -> str:
+    """The answers by their options; what an operator wrote stands in the order itself, and not in what is shown."""
+    chosen = [
+        f"option {labels.index(given) + 1}" if given in labels else f"{len(given)} characters"
+        for given, labels in zip(said.answers, ([o.label for o in one.options] for one in asked_in(item)), strict=True)
+    ]
+    return ", ".join(chosen)
 
 
 def _updated(item: InboxItem, said: Said) -> str:

@@ -5,8 +5,8 @@
 ROOM/asks.fifo takes one ask a line: "NAME", or "NAME NAME..." for several tools in one message, asked for one after
 the other. For each it posts a PermissionRequest for `touch NAME` and waits for whichever comes first: the answer to the
 request, or a line "yes" or "no" on its terminal. A no at the keyboard hangs up; a yes leaves the request open until the
-call is over, as Claude Code does. A NAME that begins with "question" is asked as a
-question with two options, and what was answered stands in ROOM/NAME. ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
+call is over, as Claude Code does. A NAME that begins with "question" is asked as a question with two options, and what
+was answered stands in ROOM/NAME. ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
 """
 
 from __future__ import annotations
