@@ -92,6 +92,7 @@ SCHEMAS: dict[str, Schema] = {
             "due_in": _or_null(NUMBER),
             "hooks": _words("ok", "missing", "none"),
             "item": _or_null(INTEGER),
+            "items": _list(INTEGER),
             "alerts": _list(_ref("Alert")),
         }
     ),
@@ -175,8 +176,24 @@ SCHEMAS: dict[str, Schema] = {
             "text_hash": STRING,
             "opened": _or_null(TIME),
             "answer_by": _words("reply", "attach", "command", "answer"),
+            "title": STRING,
+            "shown": _list(STRING),
+            "flags": _list(STRING),
+            "limits": STRING,
+            "advice": STRING,
+            "left": BOOLEAN,
+            "questions": _list(_ref("Question")),
         }
     ),
+    "Question": _object(
+        {
+            "question": STRING,
+            "header": STRING,
+            "several": BOOLEAN,
+            "options": _list(_object({"label": STRING, "description": STRING})),
+        }
+    ),
+    "OneItem": _object({"item": _ref("Item")}),
     "Inbox": _object({"items": _list(_ref("Item"))}),
     "Since": _object(
         {
@@ -213,7 +230,15 @@ SCHEMAS: dict[str, Schema] = {
         {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
     ),
     "Answered": _object(
-        {"id": INTEGER, "agent": AGENT_NAME, "verdict": _words("allow", "deny"), "taken": BOOLEAN, "message": STRING}
+        {
+            "id": INTEGER,
+            "agent": AGENT_NAME,
+            "verdict": _words("allow", "deny", "answer"),
+            "answer": _list(STRING),
+            "taken": BOOLEAN,
+            "kept": BOOLEAN,
+            "message": STRING,
+        }
     ),
     "Resolved": _object(
         {

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.layout import Page, clip, page, wrap
-from phoenixd.api.text import reason, side_by_side
+from phoenixd.api.text import answer_command, reason, side_by_side
 from phoenixd.api.text_agent import summary
 from phoenixd.api.times import ago, span
 from phoenixd.core.agent import Incident
@@ -34,7 +34,7 @@ def since(stretch: Stretch, here: Page) -> str:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if stretch.waiting:
         shown = stretch.waiting[:NAMES_SHOWN]
-        waits = [f"{item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
+        waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
         if len(shown) < len(stretch.waiting):
             waits.append("phoenixctl inbox has them all")
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
@@ -90,7 +90,7 @@ def explain(
     if row.state in ("quarantined", "stopped"):
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
-        return page([*lines, "", side_by_side(f"answer: phoenixctl attach {row.name}", each, here)])
+        return page([*lines, "", side_by_side(f"answer: {answer_command(row)}", each, here)])
     return page([*lines, "", each])
 
 

@@ -29,7 +29,7 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent, Tick, WorkMeasured
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import MINUTE, AgentSpec
-from phoenixd.core.transitions import enter, keep
+from phoenixd.core.transitions import close_items, enter, keep
 
 WINDOW = 30 * MINUTE
 """Seconds within which the ends of several agents are one thing."""
@@ -161,7 +161,7 @@ def _wait_out(agent: Agent, outage: Outage, now: Moment) -> Decision:
     match agent.state:
         case BackingOff() | Quarantined(counted=True) | Parked(kind=ParkingKind.OUTAGE):
             until = now.wall + _wait(agent, outage.tries, now)
-            parked = replace(forgiven, item=None)
+            parked = close_items(forgiven)
             return enter(parked, Parked(until, ParkingKind.OUTAGE), f"parked, outage of {outage.group}", now)
         case Starting() | Running():
             return keep(forgiven, f"its run tries whether the outage of {outage.group} is over")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.parking import CONTINUE
+from phoenixd.core.question import leftover
 from phoenixd.documents.banner import INTERRUPTED
 from phoenixd.documents.session_facts import SessionFacts
 
@@ -47,10 +48,12 @@ class TaskInHand:
 def is_ours(agent: Agent, prompt: str) -> bool:
     """Whether a prompt is one with which the daemon starts runs or has them go on."""
     words = prompt.strip()
+    words = words.split(leftover.ASKED)[0].strip() or leftover.ASKED
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith((INTERRUPTED, POINTER))
+    known = continues or words in CONTINUE.values() or words.startswith((INTERRUPTED, POINTER, leftover.ASKED))
+    return _is_goal(agent, words) or known
 
 
 def _is_goal(agent: Agent, prompt: str) -> bool:
