@@ -60,6 +60,7 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
+from phoenixd.core.facts import HungInCall
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_step
 
@@ -433,7 +434,10 @@ def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Over
     # First, because the screen is restored as soon as the agent ends.
     record = RecordIncident(agent.name, agent.incarnation, incident, readings)
     alert = Alert(agent.name, overdue.kind, overdue.reason)
-    return replace(ending, actions=(record, *ending.actions, alert), readings=readings)
+    hung_in = (
+        (HungInCall(agent.incarnation, call.tool, call.command, call.ran, call.declared, call.idle),) if call else ()
+    )
+    return replace(ending, actions=(record, *ending.actions, alert), readings=readings, facts=hung_in)
 
 
 def _fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:

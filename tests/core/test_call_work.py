@@ -11,6 +11,7 @@ from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent import OpenCall, Running
 from phoenixd.core.calls import MAX_COMMAND
 from phoenixd.core.events import CallWorkSeen, EvidenceSeen, RunAdopted, Tick
+from phoenixd.core.facts import HungInCall
 from phoenixd.core.spec import LivenessRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.incident import call_sentence
@@ -168,6 +169,7 @@ def test_an_end_in_a_call_says_which_and_what_to_do_about_it() -> None:
     assert (call.tool, call.ran, call.declared, call.idle) == ("Bash", 900.0, None, None)
     assert call.command.startswith("make -j8 check x")
     assert len(call.command) == MAX_COMMAND
+    assert HungInCall(1, "Bash", call.command, 900.0) in story.decisions[-1].facts
     readings = dict(story.decisions[-1].readings)
     assert (readings["call_cpu"], readings["call_processes"], readings["call_unreadable"]) == (0, 2, 0)
 
