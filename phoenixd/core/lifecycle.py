@@ -233,7 +233,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
                 start_time=event.start_time,
                 exec_at=state.run.exec_at if state.run.exec_at is not None else now.at,
             )
-            activity = replace(state.activity, evidence_at=now.at)
+            activity = replace(state.activity, evidence_at=now.at, stale_claim=None, claim_due=None)
             if not agent.spec.has_hooks or run.session_seen:
                 return opening.begin(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
             wait = SILENT_START_LOOK if _is_silent(agent, run) else agent.spec.resume.window
