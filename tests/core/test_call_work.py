@@ -211,6 +211,25 @@ def test_the_sentence_states_the_fact_and_the_remedy(call: OpenCall, says: str) 
     assert "\x1b" not in sentence
 
 
+def test_a_call_that_is_told_twice_is_no_sign_of_life() -> None:
+    """A cron job has every shim greeted anew, and each says again which call is open."""
+    story = in_a_call()
+    for _ in range(4):
+        story.wait(4 * MINUTE)
+        story.hook("tool-start", **BASH)
+    assert story.of(Terminate)
+
+
+def test_a_daemon_that_never_heard_of_the_call_is_told_of_it() -> None:
+    story = Story(claude()).works()
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    story.hook("tool-start", **BASH)
+    for number in range(1, 26):
+        story.spent = 50.0 * number, 0
+        story.wait(MINUTE)
+    assert not story.of(Terminate)
+
+
 def test_an_open_call_outlives_the_daemon() -> None:
     story = in_a_call()
     story.spent = 50.0, 0
