@@ -10,7 +10,7 @@ from phoenixd.api.layout import clean
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.text_inbox import advice
 from phoenixd.api.times import rfc3339
-from phoenixd.core.agent import Agent, InboxItem, StandingAlert
+from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.projection import Row
@@ -189,7 +189,14 @@ def incident(told: Agent) -> Json | None:
         "reason": found.reason,
         "at": rfc3339(found.at_wall),
         "file": found.file,
+        "call": _call(found.call) if found.call is not None else None,
     }
+
+
+def _call(call: OpenCall) -> Json:
+    return {
+        "tool": call.tool, "command": call.command, "ran": call.ran, "declared": call.declared, "idle": call.idle,
+    }  # fmt: skip
 
 
 def leftovers(name: str, found: Leftovers, *, dry_run: bool) -> Json:

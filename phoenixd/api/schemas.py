@@ -155,6 +155,16 @@ SCHEMAS: dict[str, Schema] = {
             "reason": STRING,
             "at": _or_null(TIME),
             "file": STRING,
+            "call": _nullable_ref("OpenCall"),
+        }
+    ),
+    "OpenCall": _object(
+        {
+            "tool": STRING,
+            "command": STRING,
+            "ran": NUMBER,
+            "declared": _or_null(NUMBER),
+            "idle": _or_null(NUMBER),
         }
     ),
     "Explanation": _object(

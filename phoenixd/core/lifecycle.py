@@ -78,7 +78,7 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import HungInCall, RunProductive
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
@@ -283,7 +283,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
                 start_time=event.start_time,
                 exec_at=state.run.exec_at if state.run.exec_at is not None else now.at,
             )
-            activity = replace(state.activity, evidence_at=now.at)
+            activity = replace(state.activity, evidence_at=now.at, stale_claim=None, claim_due=None)
             if not agent.spec.has_hooks or run.session_seen:
                 return opening.begin(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
             wait = SILENT_START_LOOK if _is_silent(agent, run) else agent.spec.resume.window
@@ -501,7 +501,10 @@ def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Over
     # First, because the screen is restored as soon as the agent ends.
     record = RecordIncident(agent.name, agent.incarnation, incident, readings)
     alert = Alert(agent.name, overdue.kind, overdue.reason)
-    return replace(ending, actions=(record, *ending.actions, alert), readings=readings)
+    hung_in = (
+        (HungInCall(agent.incarnation, call.tool, call.command, call.ran, call.declared, call.idle),) if call else ()
+    )
+    return replace(ending, actions=(record, *ending.actions, alert), readings=readings, facts=hung_in)
 
 
 def _fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, claims, liveness, parking, productive
+from phoenixd.core import background, calls, claims, liveness, parking, productive
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -107,6 +107,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
+        return Decision(agent)
+    if calls.is_known(state.activity.leases, event):
+        # The shim says it again to whoever takes up its link: no news, and no sign of life.
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
