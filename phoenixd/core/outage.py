@@ -176,7 +176,7 @@ def _over(agents: Agents, outage: Outage, why: str, every: float, now: Moment) -
     for agent in sorted(_in_outage(agents, (outage.group,)), key=_order):
         free = replace(agent, outage=None)
         if not waits(agent):
-            yield Decision(free)
+            yield keep(free, f"the outage of {outage.group} is over: {why}")
             continue
         slot += 1
         until = now.wall + slot * every * (0.5 + now.chance)
