@@ -241,7 +241,7 @@ def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
 
 def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Take what the event means for outages into the fleet, and tell when one is over."""
-    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, now)):
+    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, before.limits.resume_every, now)):
         found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
     for standing in found.fleet.alerts:
         group = outage.group_of(standing)
@@ -366,7 +366,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
-    for decision in tuple(outage.release(found.fleet.agents, now)):
+    for decision in tuple(outage.release(found.fleet.agents, found.fleet.limits.resume_every, now)):
         found = _put(found, decision, now)
     return found
 
