@@ -43,3 +43,8 @@ def test_what_ends_with_the_process_is_read_from_a_turns_end_and_from_the_call_t
     kind: str, payload: dict[str, Any], jobs: tuple[str, ...] | None
 ) -> None:
     assert hook_event("a", 1, kind, payload).jobs == jobs
+
+
+def test_x8b_the_directory_that_an_agent_is_in_is_told() -> None:
+    assert hook_event("a", 1, "tool-start", {"cwd": "/srv/side"}).cwd == "/srv/side"
+    assert hook_event("a", 1, "tool-start", {"cwd": 7}).cwd is None
