@@ -265,8 +265,9 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(
-        "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",
-        response="Doctor", exits=((3, "something needs repair"),),
+        "doctor", ("doctor",), "What is wrong here, each with its remedy",
+        (Parameter("all", "query", "boolean", "also what is well", flag="--all", default=False), *TEXT_FORM),
+        path="/v1/doctor", response="Doctor", exits=((3, "something needs repair"),),
     ),
     Operation(
         "resolve_loop", ("resolve",), "Close an open loop, and say why",
