@@ -134,7 +134,7 @@ OPERATIONS: tuple[Operation, ...] = (
             CONFIG, Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
             Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
         ),
-        exits=(TIMED_OUT,),
+        exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
     Operation(
         "down", ("down",), "Stop the daemon; agents run on unless --agents",
