@@ -179,7 +179,8 @@ async def doctor(ask: Ask) -> Reply:
     findings = await ask.service.doctor()
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
-    return Reply(body, lambda here: text_agent.doctor(findings, here), code)
+    everything = bool(ask.arguments["all"])
+    return Reply(body, lambda here: text_agent.doctor(findings, here, everything=everything), code)
 
 
 async def plan(ask: Ask) -> Reply:
@@ -210,7 +211,8 @@ async def breaker_show(ask: Ask) -> Reply:
 
 async def version(ask: Ask) -> Reply:
     facts = ask.service.facts()
-    body = {"version": facts.version, "api": API, "pid": facts.pid}
+    directories = {"state": facts.state, "runtime": facts.runtime, "configuration": facts.configuration}
+    body = {"version": facts.version, "api": API, "pid": facts.pid, "directories": directories}
     return Reply(body, said(f"phoenixd {facts.version}, pid {facts.pid}"))
 
 

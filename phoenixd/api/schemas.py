@@ -328,7 +328,12 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Rechecked": _object({"agents": _list(_object({"agent": STRING, "found": STRING, "done": STRING}))}),
-    "Version": _object({"version": STRING, "api": INTEGER, "pid": INTEGER}),
+    "Version": _object(
+        {
+            "version": STRING, "api": INTEGER, "pid": INTEGER,
+            "directories": _object({"state": STRING, "runtime": STRING, "configuration": _or_null(STRING)}),
+        }
+    ),
     "Health": _object({"ok": BOOLEAN}),
     "OpenAPI": {"type": "object"},
     "Problem": _object(

@@ -63,12 +63,14 @@ def summary(row: Row) -> str:
     return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
 
 
-def doctor(findings: Sequence[Finding], here: Page) -> str:
-    """Findings, the worst first, each with its remedy."""
+def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False) -> str:
+    """Findings, the worst first, each with its remedy; what is well is a count, unless everything is wanted."""
     ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
     wrong = sum(finding.level != "ok" for finding in findings)
-    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else "All is as it should be.", ""]
-    for finding in ranked:
+    well = len(findings) - wrong
+    all_well = f"All is as it should be, in {well} checks."
+    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else all_well, ""]
+    for finding in ranked if everything else ranked[:wrong]:
         said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
         told = wrap(said, here.width - 2)
         lines += [
@@ -77,6 +79,9 @@ def doctor(findings: Sequence[Finding], here: Page) -> str:
         ]
         if finding.remedy:
             lines.append(f"    do: {' '.join(finding.remedy.split())}")
+    if well and not everything:
+        is_well = "1 check is well" if well == 1 else f"{well} checks are well"
+        lines += ["", f"{is_well}; see: phoenixctl doctor --all"] if wrong else ["see each: phoenixctl doctor --all"]
     return page(lines)
 
 
