@@ -61,6 +61,8 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    drawn: bool = False
+    """A look at its screen found its input line."""
     jobs: tuple[str, ...] = ()
     """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
     merit: Merit = Merit()  # noqa: RUF009 - frozen

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from phoenixd.core import alerts, restart
+from phoenixd.core import alerts, looks, restart
 from phoenixd.core.agent import (
     Activity,
     Agent,
@@ -125,6 +125,14 @@ def activity_word(agent: Agent) -> str | None:
     if not agent.state.run.session_seen and not agent.state.run.evidence:
         return None
     return "working" if agent.state.activity.turn_open else "idle"
+
+
+def is_settled(agent: Agent | None, now: Moment) -> bool:
+    """Whether what a run shows can be believed: a dialog of its start is drawn some time after its first hook."""
+    if agent is None or not isinstance(agent.state, Running) or not agent.spec.has_hooks:
+        return True
+    run = agent.state.run
+    return run.prompt_seen or run.drawn or looks.since_exec(run, now) >= agent.spec.resume.window
 
 
 def needs_person(agent: Agent | None) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from phoenixd.core.actions import LookAtScreen
 from phoenixd.core.agent import Activity, Running
 from phoenixd.core.events import ScreenSeen
+from phoenixd.core.projection import is_settled
 from phoenixd.core.session import SCREEN_DIALOGS
 from tests.core.story import Story, claude, spec
 
@@ -186,3 +187,24 @@ def test_a_parked_run_with_a_dialog_on_its_screen_needs_a_person() -> None:
     story.wait(120)
     assert asked(story) == SCREEN_DIALOGS["trust"]
     assert "dialog" in story.alerts()
+
+
+def test_an_idle_run_is_believed_once_its_input_line_was_seen() -> None:
+    """Its first hook comes some time before a dialog of its start is drawn, and `wait --for idle` must not end there."""
+    story = idle()
+    story.screen = "unknown"
+    assert not is_settled(story.agent, story.now)
+    story.wait(2)
+    assert not is_settled(story.agent, story.now)
+    story.screen = "idle"
+    story.wait(2)
+    assert is_settled(story.agent, story.now)
+
+
+def test_an_idle_run_whose_screen_cannot_be_read_is_believed_after_the_window_of_a_start() -> None:
+    story = idle()
+    story.screen = "unknown"
+    story.wait(29)
+    assert not is_settled(story.agent, story.now)
+    story.wait(1)
+    assert is_settled(story.agent, story.now)
