@@ -113,6 +113,15 @@ class SeeAttendance:
 
 
 @dataclass(frozen=True, slots=True)
+class DismissDialog:
+    """Say no to a dialog, as the operator wrote down beforehand, if it is still the one on the screen; never Enter."""
+
+    agent: str
+    incarnation: int
+    dialog: str
+
+
+@dataclass(frozen=True, slots=True)
 class CleanUp:
     """End what a run left over that its own end did not, and look who holds the agent's ports."""
 
@@ -200,6 +209,7 @@ Action = LookForFile | (
     | Deliver
     | LookAtScreen
     | SeeAttendance
+    | DismissDialog
     | CleanUp
     | AnswerHold
     | AttendHold

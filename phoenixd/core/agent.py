@@ -109,6 +109,8 @@ class Waiting:
     veiled: bool = False
     """Secrets were taken out of the text, so who reads it does not see all that it asks for."""
     since: Instant = 0.0
+    dismissed: bool = False
+    """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 
 
 class ParkingKind(StrEnum):

@@ -141,6 +141,9 @@ def needs_person(agent: Agent | None) -> bool:
         return False
     if agent.item is not None and agent.item.answering:
         return False
+    state = agent.state
+    if isinstance(state, Running) and state.activity.waiting is not None and state.activity.waiting.dismissed:
+        return False
     return isinstance(agent.state, Quarantined) or activity_word(agent) == "waiting"
 
 

@@ -165,6 +165,17 @@ def test_a_home_that_an_older_one_used_is_asked_about_the_renderer_which_is_an_i
     assert [start["source"] for start in starts] == ["startup"]
 
 
+def test_where_the_operator_said_no_beforehand_the_offer_is_dismissed_and_nobody_called(newer: ClaudeStage) -> None:
+    used_by_the_older_one(newer)
+    newer.up(keys=f'answers = [{{ dialog = "dialog", asks = "{RENDERER}", answer = "deny" }}]')
+    newer.asked(r"docs/plan\.md")
+
+    eventually_sync(lambda: any("says no to it" in event["reason"] for event in newer.events()), 60, "it is dismissed")
+    newer.until_idle()
+    assert newer.send("And now?").returncode == 0
+    assert not any(event["event"] == "alert_raised" for event in newer.events())
+
+
 def used_by_the_older_one(stage: ClaudeStage) -> None:
     """One session of the oldest release in the same HOME, for its own user."""
     seed_home(stage.home, stage.workspace)
