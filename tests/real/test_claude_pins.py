@@ -70,6 +70,9 @@ def test_a_left_arrow_leaves_the_session_where_it_is(stage: ClaudeStage) -> None
     assert asks(stage) == []
 
 
+@pytest.mark.parametrize(
+    "stage", [pytest.param(OLDEST, marks=pytest.mark.proof), NEWER], indirect=True, ids=[OLDEST, NEWER]
+)
 def test_a_session_that_moved_away_all_the_same_is_an_item_until_somebody_brings_it_back(stage: ClaudeStage) -> None:
     stage.extra_env[AGENT_VIEW] = ""
     stage.up(prompt=None)
