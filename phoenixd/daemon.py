@@ -49,7 +49,7 @@ from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.oom import OomCounters
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_leftovers import Cleaner, RunCleaner
-from phoenixd.drivers.processes_proc import run_of
+from phoenixd.drivers.processes_proc import is_hidden, run_of
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
@@ -238,7 +238,10 @@ async def _build(
 
     def is_of_a_run(pid: int) -> bool:
         runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
-        return (cgroups is not None and cgroups.owner_of(pid) is not None) or run_of(pid) in runs
+        if cgroups is not None and cgroups.owner_of(pid) is not None:
+            return True
+        # A shim of ours is never hidden from us.
+        return run_of(pid) in runs or is_hidden(pid)
 
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
@@ -265,6 +268,9 @@ async def _build(
 
     def find(name: str) -> Agent | None:
         return supervisor.fleet.agents.get(name)
+
+    def everybody() -> tuple[Agent, ...]:
+        return tuple(supervisor.fleet.agents.values())
 
     def greeted(name: str) -> None:
         agent = find(name)
@@ -295,7 +301,7 @@ async def _build(
         evidence=evidence,
         transcripts=launch.transcripts,
         notifier=notifier,
-        work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
+        work=WorkPrints([directories.state, directories.runtime], tokens_of, everybody),
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)

@@ -14,6 +14,7 @@ from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
@@ -321,6 +322,19 @@ class Memory(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class WorkDone:
+    """What some processes have done in their lives, and their dead children: seconds of CPU, bytes from and to storage.
+
+    unread: processes of which something could not be read, as where another user's are hidden: their work is unknown.
+    """
+
+    cpu: float = 0.0
+    io: int = 0
+    processes: int = 0
+    unread: int = 0
+
+
 class ProcessTable(Protocol):
     """Processes by identity, never by name."""
 
@@ -336,6 +350,10 @@ class ProcessTable(Protocol):
 
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         """Whether a process descends from another one; None when there is no such process (any more)."""
+        ...
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        """What the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
         ...
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
@@ -453,7 +471,8 @@ class WorkReading:
     """How an agent's work looks. fingerprint: None where it cannot be told, and then `note` says why.
 
     done: the file that says so exists. tokens: what the session's context holds, 0 where unknown or not asked for.
-    took: seconds.
+    took: seconds. survey: what the next look needs to know of this one. deeds: what was made since the earlier look,
+    and lost: why there may have been more. shared: other agents at work in the same worktree.
     """
 
     fingerprint: str | None
@@ -461,13 +480,20 @@ class WorkReading:
     done: bool = False
     tokens: int = 0
     took: float = 0.0
+    survey: Survey | None = None
+    deeds: tuple[Deed, ...] = ()
+    lost: str = ""
+    shared: tuple[str, ...] = ()
 
 
 class Work(Protocol):
     """Looks at what agents work on, without running anything of it."""
 
-    async def measure(self, agent: Agent) -> WorkReading:
-        """Take the fingerprint of an agent's work; never raises for what the work looks like."""
+    async def measure(self, agent: Agent, since: Survey | None = None) -> WorkReading:
+        """Take the fingerprint of an agent's work, and tell what was made since an earlier look.
+
+        It never raises for what the work looks like.
+        """
         ...
 
     async def exists(self, directory: str, pattern: str) -> bool:

@@ -13,8 +13,14 @@ from collections.abc import Sequence
 
 import pytest
 
-# The shell is the first process, and reaps; the one below it is root's as well, as sshd would be.
-_WORLD = 'mount -t proc -o "$0" phoenixd-tests /proc && sh -c \'"$@"; exit $?\' sh "$@"; exit $?'
+# No control groups, so that processes have to be found. The shell is the first process, and reaps; the one below it is
+# root's as well, as sshd would be.
+_WORLD = """
+[ ! -d /sys/fs/cgroup ] || mount -t tmpfs phoenixd-tests /sys/fs/cgroup || exit
+mount -t proc -o "$0" phoenixd-tests /proc || exit
+sh -c '"$@"; exit $?' sh "$@"
+exit $?
+"""
 NOBODYS = 54321
 """A group that nobody is in: without one in its options a procfs shows all to the group 0."""
 
@@ -25,9 +31,9 @@ def world(*argv: str, hidepid: str = "2") -> list[str]:
     return [*namespaces, "sh", "-c", _WORLD, f"hidepid={hidepid},gid={NOBODYS}", *argv]
 
 
-def without_rights(*argv: str) -> list[str]:
+def without_rights(*argv: str, hidepid: str = "2") -> list[str]:
     """The same, as root without any of root's rights: what else root runs is hidden from it as from anybody."""
-    return world("setpriv", "--bounding-set=-all", "--inh-caps=-all", *argv)
+    return world("setpriv", "--bounding-set=-all", "--inh-caps=-all", *argv, hidepid=hidepid)
 
 
 def require_world() -> None:

@@ -13,6 +13,8 @@ from phoenixd.core.agent import InboxItem, Mode
 from phoenixd.core.facts import Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
 from phoenixd.ports import Entry, StoredEntry
 
+RUNS_KNOWN = 4
+"""Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
 """Rows that have had a fact since there are facts; one with a state and without any is an older version's."""
 
@@ -65,9 +67,10 @@ class Digest:
     sent: int = 0
     not_delivered: int = 0
     quarantined_agents: dict[str, int] = field(default_factory=dict)
-    _stories: dict[str, list[float]] = field(default_factory=dict)
-    """The deaths of each agent's open story, oldest first."""
-    _runs: dict[str, RunBegan] = field(default_factory=dict)
+    _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
+    _modes: dict[str, dict[int, Mode]] = field(default_factory=dict)
+    """How each agent's newest runs began."""
     _blind: bool = False
 
     def feed(self, rows: Iterable[StoredEntry]) -> None:
@@ -83,12 +86,12 @@ class Digest:
     @property
     def healing(self) -> int:
         """Deaths whose agent is neither back at work nor given up."""
-        return sum(len(walls) for walls in self._stories.values())
+        return sum(len(deaths) for deaths in self._stories.values())
 
     @property
     def healing_agents(self) -> dict[str, int]:
         """Those deaths by agent."""
-        return {name: len(walls) for name, walls in self._stories.items()}
+        return {name: len(deaths) for name, deaths in self._stories.items()}
 
     def _count(self, entry: Entry) -> None:
         event = event_key(entry.event)
@@ -108,10 +111,10 @@ class Digest:
     def _count_fact(self, agent: str, fact: Fact, entry: Entry) -> None:
         match fact:
             case RunBegan():
-                self._runs[agent] = fact
+                newest = list(self._modes.get(agent, {}).items())[1 - RUNS_KNOWN :]
+                self._modes[agent] = {**dict(newest), fact.incarnation: fact.mode}
             case RunProductive(incarnation=incarnation):
-                run = self._runs.get(agent)
-                self._heal(agent, run.mode if run is not None and run.incarnation == incarnation else None, entry.wall)
+                self._heal(agent, incarnation, entry.wall)
             case RunEnded():
                 self._count_end(agent, fact, entry.wall)
             case PutInQuarantine():
@@ -134,14 +137,19 @@ class Digest:
         self.finished += end.meaning == "finished"
         if end.meaning == "death":
             self.deaths += 1
-            self._stories.setdefault(agent, []).append(wall)
+            self._stories.setdefault(agent, []).append((end.incarnation, wall))
         if end.then in ("stay", "remove"):
             self.ended += len(self._stories.pop(agent, ()))
 
-    def _heal(self, agent: str, mode: Mode | None, wall: float) -> None:
-        story = self._stories.pop(agent, None)
-        if story is None:
+    def _heal(self, agent: str, incarnation: int, wall: float) -> None:
+        deaths = self._stories.pop(agent, [])
+        # What a run has achieved may be known after its own death only, which it does not heal.
+        story = [when for number, when in deaths if number < incarnation]
+        if later := [death for death in deaths if death[0] >= incarnation]:
+            self._stories[agent] = later
+        if not story:
             return
+        mode = self._modes.get(agent, {}).get(incarnation)
         self.healed += 1
         self.repeated += len(story) - 1
         self.resumed += mode is Mode.RESUME

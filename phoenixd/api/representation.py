@@ -12,8 +12,8 @@ from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent, InboxItem, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
-from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
+from phoenixd.core.turns import is_judged
 from phoenixd.documents.codec import encode
 from phoenixd.ports import Leftovers, StoredEntry
 
@@ -71,7 +71,7 @@ def alert(standing: StandingAlert) -> Json:
 
 
 def breaker(told: Agent) -> Json:
-    """A loop's circuit breaker, with the limits that hold. phase: what its iteration is at."""
+    """A circuit breaker, with the limits that hold. phase: what its iteration, or its newest turn, is at."""
     found, rules = told.breaker, told.spec.breaker
     return {
         "name": told.name,
@@ -82,10 +82,14 @@ def breaker(told: Agent) -> Json:
         "reason": reason_of(found),
         "opened_at": rfc3339(found.opened_wall) if isinstance(found, Open) else None,
         "total_opens": found.tally.opens,
+        "notes_count": found.tally.notes,
+        "last_verdict": found.tally.verdict,
+        "shared_with": list(found.tally.shared),
         "warn": rules.warn,
         "stop": rules.stop,
-        "enabled": rules.enabled and is_loop(told),
-        "phase": told.iteration.name if told.iteration is not None else None,
+        "notes_stop": rules.notes_stop,
+        "enabled": rules.enabled and is_judged(told),
+        "phase": told.iteration.name if told.iteration is not None else told.turns[-1].phase if told.turns else None,
     }
 
 

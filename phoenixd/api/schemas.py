@@ -271,8 +271,12 @@ SCHEMAS: dict[str, Schema] = {
             "reason": STRING,
             "opened_at": _or_null(TIME),
             "total_opens": COUNT,
+            "notes_count": COUNT,
+            "last_verdict": STRING,
+            "shared_with": _list(STRING),
             "warn": COUNT,
             "stop": COUNT,
+            "notes_stop": COUNT,
             "enabled": BOOLEAN,
             "phase": _or_null(STRING),
         }

@@ -12,6 +12,7 @@ from phoenixd.core.agent import Agent, InboxItem
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
+from phoenixd.core.turns import is_judged
 from phoenixd.ports import Leftovers
 
 LABEL_COLUMNS = 12
@@ -165,17 +166,22 @@ def breaker(told: Agent, here: Page) -> str:
         first = told.spec.turn_of
         said = f"{name} has its turns in the sequence of {first}, and is judged with it."
         return page([said, "", f"next: phoenixctl breaker show {first}"])
-    if not is_loop(told):
+    if not is_judged(told):
         return page([f"{name} is no loop, and has no use for a breaker.", "", f"next: phoenixctl status {name}"])
     if not rules.enabled:
         return page([f"The breaker of {name} is off.", "", f"next: phoenixctl status {name}"])
-    tally = found.tally
+    tally, unit = found.tally, "iteration" if is_loop(told) else "turn"
     facts = {
         "reason": reason_of(found),
         "count": f"{tally.no_progress} without progress; warns at {rules.warn}, stops at {rules.stop}",
-        "progress": f"last in iteration {tally.last_progress} of {tally.iterations}"
+        "notes": f"{tally.notes} with nothing but notes; stops at {rules.notes_stop}" if rules.notes else "",
+        "newest": tally.verdict,
+        "shared": f"{', '.join(tally.shared)} at work in the same worktree: whose work it is cannot be told apart"
+        if tally.shared
+        else "",
+        "progress": f"last in {unit} {tally.last_progress} of {tally.iterations}"
         if tally.last_progress
-        else f"none in {tally.iterations} iterations",
+        else f"none in {tally.iterations} {unit}s",
         "opened": f"{ago(here.now - found.opened_wall)} ago ({here.clock(found.opened_wall)})"
         if isinstance(found, Open)
         else "",

@@ -114,6 +114,7 @@ class LivenessTable(Table):
     subagent_max: Duration = _LIVENESS.subagent_max
     lease_slack: Duration = _LIVENESS.lease_slack
     lease_max: Duration = _LIVENESS.lease_max
+    busy_max: Duration = _LIVENESS.busy_max
 
     @model_validator(mode="after")
     def _ordered(self) -> LivenessTable:
@@ -121,6 +122,8 @@ class LivenessTable(Table):
             raise refuse("check_interval must lie above 0 and not exceed stale")
         if self.stale > self.subagent_max:
             raise refuse("subagent_max must not be less than stale")
+        if self.stale > self.busy_max:
+            raise refuse("busy_max must not be less than stale")
         return self
 
 
@@ -135,6 +138,9 @@ class BreakerTable(Table):
     roots: Annotated[tuple[AbsolutePath, ...], BeforeValidator(_list_to_tuple)] = ()
     exclude: Words = ()
     time_limit: Annotated[Duration, Field(gt=0, le=600)] = _BREAKER.time_limit
+    notes: Words = ()
+    notes_stop: Annotated[int, Field(ge=0, le=1000)] = _BREAKER.notes_stop
+    per_turn: bool = _BREAKER.per_turn
 
     @model_validator(mode="after")
     def _ordered(self) -> BreakerTable:

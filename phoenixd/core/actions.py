@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from phoenixd.core.agent import Incident, Mode, PromptKind
 from phoenixd.core.moment import Instant
+from phoenixd.core.work import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,15 @@ class DismissDialog:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtCall:
+    """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
+
+    agent: str
+    incarnation: int
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
 class CleanUp:
     """End what a run left over that its own end did not, and look who holds the agent's ports."""
 
@@ -182,11 +192,16 @@ class ObserveTerminal:
 
 @dataclass(frozen=True, slots=True)
 class MeasureWork:
-    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number."""
+    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number.
+
+    since: what the look before it saw. turn: it is about that turn of a resident's run, and not about an iteration.
+    """
 
     agent: str
     number: int
     at_end: bool
+    since: Survey | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +225,7 @@ Action = LookForFile | (
     | LookAtScreen
     | SeeAttendance
     | DismissDialog
+    | LookAtCall
     | CleanUp
     | AnswerHold
     | AttendHold

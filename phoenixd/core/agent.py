@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
-from phoenixd.core.iteration import Iteration
+from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
@@ -80,7 +80,7 @@ class LostJobs:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A tool call in flight: silence is expected until `until`."""
+    """A tool call in flight: silence is expected until `until`, which lies in the past where nothing was promised."""
 
     tool_use_id: str
     until: Instant
@@ -89,6 +89,44 @@ class Lease:
     """It is a Task call, which is silent while its subagents work."""
     sub: bool = False
     """A subagent's own call: it counts for as long as a Task call of the main thread is open."""
+    tool: str = ""
+    command: str = ""
+    """The beginning of what it runs, without secrets."""
+    declared: float | None = None
+    """Seconds that the call announced for itself."""
+    ticks: int | None = None
+    """When it began, in clock ticks since boot, by which processes are dated too; None: unknown, and no work counts."""
+    most: Instant = 0.0
+    """Until when work may renew it: the CLI ends the call by itself then."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkWatch:
+    """What the processes that began at `ticks` or later had done by `at`, the newest look at them.
+
+    cpu: seconds. io: bytes from and to storage. unread: processes of which that could not be read. asked: when the look
+    that is under way was ordered. worked: when they were last seen to have worked.
+    """
+
+    ticks: int
+    at: Instant
+    cpu: float = 0.0
+    io: int = 0
+    processes: int = 0
+    unread: int = 0
+    asked: Instant | None = None
+    worked: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """The call in which a run was ended. Seconds. idle: since its processes were last seen to work; None: never."""
+
+    tool: str
+    command: str
+    ran: float
+    declared: float | None = None
+    idle: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +197,8 @@ class Activity:
     """The check from which on that claim is believed; None: at once."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
+    work: WorkWatch | None = None
+    """What the open call does, as far as its silence made anybody look."""
     waited: float = 0.0
     """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
     parking: Parking | None = None
@@ -227,6 +267,8 @@ class Stopping:
     asked: Instant = 0.0
     code: int | None = None
     """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
+    spoiled: bool = False
+    """A rule of ours ended it, for its session is no good: that is a death, whoever sent the signal."""
     name: Literal["stopping"] = "stopping"
 
 
@@ -344,6 +386,8 @@ class Incident:
     kind: Literal["hung", "overtime"]
     reason: str
     at_wall: float
+    call: OpenCall | None = None
+    """What it hung in, where a call was open."""
 
     @property
     def file(self) -> str:
@@ -412,6 +456,11 @@ class Agent:
     """Somebody stopped this member of a sequence on purpose: it has no turn until somebody starts it, or the first."""
     rounds: int = 0
     """Iterations since somebody started the loop."""
+    workplaces: tuple[str, ...] = ()
+    """Directories that it went to beside its own; of these, worktrees of its repository are places of its work."""
+    turns: tuple[Turn, ...] = ()
+    """Of a resident that is judged by the turn: the one that is open, and those whose work is being measured."""
+    turns_begun: int = 0
     begun: tuple[Instant, ...] = ()
     """When its newest iterations began, as many as its limit for an hour asks for."""
     removing: bool = False

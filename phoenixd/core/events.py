@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.work import Deed, Survey
 
 EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
 """Hook kinds that only prove life: kept as the latest per agent, never journaled one by one."""
@@ -212,10 +213,13 @@ class HookSeen:
     reset_wall: when the limit that ended a turn is over, where the harness named a time.
     held: the shim holds its answer back; `text` is then all that is asked for, and `seq` what to answer.
     veiled: secrets were taken out of that text, so nobody sees all of it.
+    command: what the started tool runs. ticks: clock ticks since boot at which it began. limit: seconds after which the
+    harness ends it by itself, where it does.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     more: so many of the same kind came just before, too fast to be kept one by one.
     jobs: what goes on in the background and ends with the process: of a stop all there is, of a call what it began;
     None where nothing was said of it.
+    cwd: the directory that the agent was in.
     """
 
     agent: str
@@ -237,6 +241,26 @@ class HookSeen:
     held: bool = False
     veiled: bool = False
     jobs: tuple[str, ...] | None = None
+    command: str = field(default="", repr=False)
+    ticks: int | None = None
+    limit: float | None = None
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallWorkSeen:
+    """What the run's processes that began at `ticks` or later have done in their lives, and their dead children.
+
+    cpu: seconds. io: bytes from and to storage. unread: processes of which something could not be read.
+    """
+
+    agent: str
+    incarnation: int
+    ticks: int
+    cpu: float
+    io: int
+    processes: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +377,8 @@ class WorkMeasured:
     """How an agent's work looks before or after an iteration. fingerprint: None where it cannot be told (`note`: why).
 
     done: the file that says that nothing is left to do exists. tokens: spent by the iteration, as far as is known.
+    survey: what the next look needs of this one. deeds: what was committed, stashed and pushed since the earlier look;
+    lost: why there may have been more. shared: other agents at work in the same place. turn: as in MeasureWork.
     """
 
     agent: str
@@ -362,6 +388,11 @@ class WorkMeasured:
     note: str = ""
     done: bool = False
     tokens: int = 0
+    survey: Survey | None = None
+    deeds: tuple[Deed, ...] = ()
+    lost: str = ""
+    shared: tuple[str, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,6 +498,7 @@ RunEvent = (
     | HookSeen
     | EvidenceSeen
     | ScreenSeen
+    | CallWorkSeen
     | IncidentRecorded
     | RunAdopted
     | RunMissing
@@ -487,7 +519,16 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased() | ScreenSeen():
+        case (
+            EvidenceSeen()
+            | Tick()
+            | TreeLingers()
+            | TroubleSeen()
+            | TroubleGone()
+            | HoldReleased()
+            | ScreenSeen()
+            | CallWorkSeen()
+        ):
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:

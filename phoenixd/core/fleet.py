@@ -17,6 +17,7 @@ from phoenixd.core import (
     progress,
     requests,
     sequence,
+    turns,
     weights,
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
@@ -35,6 +36,7 @@ from phoenixd.core.events import (
     Event,
     FleetEvent,
     LimitsDeclared,
+    MeasurementLost,
     OperatorEvent,
     Rebooted,
     RestartRequested,
@@ -49,6 +51,7 @@ from phoenixd.core.events import (
     TroubleSeen,
     WatchEvent,
     WorkEvent,
+    WorkMeasured,
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -216,7 +219,7 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
         return Step(fleet)
     overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
     decided = answers.quietly(agent, lifecycle.decide(agent, event, now))
-    if any(isinstance(one, Alert) and one.kind == outage.KIND for one in decided.actions):
+    if any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decided.actions):
         decided = _once(fleet, agent, decided)
     found = _put(overheard, decided, now)
     asked = found.fleet.agents.get(agent.name)
@@ -227,10 +230,12 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
 
 
 def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
-    """Leave the alert of an outage out where one that shares the service has raised it."""
-    if not outage.is_told(fleet.agents, agent):
-        return decision
-    kept = tuple(one for one in decision.actions if not (isinstance(one, Alert) and one.kind == outage.KIND))
+    """Leave out what those that share its service with the agent have told already."""
+    kept = tuple(
+        one
+        for one in decision.actions
+        if not (isinstance(one, Alert) and outage.is_told(fleet.agents, agent, one.kind))
+    )
     return replace(decision, actions=kept)
 
 
@@ -310,7 +315,11 @@ def _begin_turns(found: Step, now: Moment) -> Step:
 
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent)
-    return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
+    if agent is None:
+        return Step(fleet)
+    if (isinstance(event, WorkMeasured) and event.turn) or (isinstance(event, MeasurementLost) and agent.turns):
+        return _put(Step(fleet), turns.decide(agent, event, now), now)
+    return _put(Step(fleet), progress.decide(agent, event, now), now)
 
 
 def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:

@@ -21,6 +21,7 @@ from typing import assert_never
 from phoenixd.core import (
     answers,
     background,
+    call_work,
     cleanup,
     interrupt,
     liveness,
@@ -33,6 +34,7 @@ from phoenixd.core import (
     restart,
     sequence,
     session,
+    turns,
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
@@ -46,7 +48,6 @@ from phoenixd.core.agent import (
     Parked,
     Parking,
     ParkingKind,
-    PromptKind,
     Quarantined,
     Run,
     Running,
@@ -60,6 +61,7 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
+    CallWorkSeen,
     Delivered,
     EvidenceSeen,
     HoldAnswered,
@@ -140,9 +142,11 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
             return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
         case HookSeen():
-            return session.hear_hook(progress.hear(agent, event), event, now)
+            return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
+        case CallWorkSeen():
+            return call_work.hear(agent, event, now)
         case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
             return _seen_parked(agent, agent.state, verdict, now)
         case ScreenSeen() if isinstance(agent.state, Running):
@@ -151,12 +155,12 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.judge_screen(agent, event, now)
         case Delivered(evidence=evidence, queued=queued):
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-            heard = session.hear_queued(agent, queued) if queued else agent
+            heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
             if went_on is not None:
                 return went_on
             begun = opening.over(heard, event.message_id)
-            return keep(begun if begun is not heard else productive.asked_again(heard), f"text delivered ({evidence})")
+            return keep(begun if begun is not heard else session.hear_sent(heard), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return (
@@ -181,9 +185,11 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
         case Running(exit_due=due) if due is not None:
             return due
         case Running():
-            overdue, look = liveness.due(agent, agent.state), liveness.look_due(agent, agent.state)
+            overdue = liveness.due(agent, agent.state)
             of_age = productive.due(agent, agent.state)
-            return min((at for at in (overdue.at if overdue else None, look, of_age) if at is not None), default=None)
+            looked = liveness.look_due(agent, agent.state), call_work.look_due(agent, agent.state)
+            found = (overdue.at if overdue else None, of_age, *looked)
+            return min((at for at in found if at is not None), default=None)
         case Stopping(deadline=at):
             return at
         case BackingOff(until=until):
@@ -216,8 +222,12 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             of_age = productive.due(agent, agent.state)
             if of_age is not None and of_age <= now.at:
                 return productive.come_of_age(agent, agent.state, now)
-            overdue = liveness.due(agent, agent.state)
-            if overdue is None or now.at < overdue.at:
+            overdue, call_due = liveness.due(agent, agent.state), call_work.look_due(agent, agent.state)
+            is_over = overdue is not None and overdue.at <= now.at
+            if call_due is not None and call_due <= now.at and not (is_over and overdue and overdue.kind != "hung"):
+                # Also before a hang is told: what was done since the last look has not been seen yet.
+                return call_work.look(agent, agent.state, now)
+            if overdue is None or not is_over:
                 return session.look(agent, agent.state, now)
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
@@ -484,7 +494,8 @@ def _unseen(state: Running) -> Running:
 
 def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
     readings = liveness.readings(agent, state, now)
-    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall)
+    call = call_work.open_call(state, now) if overdue.kind == "hung" else None
+    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall, call)
     agent = replace(agent, incident=incident)
     ending = end_run(agent, Afterwards.JUDGE, overdue.reason, now, code=overdue.code)
     # First, because the screen is restored as soon as the agent ends.
@@ -523,7 +534,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
         reason = f"{decision.reason}; {lost}"
         decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     decision = interrupt.ask(agent, end, decision, now)
-    return progress.close(agent, cleanup.after(agent, decision), end, now)
+    return turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now)
 
 
 def _ended(
@@ -534,7 +545,8 @@ def _ended(
     refused = session.refusal(state.activity)
     owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
     turn_open = state.activity.turn_open or owed
-    agent = productive.at_end(agent, run, end, deliberate, turn_open, now)
+    is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
+    agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
     end = agent.last_exit or end
     closed = replace(
         agent,
@@ -549,6 +561,8 @@ def _ended(
     if closed.desired is Desired.STOPPED:
         failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
+    if is_ours and productive.has_just_counted(closed, now) and productive.is_exhausted(closed):
+        return productive.quarantine(closed, now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
     return _judge(closed, end, parked, refused, now)
@@ -565,8 +579,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         if not weighed:
             return productive.quarantine(agent, now)
         reason, readings = productive.exhausted(agent)
-        waiting = BackingOff(sequence.answer_by(agent, now), Mode.FRESH, PromptKind.GOAL)
-        looks = enter(agent, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
+        kept = replace(agent, crashes=verdict.crashes)
+        upcoming = restart.next_start(kept, now)
+        waiting = BackingOff(sequence.answer_by(agent, now), upcoming.mode, upcoming.prompt, len(verdict.crashes))
+        looks = enter(kept, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
         return productive.order_weighing(agent, replace(looks, readings=readings))
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)

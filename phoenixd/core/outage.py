@@ -38,6 +38,8 @@ LEAST = 3
 SLOT = 10.0
 """About so many seconds lie between two that go on after an outage."""
 KIND = "outage"
+TOLD_ONCE = frozenset({KIND, "hung"})
+"""Alerts of single agents that many of them raise for one cause."""
 
 Agents = Mapping[str, Agent]
 
@@ -94,11 +96,16 @@ def group_of(standing: StandingAlert) -> str | None:
     return group if kind == KIND and group else None
 
 
-def is_told(agents: Agents, agent: Agent) -> bool:
-    """Whether people were told of trouble with the service already, by one that shares it with this agent."""
+def is_told(agents: Agents, agent: Agent, kind: str) -> bool:
+    """Whether people were told of an alert's cause already: by one, or two, that share the service with this agent."""
+    if kind not in TOLD_ONCE:
+        return False
     groups = groups_of(agent.spec)
-    shared = (one for group in groups for one in _members(agents, group) if one.name != agent.name)
-    return any(one.outage is not None or any(told.kind == KIND for told in one.alerts) for one in shared)
+    shared = [one for one in agents.values() if one.name != agent.name and set(groups) & set(groups_of(one.spec))]
+    if any(one.outage is not None for one in shared):
+        return True
+    # Two that hang may have a reason each.
+    return sum(any(told.kind == kind for told in one.alerts) for one in shared) >= (LEAST - 1 if kind == "hung" else 1)
 
 
 def waits(agent: Agent) -> bool:

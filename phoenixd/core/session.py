@@ -351,13 +351,12 @@ def _hear_session(session: Session | None, event: HookSeen, run: Run, now: Momen
     return replace(session, active_wall=now.wall)
 
 
-def hear_queued(agent: Agent, text: str) -> Agent:
-    """What is read in the middle of a turn is the task in hand as well."""
-    heard = replace(agent, last_prompt=text[:MAX_TEXT])
-    state = heard.state
+def hear_sent(agent: Agent) -> Agent:
+    """Somebody sent it a text, and it arrived: what it does now, it was asked for."""
+    state, heard = agent.state, productive.asked_again(agent)
     if not isinstance(state, Running):
         return heard
-    run = replace(state.run, merit=replace(state.run.merit, turned=True, asked=True))
+    run = replace(state.run, merit=replace(state.run.merit, asked=True))
     return replace(heard, state=replace(state, run=run))
 
 
@@ -373,8 +372,13 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tup
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
     if ours:
         return agent, replace(told, prompt_seen=True), "a turn began with the prompt it was started with"
+    text = event.text[:MAX_TEXT]
+    if not run.prompt_seen and (text == agent.last_prompt or text.strip() in agent.spec.argv):
+        # The command brings it along, at every start: nobody asks for anything by that.
+        told = replace(told, prompt_seen=True)
+        return replace(agent, last_prompt=text), told, "a turn began with the prompt of its command"
     asked = productive.turn_begins(run.merit, True, was_open)
-    heard = productive.asked_again(replace(agent, last_prompt=event.text[:MAX_TEXT]))
+    heard = productive.asked_again(replace(agent, last_prompt=text))
     return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 
 

@@ -39,8 +39,10 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         notification=_words(payload, "notification_type"),
         error=_words(payload, "error"),
         held=_asked(payload) is not None,
+        command=_command(tool_input) if kind == "tool-start" and isinstance(tool_input, dict) else "",
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
         jobs=_jobs(kind, payload, tool, tool_input if isinstance(tool_input, dict) else {}),
+        cwd=_words(payload, "cwd"),
     )
 
 
@@ -66,6 +68,10 @@ def permission_answer(allow: bool, message: str) -> dict[str, object]:
     """The answer to a PermissionRequest as Claude Code reads it; a denial's message reaches the model."""
     decision = {"behavior": "allow"} if allow else {"behavior": "deny", "message": message}
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def _command(tool_input: dict[str, Any]) -> str:
+    return _words(tool_input, "command") or _words(tool_input, "description") or ""
 
 
 def _asked(payload: dict[str, Any]) -> str | None:

@@ -95,6 +95,9 @@ class ClaudeCode:
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return claude.login_missing(environment)
 
+    def call_limit(self, tool: str) -> float | None:
+        return claude.call_limit(tool)
+
     tells_failures = True
 
     def told_length(self, text: str) -> int:
@@ -186,6 +189,9 @@ class AnyCommand:
         return None
 
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+        return None
+
+    def call_limit(self, tool: str) -> float | None:
         return None
 
     tells_failures = True

@@ -125,6 +125,11 @@ def settings(
     return made
 
 
+def call_limit(tool: str) -> float | None:
+    """Seconds after which the CLI ends a call that declares no timeout: of its tools only Bash has such a limit."""
+    return int(BASH_TIMEOUTS["BASH_DEFAULT_TIMEOUT_MS"]) / 1000 if tool == "Bash" else None
+
+
 def works_in(argv: Sequence[str], session_id: str) -> bool:
     """Whether a command line is that of a process which works in the session; a fork only reads it."""
     if "--fork-session" in argv:

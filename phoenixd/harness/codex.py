@@ -136,6 +136,9 @@ class Codex:
             return None
         return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
 
+    def call_limit(self, tool: str) -> float | None:
+        return None
+
     tells_failures = False
 
     def told_length(self, text: str) -> int:

@@ -132,6 +132,10 @@ class Harness(Protocol):
         the environment has a key. No file is read."""
         ...
 
+    def call_limit(self, tool: str) -> float | None:
+        """Seconds after which the CLI itself ends a call of a tool that declares no timeout; None where it does not."""
+        ...
+
     @property
     def tells_failures(self) -> bool:
         """Whether a hook tells that the API refused a turn; else it is looked for in the transcript."""

@@ -9,7 +9,7 @@ from phoenixd.core.projection import activity_word
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief import BriefFacts
 from phoenixd.documents.brief_record import Narrative
-from phoenixd.documents.incident import incident_sentence
+from phoenixd.documents.incident import call_sentence, incident_sentence
 from phoenixd.documents.lost_jobs import lost_jobs_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
@@ -94,7 +94,8 @@ def _continue(agent: Agent, state: StateDocument) -> str:
         return interruption_sentence(state, None, "")
     ours = incident is not None and incident.incarnation == last.incarnation
     how = f"{last.text}; {incident.reason}" if ours and incident is not None else last.text
-    return interruption_sentence(state, last.at_wall, how)
+    hung_in = call_sentence(incident.call) if ours and incident is not None and incident.call is not None else ""
+    return interruption_sentence(state, last.at_wall, how, hung_in)
 
 
 def _looks_failed(last: LastExit) -> bool:

@@ -15,7 +15,7 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd import __version__
+from phoenixd import __version__, hidden
 from phoenixd.api.service import BriefPage, LoopCounts
 from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident, Spawn
@@ -103,7 +103,8 @@ class Launch:
         self._installed = install(library, source)
         self._interpreter = interpreter()
         self._programs = offer(directories.state / "bin", files)
-        if removed := collect_garbage(library, self._installed):
+        # Where processes are hidden from us, what uses a copy is not to be seen, and so each one is kept.
+        if hidden.hidepid() is None and (removed := collect_garbage(library, self._installed)):
             log.info("old_shims_removed", count=len(removed))
         self._key = _token_key(files, directories.state / "token.key")
         self._variables = Variables(os.environ if environ is None else environ, files)

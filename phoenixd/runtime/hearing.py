@@ -26,6 +26,7 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.documents.hooks import hook_event
+from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.throttle import HookThrottle
 
@@ -134,7 +135,14 @@ class Hearing:
         self._heard(agent, kind, payload)
         acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
         event = replace(hook_event(agent, int(body["incarnation"]), kind, payload, self._clock.now().wall), seq=seq)
+        if kind == "tool-start":
+            event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         self._throttle.offer(event, acknowledge)
+
+    def _limit(self, agent: str, tool: str) -> float | None:
+        known = self._find(agent)
+        harness = HARNESSES.get(known.spec.harness) if known is not None else None
+        return harness.call_limit(tool) if harness is not None else None
 
     def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
         self._tell(event, saved)
@@ -246,6 +254,12 @@ class Hearing:
         identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
         if not self._processes.watch(identity, died):
             died()
+
+
+def _ticks(body: dict[str, Any]) -> int | None:
+    """When a call began, as its shim says; an older shim does not say it."""
+    ticks = body.get("ticks")
+    return ticks if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
 
 
 def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:

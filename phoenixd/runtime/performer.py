@@ -21,6 +21,7 @@ from phoenixd.core.actions import (
     DismissDialog,
     Fence,
     Kill,
+    LookAtCall,
     LookAtScreen,
     LookForFile,
     MeasureWork,
@@ -36,6 +37,7 @@ from phoenixd.core.actions import (
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
     AttendanceSeen,
+    CallWorkSeen,
     FileLooked,
     HoldAnswered,
     IncidentRecorded,
@@ -141,7 +143,7 @@ class Performer:
         if isinstance(action, AnswerHold):
             self._tell(HoldAnswered(action.agent, action.incarnation, action.hold, False, why, still_held=True))
         if isinstance(action, MeasureWork):
-            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
+            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why, turn=action.turn))
         if isinstance(action, SeeAttendance):
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
 
@@ -178,6 +180,8 @@ class Performer:
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))
+            case LookAtCall():
+                await self._look_at_call(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -195,9 +199,11 @@ class Performer:
         agent = self._find(action.agent)
         if agent is None:
             return
-        found = await self._outside.work.measure(agent)
-        number, at_end = action.number, action.at_end
-        measured = WorkMeasured(action.agent, number, at_end, found.fingerprint, found.note, found.done, found.tokens)
+        found = await self._outside.work.measure(agent, action.since)
+        measured = WorkMeasured(
+            action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done, found.tokens,
+            found.survey, found.deeds, found.lost, found.shared, action.turn,
+        )  # fmt: skip
         self._tell(measured)
 
     async def _spawn(self, action: Spawn) -> None:
@@ -308,6 +314,20 @@ class Performer:
         if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.launcher.dismisses(agent, verdict):
             await self._outside.terminal.press_escape(action.agent)
 
+    async def _look_at_call(self, action: LookAtCall) -> None:
+        agent = self._find(action.agent)
+        run = agent.run if agent is not None else None
+        if run is None or run.incarnation != action.incarnation or run.pid is None or run.start_time is None:
+            return
+        processes = self._outside.processes
+        child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+        found = await processes.work_since(action.agent, action.incarnation, child, action.ticks)
+        self._tell(
+            CallWorkSeen(
+                action.agent, action.incarnation, action.ticks, found.cpu, found.io, found.processes, found.unread
+            )
+        )
+
     async def _look_for_refusal(self, agent: Agent) -> None:
         """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
         clock = self._outside.clock
@@ -394,6 +414,8 @@ def _lane_of(action: Action) -> str:
             return f"{agent} answers"
         case LookAtScreen(agent=agent) | SeeAttendance(agent=agent) | DismissDialog(agent=agent):
             return f"{agent} screen"
+        case LookAtCall(agent=agent):
+            return f"{agent} call"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():

@@ -219,10 +219,10 @@ class FakeDaemon:
         assert run is not None
         self.happen(AgentExited(name, run.incarnation, run.run_id, code, None))
 
-    def produce(self, name: str) -> None:
-        """Have a running agent show progress."""
+    def produce(self, name: str, incarnation: int = 0) -> None:
+        """Have a run show progress; 0 is the newest."""
         agent, now = self.state.agents[name], self.now()
-        fact = RunProductive(agent.incarnation)
+        fact = RunProductive(incarnation or agent.incarnation)
         told = Decision(agent, reason="its turn ended well", weight="story", facts=(fact,))
         self._note(HookSeen(name, agent.incarnation, "stop"), told, now)
 

@@ -397,3 +397,11 @@ async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon:
     assert told["looks"] == 7
     assert "looked     7 times since then" in page
     assert page.index("exec succeeded") < page.index("the turn ended")
+
+
+def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:
+    """What an agent may forget must not be what recovery rests on."""
+    words = {" ".join(spoken) for spoken in verbs()}
+
+    assert not {word for word in words if "state" in word.split()}
+    assert not {word for word in words if "update" in word}

@@ -176,6 +176,7 @@ async def connected(live: Live, count: int) -> AsyncIterator[list[tuple[asyncio.
 
 
 async def test_who_says_nothing_or_says_it_too_slowly_is_sent_away(daemon: FakeDaemon, runtime: Path) -> None:
+    """F-SY-13."""
     async with serving(daemon, runtime, header_timeout=0.1) as live, connected(live, 3) as opened:
         opened[1][1].write(b"GET /healthz HT")
         opened[2][1].write(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")

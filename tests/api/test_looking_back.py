@@ -78,6 +78,19 @@ async def test_a_story_of_several_deaths_is_healed_once(daemon: FakeDaemon) -> N
     assert (found.deaths, found.healed, found.repeated, found.healing) == (4, 1, 2, 1)
 
 
+async def test_a_run_whose_work_is_known_after_its_death_heals_what_came_before_and_not_itself(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.produce("docs", incarnation=2)
+    found = await digest(daemon)
+
+    assert (found.deaths, found.healed, found.resumed, found.healing) == (2, 1, 1, 1)
+
+
 async def test_the_mode_of_a_healing_run_is_a_fact_and_not_a_word(daemon: FakeDaemon) -> None:
     """A death whose reason speaks of a resume, and whose next run is fresh; and the other way round."""
     daemon.pass_time(600)

@@ -232,6 +232,7 @@ async def test_a_peer_that_has_ended_is_nobody(live: Live) -> None:
 
 @needs_root
 async def test_the_group_operates_and_strangers_get_nothing(daemon: FakeDaemon, runtime: Path) -> None:
+    """F-SY-14."""
     async with serving(daemon, runtime, group=GROUP) as live:
         daemon.declare("docs")
         mode = live.socket.stat()

@@ -76,6 +76,14 @@ def test_the_page_of_states_has_each_state_and_each_activity() -> None:
     assert all(word in page for word in ("working", "idle", "waiting"))
 
 
+def test_p88_the_sources_of_the_design_are_credited() -> None:
+    page = (ROOT / "docs/credits.md").read_text(encoding="utf-8")
+
+    for source in ("Phoenix Protocol", "Genesis", "Everlasting", "Resonance", "Ralph", "parallel-cc", "CC0"):
+        assert source in page
+    assert "credits.md" in (ROOT / "docs/README.md").read_text(encoding="utf-8")
+
+
 def test_every_room_is_on_the_code_map() -> None:
     code_map = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rooms = [path.name for path in (ROOT / "phoenixd").iterdir() if path.is_dir() and any(path.glob("*.py"))]

@@ -62,6 +62,7 @@ def test_another_question_is_news_and_the_one_before_is_over() -> None:
 
 
 def test_p84_processes_that_linger_are_told_once_and_are_over_when_the_tree_is_gone() -> None:
+    """F-SY-20: one alert for one cause."""
     story = Story(spec()).runs()
     story.tell(ShimLost("a", 1))
     for _ in range(30):

@@ -496,3 +496,15 @@ def test_a_simulated_hang_is_told_beforehand_as_it_comes(what: str, age: float, 
     story.tell(EvidenceSeen("a", 1, "simulated", age, ordered=True))
     story.wait(0)
     assert hung(story) == (told is None)
+
+
+def test_f_hb_11_a_loop_that_only_keeps_its_heartbeat_alive_ends_at_its_maximum_run_time() -> None:
+    story = Story(claude(kind=Kind.LOOP)).works()
+    for _ in range(60):
+        story.wait(60)
+        if story.agent.run is None or not isinstance(story.state, Running):
+            break
+        story.tell(EvidenceSeen("a", story.run.incarnation, "heartbeat", 0.0))
+
+    assert story.agent.incident is not None
+    assert story.agent.incident.kind == "overtime"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import MeasureWork, Spawn
-from phoenixd.core.agent import BackingOff, Quarantined, Starting
+from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
 from phoenixd.core.events import Delivered, ScreenSeen, ShimLost, Tick, WorkMeasured
 from phoenixd.core.facts import RunProductive
+from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
@@ -189,6 +191,21 @@ def test_the_count_goes_to_zero_with_a_persons_prompt_with_send_and_after_a_day(
     assert lives.count == 1
 
 
+@pytest.mark.parametrize("argv", [("claude", "-p", "Do the next item."), ("sh", "item.sh")])
+def test_a_prompt_that_the_command_brings_along_is_nobodys(argv: tuple[str, ...]) -> None:
+    """`argv = ["claude", "-p", "..."]` without `prompt`: its every run begins with the same words."""
+    lives = Lives(claude(argv=argv, prompt=None))
+    lives.start()
+    lives.died(("prompt-submit", {"text": "Do the next item."}), lived=LONG)
+    for count in (2, 3):
+        lives.died(("prompt-submit", {"text": "Do the next item."}), DONE)
+        assert lives.count == count
+    lives.started()
+    lives.hook("prompt-submit", text="Do the next item.")
+    lives.hook("prompt-submit", text="Do the next item.")
+    assert lives.count == 0, "the second time a person said it"
+
+
 # Work that changed.
 
 
@@ -239,6 +256,7 @@ def test_before_it_is_given_up_its_work_is_looked_at() -> None:
     lives.died(PROMPT)
     assert isinstance(lives.state, Starting)
     assert (lives.count, lives.alerts()) == (0, [])
+    assert (lives.spawn.mode, lives.spawn.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
 
 
 def test_who_cannot_be_measured_is_given_up_all_the_same() -> None:
@@ -319,6 +337,26 @@ def test_a_lost_shim_counts_like_any_death() -> None:
     assert lives.count == 2
 
 
+def test_a_resume_that_never_comes_alive_counts_though_we_end_it() -> None:
+    lives = dying(restart=RestartRules(max_unproductive=3))
+    for count in (2, 3):
+        lives.started()
+        lives.wait(31)
+        assert isinstance(lives.state, Stopping)
+        lives.exited(143)
+        assert lives.count == count
+        if count == 2:
+            # The fresh one comes alive, and the terminal is lost: the next one resumes again.
+            lives.started()
+            lives.hook("session-start", session_id=lives.run.session_id)
+            lives.hook("prompt-submit", text="continue")
+            lives.tell(ScreenSeen("a", lives.run.incarnation, "working"))
+            lives.exited(signal=9, cause="terminal_lost")
+            if isinstance(lives.state, BackingOff):
+                lives.respawned()
+    assert isinstance(lives.state, Quarantined)
+
+
 def test_hangs_count() -> None:
     lives = dying(liveness=LivenessRules(stale=60, check_interval=10))
     lives.started()
@@ -355,3 +393,14 @@ def test_the_fact_is_told_once_for_each_run_by_whatever_proves_it() -> None:
     assert told_productive(story) == [1, 2], "its age, while it lives: it makes up for a death"
     loop = Story(spec(kind=Kind.LOOP)).lives(20, 0)
     assert told_productive(loop) == [1], "its end"
+
+
+def test_a_state_that_an_older_version_saved_has_nothing_against_anybody() -> None:
+    lives = dying()
+    older = json.loads(dump_agent(lives.agent))
+    del older["record"], older["outage"], older["state"]["run"]["merit"]
+    del older["last_exit"]["oom"], older["last_exit"]["proof"]
+    loaded = load_agent(json.dumps(older))
+    assert (loaded.record, loaded.outage) == (Record(), None)
+    assert loaded.run is not None
+    assert loaded.run.merit == Merit()

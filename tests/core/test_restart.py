@@ -75,6 +75,7 @@ def test_x4_an_end_means_what_the_kind_and_the_policy_say(
 
 
 def test_p53_exit_zero_stays_down_for_ever() -> None:
+    """F-PROC-5."""
     story = Story().lives(60, 0)
     story.wait(7 * 24 * 3600)
     assert isinstance(story.state, Stopped)
@@ -242,7 +243,7 @@ def test_a_shim_that_dies_at_every_order_is_not_stormed() -> None:
         story.respawned()
 
 
-def test_f_proc_24_a_lost_shim_with_a_living_agent_is_fenced_and_counted() -> None:
+def test_f_proc_6_a_lost_shim_with_a_living_agent_is_fenced_and_counted() -> None:
     story = Story().runs()
     story.pass_over(20)
     story.tell(ShimLost("a", 1))
@@ -462,6 +463,7 @@ def test_a_resume_that_never_executed_leaves_the_session_good(code: int) -> None
 
 
 def test_p62_fresh_is_a_clean_slate_with_the_goal() -> None:
+    """P48: one command leaves a confused session behind."""
     story = Story(claude()).works()
     first = story.spawn.session_id
     story.restart(fresh=True)

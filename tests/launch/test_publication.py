@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -16,7 +17,9 @@ from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Incident, LastExit, Mode, PromptKind, Quarantined
 from phoenixd.core.events import Event, StateEdited
 from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.drivers import files as plain_files
 from phoenixd.drivers.directory_changes import DirectoryChanges
+from phoenixd.errors import LaunchFailed
 from phoenixd.launch import publication, shelf
 from tests.documents.test_state import SEED_EXAMPLE
 from tests.launch.places import NOW, Room, entry
@@ -542,7 +545,9 @@ class TestOps:
         assert "hunter2" not in room.text("ops.jsonl")
         assert "died, signal 9" in room.text("brief.md")
 
-    async def test_it_is_rotated_and_four_old_ones_are_kept(self, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_f_st_13_rotated_and_four_old_ones_are_kept(
+        self, room: Room, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(shelf, "OPS_LIMIT", 200)
         for number in range(30):
             await room.launch.publish(room.agent(), [entry("agent_started", reason=f"number {number}")])
@@ -702,3 +707,58 @@ async def test_g43_a_link_in_the_place_of_the_incidents_leads_nowhere(room: Room
 
     assert not list((tmp_path / "elsewhere").iterdir())
     assert room.document("incidents/1-hung.json")["kind"] == "hung"
+
+
+async def test_p9_last_active_is_utc_and_moves_with_a_hook(room: Room) -> None:
+    agent = room.running(room.agent())
+    await room.launch.publish(agent, [])
+    before = room.document()["last_active"]
+    room.clock.wall = NOW + 90
+    await room.launch.publish(room.running(room.agent()), [entry("hook_seen", kind="stop")])
+
+    assert (before, room.document()["last_active"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:01:30Z")
+
+
+async def test_p21_p46_a_state_file_that_says_working_is_no_proof_of_life(room: Room) -> None:
+    """The process table decides, and nothing that a file says."""
+    place(room, status="working", current_task="Implementing feature X", last_active="2026-11-21T09:59:59Z")
+    await room.launch.publish(room.agent(), [])
+
+    assert room.document()["status"] == "idle"
+    await room.launch.publish(room.crashed(room.running(room.agent())), [])
+    assert room.document()["status"] == "error"
+
+
+async def test_p68_the_state_stands_over_a_brief_that_says_otherwise(room: Room) -> None:
+    place(room, current_task="Fix the login", status="working", open_loops=[LOOP])
+    (room.state / "brief.md").write_text("# a\n\n## Task\n\nWrite the manual\n")
+    await room.order(room.agent(room.spec(prompt=None)))
+
+    told = room.text("session-start.txt")
+    assert "Fix the login" in told
+    assert "Write the manual" not in told + room.text("brief.md")
+
+
+async def test_f_st_6_a_stale_loop_is_flagged_and_told_in_the_brief(room: Room) -> None:
+    place(room, open_loops=[{**LOOP, "added": "2026-10-01"}])
+    await room.launch.publish(room.agent(), [])
+
+    assert room.document()["open_loops"][0]["stale"] is True
+    assert room.launch.loops("a").stale == 1
+    assert "stale" in room.text("brief.md")
+
+
+async def test_f_st_4_documents_that_may_not_be_written_are_a_fault_and_the_start_is_refused(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.launch.publish(room.agent(), [])
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "state.json")
+
+    monkeypatch.setattr(plain_files, "replace", refused)
+    with pytest.raises(PermissionError):
+        await room.launch.publish(room.running(room.agent(room.spec(prompt="Else."))), [])
+    with pytest.raises(LaunchFailed, match="could not be written") as failed:
+        await room.order(room.agent(room.spec(prompt="Else.")))
+    assert failed.value.remedy

@@ -294,6 +294,7 @@ async def test_what_was_left_behind_a_dialog_is_not_in_the_way_of_the_next_text(
 
 
 async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
+    """F-PROC-28."""
     touches = iter(range(3))
 
     async def last_typed(agent: str) -> float | None:

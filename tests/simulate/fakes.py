@@ -11,6 +11,7 @@ import anyio
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, EvidenceSeen, HookSeen
+from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed
 from phoenixd.harness.prompts import Prompt
@@ -180,7 +181,7 @@ class SimulatedWork:
         self._host = host
         self._steps: dict[str, int] = {}
 
-    async def measure(self, agent: Agent) -> WorkReading:
+    async def measure(self, agent: Agent, since: Survey | None = None) -> WorkReading:
         await anyio.sleep(self._host.dice.uniform(0.01, 3.0))
         if self._host.happens(0.1):
             self._host.seen["work unknown"] += 1

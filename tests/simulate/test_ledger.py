@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 
 import anyio
 import pytest
@@ -45,7 +44,7 @@ def a_night(seed: str, agents: int) -> Simulation:
 def test_since_counts_what_the_ledger_of_the_host_counts(seed: str) -> None:
     """Deaths, healed, resumed, fresh, quarantined, finished and iterations: 0 differences (F-RES-1, P34)."""
     night = a_night(seed, agents=15)
-    rows = with_productive_turns(night.host.journal.entries)
+    rows = night.host.journal.entries
     digest = Digest(0.0)
     digest.feed(rows)
 
@@ -63,19 +62,3 @@ def productive_runs(rows: list[StoredEntry]) -> set[tuple[str, int]]:
         for fact in row.entry.facts
         if isinstance(fact, RunProductive)
     }
-
-
-def with_productive_turns(rows: list[StoredEntry]) -> list[StoredEntry]:
-    """The rows as they are where the core says which run was productive; else a turn that ended well says it."""
-    if productive_runs(rows):
-        return rows
-    seen: set[tuple[str | None, int]] = set()
-    told: list[StoredEntry] = []
-    for row in rows:
-        entry = row.entry
-        run = (entry.agent, entry.incarnation)
-        if entry.event == "hook_seen" and entry.detail.get("kind") == "stop" and run not in seen:
-            seen.add(run)
-            row = replace(row, entry=replace(entry, facts=(*entry.facts, RunProductive(entry.incarnation))))
-        told.append(row)
-    return told
