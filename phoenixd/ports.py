@@ -238,6 +238,10 @@ class Terminal(Protocol):
 
     async def press_enter(self, agent: str) -> None: ...
 
+    async def press_escape(self, agent: str) -> None:
+        """Press the key that says no to a dialog."""
+        ...
+
     async def tell_attached(self, agent: str, words: str) -> None:
         """Show words of our own, letters and digits, to whoever is attached, without touching the pane."""
         ...
@@ -387,6 +391,10 @@ class Launcher(Protocol):
 
     def classify(self, agent: Agent, screen: str) -> str:
         """What the harness's pane shows: permission, trust, login, resume-picker, working, idle or unknown."""
+        ...
+
+    def dismisses(self, agent: Agent, verdict: str) -> bool:
+        """Whether Escape says no to the dialog that `classify` calls so, and ends nothing else."""
         ...
 
     def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:

@@ -153,6 +153,8 @@ async def wait_agent(ask: Ask) -> Reply:
         agent = fleet.agents.get(name)
         if agent is None:
             return wanted == "stopped"
+        if wanted == "idle" and not projection.is_settled(agent, ask.service.now()):
+            return False
         return wanted in (agent.state_name, projection.activity_word(agent))
 
     def is_over(fleet: Fleet) -> bool:

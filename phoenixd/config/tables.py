@@ -215,14 +215,16 @@ class AgentBriefTable(Table):
 class PreparedAnswerTable(Table):
     """One question that is answered without asking a person, word for word as `text` in `phoenixctl inbox --json`."""
 
-    dialog: Literal["permission"] = "permission"
+    dialog: Literal["permission", "dialog"] = "permission"
     asks: Text
     answer: Literal["allow", "deny"]
     reason: Text = ""
 
     @model_validator(mode="after")
     def _told_why(self) -> PreparedAnswerTable:
-        if self.answer == "deny" and not self.reason.strip():
+        if self.dialog == "dialog" and self.answer != "deny":
+            raise refuse('a dialog is only said no to beforehand: answer = "deny"; trust is given by seed_trust = true')
+        if self.dialog == "permission" and self.answer == "deny" and not self.reason.strip():
             raise refuse('answer = "deny" needs a reason: the agent is told it')
         return self
 

@@ -116,6 +116,15 @@ class SeeAttendance:
 
 
 @dataclass(frozen=True, slots=True)
+class DismissDialog:
+    """Say no to a dialog, as the operator wrote down beforehand, if it is still the one on the screen; never Enter."""
+
+    agent: str
+    incarnation: int
+    dialog: str
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtCall:
     """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
 
@@ -219,6 +228,7 @@ Action = LookForFile | (
     | Deliver
     | LookAtScreen
     | SeeAttendance
+    | DismissDialog
     | LookAtCall
     | CleanUp
     | AnswerHold

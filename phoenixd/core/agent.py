@@ -61,6 +61,8 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    drawn: bool = False
+    """A look at its screen found its input line."""
     jobs: tuple[str, ...] = ()
     """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
     merit: Merit = Merit()  # noqa: RUF009 - frozen
@@ -147,6 +149,8 @@ class Waiting:
     since: Instant = 0.0
     whole: bool = False
     """The text holds the whole call, so it can be shown as its tool's form (core.question)."""
+    dismissed: bool = False
+    """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 
 
 class ParkingKind(StrEnum):

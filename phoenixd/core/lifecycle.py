@@ -456,6 +456,9 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     if state.activity.looked_at is None and (event.reader == "look" or kind is None):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
+    if event.verdict in ("idle", "working") and not state.run.drawn:
+        state = replace(state, run=replace(state.run, drawn=True))
+        agent = replace(agent, state=state)
     if liveness.stands_on_screen(state.activity.waiting):
         return session.judge_waiting(agent, state, event, now)
     if kind is not None and state.activity.waiting is None:

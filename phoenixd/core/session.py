@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import background, calls, claims, liveness, parking, productive
-from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
+from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
     Afterwards,
@@ -258,6 +258,12 @@ def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
     before = state.activity.waiting
     waiting = Waiting("dialog", kind, now.wall, seen=True, since=before.since if before is not None else now.at)
+    is_tried = before is not None and before.dismissed and before.text == kind
+    if not is_tried and any((one.dialog, one.asks) == ("dialog", kind) for one in agent.spec.answers):
+        dismissing = replace(state.activity, waiting=replace(waiting, dismissed=True), looked_at=None)
+        reason = f"{kind}: the configuration says no to it"
+        order = DismissDialog(agent.name, state.run.incarnation, kind)
+        return replace(enter(agent, Running(state.run, dismissing), reason, now), actions=(order,))
     item = open_item(agent, "dialog", kind, "attach", now)
     activity = replace(state.activity, waiting=waiting, looked_at=None)
     decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
@@ -281,8 +287,8 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
-        if waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]:
-            # One dialog of a start follows the other, and each is a question of its own.
+        if waiting.dismissed or (waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]):
+            # One dialog of a start follows the other, and each is a question of its own; so is one that a no left.
             return judge_dialog(agent, state, SCREEN_DIALOGS[event.verdict], now)
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))

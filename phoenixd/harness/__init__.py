@@ -105,6 +105,8 @@ class ClaudeCode:
     def told_length(self, text: str) -> int:
         return utf16_units(text)
 
+    dismissible = ("renderer",)
+
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
 
@@ -198,6 +200,8 @@ class AnyCommand:
 
     def told_length(self, text: str) -> int:
         return utf16_units(text)
+
+    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return "unknown"

@@ -145,6 +145,8 @@ class Codex:
         # It counts tokens, and takes four bytes for one.
         return len(text.encode("utf-8", "replace"))
 
+    dismissible = ()
+
     def screen_says(self, screen: str) -> str:
         return codex_screens.screen_says(screen)
 

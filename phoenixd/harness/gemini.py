@@ -149,6 +149,8 @@ class Gemini:
     def told_length(self, text: str) -> int:
         return utf16_units(text)
 
+    dismissible = ()
+
     def screen_says(self, screen: str) -> str:
         return gemini_screens.screen_says(screen)
 

@@ -147,6 +147,11 @@ class Harness(Protocol):
 
     def screen_says(self, screen: str) -> str: ...
 
+    @property
+    def dismissible(self) -> tuple[str, ...]:
+        """Dialogs, by what `screen_says` calls them, to which Escape says no and ends nothing else."""
+        ...
+
     def input_line(self, screen: str) -> str | None:
         """What stands in the input line, unsent; None where no input line is to be seen."""
         ...
