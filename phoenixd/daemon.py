@@ -38,6 +38,7 @@ from phoenixd.drivers.brief_command import CommandWriter
 from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
 from phoenixd.drivers.git_work import WorkPrints
@@ -45,9 +46,10 @@ from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
 from phoenixd.drivers.notify_command import CommandRoute
 from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
+from phoenixd.drivers.oom import OomCounters
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_leftovers import Cleaner, RunCleaner
-from phoenixd.drivers.processes_proc import run_of
+from phoenixd.drivers.processes_proc import is_hidden, run_of
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
@@ -121,7 +123,8 @@ def _fail(message: str, remedy: str, code: int) -> int:
 
 async def _live(directories: Directories, configuration: Configuration) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
-    with SqliteJournal(directories.state / "journal.sqlite3") as journal:
+    keep = configuration.settings.journal.keep
+    with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks)
             for part in (
@@ -235,7 +238,10 @@ async def _build(
 
     def is_of_a_run(pid: int) -> bool:
         runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
-        return (cgroups is not None and cgroups.owner_of(pid) is not None) or run_of(pid) in runs
+        if cgroups is not None and cgroups.owner_of(pid) is not None:
+            return True
+        # A shim of ours is never hidden from us.
+        return run_of(pid) in runs or is_hidden(pid)
 
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
@@ -255,6 +261,7 @@ async def _build(
             ),
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
+        changes=DirectoryChanges(),
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
@@ -295,7 +302,7 @@ async def _build(
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
-    messenger = Messenger(terminal, launch, launch.transcripts, clock, find)
+    messenger = Messenger(terminal, launch, launch.transcripts, clock, find, lambda event: supervisor.tell(event))
     for name, text in unfinished_texts(await journal.read(newest=True)).items():
         messenger.left_behind(name, text)
     supervisor = Supervisor(
@@ -316,6 +323,7 @@ async def _build(
         heard=messenger.heard,
         greeted=greeted,
         answered=answerer.heard,
+        memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger, answerer)
     publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))

@@ -118,7 +118,7 @@ class Doctor:
             findings.append(Finding("problem", f"{name}: its command is not found", agent.spec.argv[0], remedy))
         elif agent.spec.harness != "command":
             harness = HARNESSES.get(agent.spec.harness)
-            findings.append(await _version(name, found, environment, harness.tested_version if harness else None))
+            findings.append(await _version(name, found, environment, harness.tested_versions if harness else ()))
             findings += await to_thread.run_sync(lambda: list(cli_findings(agent, environment)))
         if row(agent, self.now()).hooks == "missing":
             detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
@@ -142,7 +142,7 @@ def find_command(command: str, path: str, cwd: str) -> str | None:
     return None
 
 
-async def _version(name: str, command: str, environment: Mapping[str, str], tested: str | None) -> Finding:
+async def _version(name: str, command: str, environment: Mapping[str, str], tested: tuple[str, ...]) -> Finding:
     try:
         with anyio.fail_after(VERSION_TIMEOUT):
             done = await anyio.run_process([command, "--version"], env=dict(environment), check=False, cwd="/")

@@ -23,17 +23,18 @@ SMALLEST = (60, 15)
 TRUST_LIMIT = 32 << 20
 
 
-def version_finding(name: str, program: str, said: str, tested: str | None) -> Finding:
-    """What the CLI says of its version, against the one that the contract suite runs."""
+def version_finding(name: str, program: str, said: str, tested: tuple[str, ...]) -> Finding:
+    """What the CLI says of its version, against those that the contract suite runs."""
     told = f"{name}: {program} is {said[:60]}"
     found = re.search(r"\d+\.\d+(\.\d+)?", said)
-    if tested is None or (found is not None and found[0] == tested):
-        return Finding("ok", told, "the tested version" if tested else "")
+    if not tested or (found is not None and found[0] in tested):
+        return Finding("ok", told, "a tested version" if tested else "")
+    pinned = " and ".join(tested)
     return Finding(
         "warning",
         told,
-        f"phoenixd was tested with {tested}; another one may ask, draw or write otherwise",
-        f"install {tested}, or watch its first start: phoenixctl attach {name}",
+        f"phoenixd was tested with {pinned}; another one may ask, draw or write otherwise",
+        f"install {tested[0]}, or watch its first start: phoenixctl attach {name}",
     )
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event, HookSeen
+from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
@@ -44,7 +45,10 @@ class ProcessIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`."""
+    """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`.
+
+    What an older version wrote has no facts, and tells as story: nobody weighed it.
+    """
 
     at: Instant
     wall: float
@@ -56,6 +60,8 @@ class Entry:
     reason: str = ""
     readings: tuple[tuple[str, str | int | float | None], ...] = ()
     actions: tuple[str, ...] = ()
+    weight: Weight = "detail"
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +118,12 @@ class Journal(Protocol):
         since_wall: float | None = None,
         limit: int = 1000,
         newest: bool = False,
+        story: bool = False,
     ) -> list[StoredEntry]:
-        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
+
+        story: only rows of that weight.
+        """
         ...
 
     async def remember(self, key: str, value: str) -> None:
@@ -295,6 +305,31 @@ class Cleaner(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """What the kernel says of processes that it killed for want of memory."""
+
+    def note(self) -> None:
+        """Remember the counters as they are: what they have counted so far was another's."""
+        ...
+
+    def killer_of(self, agent: str, incarnation: int) -> Literal["", "agent", "host"]:
+        """Whether a run that SIGKILL ended was killed at its own limit, or because the host had no memory left."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDone:
+    """What some processes have done in their lives, and their dead children: seconds of CPU, bytes from and to storage.
+
+    unread: processes of which something could not be read, as where another user's are hidden: their work is unknown.
+    """
+
+    cpu: float = 0.0
+    io: int = 0
+    processes: int = 0
+    unread: int = 0
+
+
 class ProcessTable(Protocol):
     """Processes by identity, never by name."""
 
@@ -310,6 +345,10 @@ class ProcessTable(Protocol):
 
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         """Whether a process descends from another one; None when there is no such process (any more)."""
+        ...
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        """What the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
         ...
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:

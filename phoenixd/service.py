@@ -66,8 +66,8 @@ class Knowledge(Protocol):
         """A text without its secrets, also those of the agent's variables."""
         ...
 
-    def command_problem(self, agent: Agent) -> str | None:
-        """Why the agent's command could not be run as things stand, for a warning at `add`."""
+    async def start_problems(self, agent: Agent) -> tuple[str, ...]:
+        """What stands in the way of an unattended start, for warnings at `add` and `run`."""
         ...
 
 
@@ -193,8 +193,7 @@ class DaemonService:
             refusal = await self.order(AgentDeclared(spec))
             if refusal is not None:
                 return refusal
-            problem = self.knowledge.command_problem(self.fleet().agents[name])
-            return (problem,) if problem else ()
+            return await self.knowledge.start_problems(self.fleet().agents[name])
 
     async def remove(self, name: str) -> Refusal | None:
         async with self._declaring:

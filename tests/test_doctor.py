@@ -78,14 +78,15 @@ def test_geminis_hooks_are_missed_once_it_was_started(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "tested", "level"),
     [
-        ("2.1.197 (Claude Code)", "2.1.197", "ok"),
-        ("codex-cli 0.169.0", "0.169.0", "ok"),
-        ("codex-cli 0.170.0", "0.169.0", "warning"),
-        ("0.61.0-nightly", None, "ok"),
-        ("no number", "0.61.0", "warning"),
+        ("2.1.197 (Claude Code)", ("2.1.197", "2.1.330"), "ok"),
+        ("2.1.330 (Claude Code)", ("2.1.197", "2.1.330"), "ok"),
+        ("codex-cli 0.169.0", ("0.169.0",), "ok"),
+        ("codex-cli 0.170.0", ("0.169.0",), "warning"),
+        ("0.61.0-nightly", (), "ok"),
+        ("no number", ("0.61.0",), "warning"),
     ],
 )
-def test_another_version_than_the_tested_one_is_told(said: str, tested: str | None, level: str) -> None:
+def test_another_version_than_the_tested_one_is_told(said: str, tested: tuple[str, ...], level: str) -> None:
     finding = version_finding("a", "x", said, tested)
 
     assert finding.level == level

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phoenixd.api.durations import parse_duration
 from phoenixd.api.operations import Operation, Parameter
 from phoenixd.api.problems import Problem
+from phoenixd.core.durations import parse_duration
 
 TRUE = frozenset({"1", "true", "yes"})
 FALSE = frozenset({"0", "false", "no"})

@@ -151,7 +151,7 @@ async def heartbeat_simulate(ask: Ask) -> Reply:
         raise problems.Problem("conflict", f"{ask.name} is not running", f"phoenixctl start {ask.name} --wait")
     if why := liveness.untouched_by(agent, agent.state, age, ask.service.now()):
         return _message(f"a heartbeat of {ago(age)} ago has no effect on {ask.name}: {why}", done=True)
-    await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age))
+    await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age, ordered=True))
     what = f"{ask.name} now claims a heartbeat of {ago(age)} ago: it is ended as hung (124), and started again"
     return _message(f"{what}. See: phoenixctl explain {ask.name}", done=True)
 

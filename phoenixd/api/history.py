@@ -1,17 +1,22 @@
-"""A stretch of the journal added up: deaths and what became of them, and what operators did. Pure, and resumable."""
+"""A stretch of the journal added up: deaths and what became of them, and what operators did. Pure, and resumable.
+
+Only typed facts are counted, never the words of a reason. A death is healed when the next run was productive; a run
+that dies before that is another death of the same story, which is healed, or given up, as one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from phoenixd.core.agent import InboxItem
-from phoenixd.core.restart import CLEAN_CODES
+from phoenixd.core.agent import InboxItem, Mode
+from phoenixd.core.facts import Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
 from phoenixd.ports import Entry, StoredEntry
 
-ENDS = frozenset({"agentexited", "treegone", "startfailed"})
-REQUESTS_TO_END = frozenset({"stoprequested", "restartrequested", "agentwithdrawn", "agentdeclared"})
-"""A declaration ends a run when it changes what the run was started with."""
+RUNS_KNOWN = 4
+"""Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
+OF_AN_END = frozenset({"agentexited", "treegone"})
+"""Rows that have had a fact since there are facts; one with a state and without any is an older version's."""
 
 
 def event_key(name: str) -> str:
@@ -34,17 +39,21 @@ def event_words(entry: Entry) -> str:
 class Digest:
     """What happened after a wall time. Rows are fed in order; feeding more later continues the sum.
 
-    complete: whether the row numbers had no gap. first_wall: the earliest row that the journal still has, where that
-    is later than asked. deaths counts only ends that nobody asked for, and that were no end of a loop's iteration.
+    complete: whether the row numbers had no gap. untyped_until: the last row of an end that an older version wrote,
+    which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration; each is
+    healed, repeated (the next run died before it was productive, and the story went on to be healed), quarantined,
+    ended (nobody wants the agent to run any more) or still healing. slowest: seconds from a death to productive work.
     """
 
     since: float
     last_seq: int = 0
     last_wall: float | None = None
     complete: bool = True
+    untyped_until: float | None = None
     events: int = 0
     deaths: int = 0
     healed: int = 0
+    repeated: int = 0
     quarantined: int = 0
     ended: int = 0
     resumed: int = 0
@@ -58,9 +67,10 @@ class Digest:
     sent: int = 0
     not_delivered: int = 0
     quarantined_agents: dict[str, int] = field(default_factory=dict)
-    _pending: dict[str, list[float]] = field(default_factory=dict)
-    _deliberate: set[str] = field(default_factory=set)
-    _mode: dict[str, str] = field(default_factory=dict)
+    _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
+    _modes: dict[str, dict[int, Mode]] = field(default_factory=dict)
+    """How each agent's newest runs began."""
     _blind: bool = False
 
     def feed(self, rows: Iterable[StoredEntry]) -> None:
@@ -75,13 +85,13 @@ class Digest:
 
     @property
     def healing(self) -> int:
-        """Deaths whose agent is neither back nor given up."""
-        return sum(len(walls) for walls in self._pending.values())
+        """Deaths whose agent is neither back at work nor given up."""
+        return sum(len(deaths) for deaths in self._stories.values())
 
     @property
     def healing_agents(self) -> dict[str, int]:
         """Those deaths by agent."""
-        return {name: len(walls) for name, walls in self._pending.items()}
+        return {name: len(deaths) for name, deaths in self._stories.items()}
 
     def _count(self, entry: Entry) -> None:
         event = event_key(entry.event)
@@ -92,68 +102,60 @@ class Digest:
             self.outages += blind and not self._blind
             self._blind = blind
             return
-        if entry.reason.startswith("refused"):
-            return
-        self._count_request(event, entry)
-        if event in ENDS:
-            self._count_end(event, entry)
-        self._count_state(entry)
-
-    def _count_request(self, event: str, entry: Entry) -> None:
-        # The same request stands in a second row once its start is released; one that found it running changed nothing.
-        self.started += event == "startrequested" and entry.state in ("backing_off", "stopping")
-        self.stopped += event == "stoprequested"
-        self.sent += event == "sendrequested"
+        if event in OF_AN_END and entry.state is not None and not entry.facts:
+            self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
-        agent = entry.agent or ""
-        if event in REQUESTS_TO_END and entry.state == "stopping":
-            self._deliberate.add(agent)
-        if event == "agentwithdrawn":
-            self.ended += len(self._pending.pop(agent, ()))
+        for fact in entry.facts:
+            self._count_fact(entry.agent, fact, entry)
 
-    def _count_end(self, event: str, entry: Entry) -> None:
-        agent = entry.agent or ""
-        if entry.state not in ("backing_off", "quarantined", "stopped"):
-            # It ended in order to be removed; another agent may get its name.
-            self._deliberate.discard(agent)
-            return
-        if agent in self._deliberate:
-            self._deliberate.discard(agent)
-        elif entry.state == "stopped":
-            self.finished += 1
-        elif entry.state == "backing_off" and _went_on(entry):
-            self.iterations += 1
-        elif event != "startfailed" or entry.state == "quarantined":
+    def _count_fact(self, agent: str, fact: Fact, entry: Entry) -> None:
+        match fact:
+            case RunBegan():
+                newest = list(self._modes.get(agent, {}).items())[1 - RUNS_KNOWN :]
+                self._modes[agent] = {**dict(newest), fact.incarnation: fact.mode}
+            case RunProductive(incarnation=incarnation):
+                self._heal(agent, incarnation, entry.wall)
+            case RunEnded():
+                self._count_end(agent, fact, entry.wall)
+            case PutInQuarantine():
+                deaths = len(self._stories.pop(agent, ()))
+                self.quarantined += deaths
+                if deaths:
+                    self.quarantined_agents[agent] = self.quarantined_agents.get(agent, 0) + deaths
+            case Ordered(taken=True, verb=verb, moved=moved):
+                self.started += verb == "start" and moved
+                self.stopped += verb == "stop" and moved
+                self.sent += verb == "send"
+                # One that runs on until its iteration is over may still work; its end is told by the end itself.
+                if verb == "remove" or (verb == "stop" and entry.state == "stopped"):
+                    self.ended += len(self._stories.pop(agent, ()))
+            case _:
+                pass  # Nothing that is counted.
+
+    def _count_end(self, agent: str, end: RunEnded, wall: float) -> None:
+        self.iterations += end.meaning == "iteration"
+        self.finished += end.meaning == "finished"
+        if end.meaning == "death":
             self.deaths += 1
-            self._pending.setdefault(agent, []).append(entry.wall)
+            self._stories.setdefault(agent, []).append((end.incarnation, wall))
+        if end.then in ("stay", "remove"):
+            self.ended += len(self._stories.pop(agent, ()))
 
-    def _count_state(self, entry: Entry) -> None:
-        agent = entry.agent or ""
-        if entry.state == "starting":
-            self._mode[agent] = "resume" if "resume" in entry.reason else "fresh"
-        if agent not in self._pending or entry.state not in ("running", "quarantined", "stopped"):
+    def _heal(self, agent: str, incarnation: int, wall: float) -> None:
+        deaths = self._stories.pop(agent, [])
+        # What a run has achieved may be known after its own death only, which it does not heal.
+        story = [when for number, when in deaths if number < incarnation]
+        if later := [death for death in deaths if death[0] >= incarnation]:
+            self._stories[agent] = later
+        if not story:
             return
-        walls = self._pending.pop(agent)
-        if entry.state == "running":
-            self.healed += len(walls)
-            took = max(0.0, entry.wall - walls[0])
-            self.slowest = took if self.slowest is None else max(took, self.slowest)
-            if self._mode.get(agent) == "resume":
-                self.resumed += len(walls)
-            else:
-                self.fresh += len(walls)
-        elif entry.state == "quarantined":
-            self.quarantined += len(walls)
-            self.quarantined_agents[agent] = self.quarantined_agents.get(agent, 0) + len(walls)
-        else:
-            self.ended += len(walls)
-
-
-def _went_on(entry: Entry) -> bool:
-    """Whether a run ended as it should, and the next one follows by its kind or its policy."""
-    if entry.reason.startswith("iteration ended"):
-        return True
-    return entry.detail.get("code") in CLEAN_CODES and "failed start" not in entry.reason
+        mode = self._modes.get(agent, {}).get(incarnation)
+        self.healed += 1
+        self.repeated += len(story) - 1
+        self.resumed += mode is Mode.RESUME
+        self.fresh += mode is Mode.FRESH
+        took = max(0.0, wall - story[-1])
+        self.slowest = took if self.slowest is None else max(took, self.slowest)
 
 
 @dataclass(frozen=True, slots=True)

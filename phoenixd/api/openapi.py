@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phoenixd.api.durations import DURATION_PATTERN
 from phoenixd.api.operations import OPERATIONS, Operation, Parameter
 from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.durations import DURATION_PATTERN
 
 Json = dict[str, Any]
 
@@ -59,6 +59,8 @@ def _operation(operation: Operation) -> Json:
     }
     if operation.words:
         told["x-phoenixctl"] = " ".join(operation.words)
+    if operation.exits:
+        told["x-exit-codes"] = {str(code): meaning for code, meaning in operation.exits}
     if operation.method == "POST":
         told["parameters"].append(
             {

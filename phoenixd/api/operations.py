@@ -117,6 +117,10 @@ DECLARATION = (
     Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd"),
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
+    Parameter(
+        "seed_trust", "body", "boolean", "answer the CLI's questions about directory and key in its own file",
+        flag="--seed-trust",
+    ),
 )
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -219,6 +223,9 @@ OPERATIONS: tuple[Operation, ...] = (
         (
             Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN), FOLLOW,
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
+            Parameter(
+                "all", "query", "boolean", "notes too, not only what a person would tell", flag="--all", default=False,
+            ),
             LINES, *TEXT_FORM,
             Parameter(
                 "form", "query", "string", "what the data of a stream is", default="json", choices=("json", "text"),
@@ -280,7 +287,8 @@ OPERATIONS: tuple[Operation, ...] = (
             Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
             *TEXT_FORM,
         ),
-        path="/v1/agents/{name}/wait", response="Waited", exits=(TIMED_OUT,),
+        path="/v1/agents/{name}/wait", response="Waited",
+        exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(
         "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",

@@ -10,14 +10,17 @@ from phoenixd.api.history import Stretch
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent import Agent, InboxItem
 from phoenixd.core.breaker import Open
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
+from phoenixd.ports import StoredEntry
 
 EXPLAINED = 12
 LISTED = 200
+OPENING_ROWS = 20
+"""Rows among which the one that opened a state is looked for, from the time on at which it began."""
 PANE_LINES = 200
 API = 1
 """Raised when a client of today would no longer understand an answer."""
@@ -102,7 +105,11 @@ async def list_events(ask: Ask) -> Reply:
     start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
     lines = arguments["lines"] or (LISTED if start is None else 10_000)
     rows = await ask.service.journal.read(
-        agent=agent, since_wall=start, limit=lines, newest=start is None or arguments["lines"] is not None
+        agent=agent,
+        since_wall=start,
+        limit=lines,
+        newest=start is None or arguments["lines"] is not None,
+        story=not arguments["all"],
     )
     body = {"events": [representation.event(row) for row in rows], "next": rows[-1].seq if rows else 0}
     return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
@@ -110,15 +117,21 @@ async def list_events(ask: Ask) -> Reply:
 
 async def explain_agent(ask: Ask) -> Reply:
     agent, row = ask.agent(), ask.row()
-    rows = await ask.service.journal.read(agent=ask.name, limit=ask.arguments["lines"] or EXPLAINED, newest=True)
+    lines = ask.arguments["lines"] or EXPLAINED
+    opening = await _opening(ask, agent)
+    rows = await ask.service.journal.read(agent=ask.name, limit=lines, newest=True)
     decisions = [stored for stored in rows if stored.entry.reason]
+    if opening is not None:
+        later = [stored for stored in decisions if stored.seq > opening.seq]
+        decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
         "incident": representation.incident(agent),
         "decisions": [representation.event(stored) for stored in decisions],
+        "looks": agent.looks,
     }
-    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident))
+    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks))
 
 
 async def read_pane(ask: Ask) -> Reply:
@@ -142,12 +155,24 @@ async def wait_agent(ask: Ask) -> Reply:
             return wanted == "stopped"
         return wanted in (agent.state_name, projection.activity_word(agent))
 
-    met = await ask.service.wait_for(is_met, timeout)
+    def is_over(fleet: Fleet) -> bool:
+        return is_met(fleet) or (wanted == "idle" and projection.needs_person(fleet.agents.get(name)))
+
+    came = await ask.service.wait_for(is_over, timeout)
+    met = is_met(ask.service.fleet())
+    asks = came and not met
     row = ask.row_if_any()
     told = text_agent.summary(row) if row is not None else f"{name} is removed"
-    message = told if met else f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
-    body = {"met": met, "agent": _agent(ask), "message": message}
-    return Reply(body, said(message), exits.OK if met else exits.TIMED_OUT)
+    if asks and row is not None:
+        why = f": {row.waiting_for}" if row.waiting_for else ""
+        remedy = f"phoenixctl attach {name}" if row.state == "running" else f"phoenixctl explain {name}"
+        message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
+    elif met:
+        message = told
+    else:
+        message = f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
+    body = {"met": met, "needs_person": asks, "agent": _agent(ask), "message": message}
+    return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
 
 
 async def doctor(ask: Ask) -> Reply:
@@ -206,3 +231,10 @@ async def _start(ask: Ask, words: str) -> float:
 def _agent(ask: Ask) -> representation.Json | None:
     row = ask.row_if_any()
     return representation.agent(row, ask.service.loops(row.name)) if row is not None else None
+
+
+async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
+    """The row that opened the state in which the agent is, however long ago; None where the journal has lost it."""
+    rows = await ask.service.journal.read(agent=agent.name, since_wall=agent.since_wall, limit=OPENING_ROWS)
+    opened = [row for row in rows if row.entry.reason and row.entry.state in (agent.state_name, agent.state.name)]
+    return next((row for row in opened if row.entry.reason == agent.reason), opened[0] if opened else None)

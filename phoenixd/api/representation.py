@@ -19,6 +19,7 @@ from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
+from phoenixd.documents.codec import encode
 from phoenixd.ports import Leftovers, StoredEntry
 
 Json = dict[str, Any]
@@ -122,6 +123,8 @@ def event(stored: StoredEntry) -> Json:
         "readings": dict(entry.readings),
         "actions": list(entry.actions),
         "detail": entry.detail,
+        "weight": entry.weight,
+        "facts": encode(entry.facts),
     }
 
 
@@ -217,11 +220,12 @@ def stretch(told: Stretch) -> Json:
     return {
         "from": rfc3339(digest.since),
         "to": rfc3339(told.until),
-        "complete": digest.complete and told.journal_begins is None,
+        "complete": digest.complete and told.journal_begins is None and digest.untyped_until is None,
         "journal_begins": rfc3339(told.journal_begins),
         "deaths": {
             "total": digest.deaths,
             "healed": digest.healed,
+            "repeated": digest.repeated,
             "healing": digest.healing,
             "quarantined": digest.quarantined,
             "ended": digest.ended,

@@ -63,9 +63,8 @@ class Doorkeeper:
             return Caller(Role.AGENT, peer.uid, peer.pid, "it has the token of this agent's run", agent)
         if peer.agent is not None:
             return Caller(Role.AGENT, peer.uid, peer.pid, "it runs in this agent's process tree", peer.agent)
-        if not peer.known:
-            why = "its lineage is not known, or leads to the agents' terminal server"
-            return Caller(Role.NOBODY, peer.uid, peer.pid, why)
+        if peer.unknown:
+            return Caller(Role.NOBODY, peer.uid, peer.pid, peer.unknown)
         if peer.uid in (0, self.uid if self.uid >= 0 else os.getuid()):
             return Caller(Role.ADMIN, peer.uid, peer.pid, "it is root or the daemon's user")
         if self.group is not None and self.group in peer.groups:

@@ -124,6 +124,8 @@ SCHEMAS: dict[str, Schema] = {
             "readings": READINGS,
             "actions": _list(STRING),
             "detail": {"type": "object"},
+            "weight": _words("story", "detail", "noise"),
+            "facts": _list({"type": "object", "required": ["name"], "properties": {"name": STRING}}),
         }
     ),
     "Events": _object({"events": _list(_ref("Event")), "next": COUNT}),
@@ -161,6 +163,7 @@ SCHEMAS: dict[str, Schema] = {
             "last_exit": _nullable_ref("LastExit"),
             "incident": _nullable_ref("Incident"),
             "decisions": _list(_ref("Event")),
+            "looks": COUNT,
         }
     ),
     "Item": _object(
@@ -202,6 +205,7 @@ SCHEMAS: dict[str, Schema] = {
                 {
                     "total": COUNT,
                     "healed": COUNT,
+                    "repeated": COUNT,
                     "healing": COUNT,
                     "quarantined": COUNT,
                     "ended": COUNT,
@@ -270,7 +274,7 @@ SCHEMAS: dict[str, Schema] = {
         {"agent": AGENT_NAME, "id": STRING, "text": STRING, "added": DAY, "age_days": COUNT, "stale": BOOLEAN}
     ),
     "Loops": _object({"loops": _list(_ref("Loop")), "stale_days": COUNT}),
-    "Waited": _object({"met": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),
+    "Waited": _object({"met": BOOLEAN, "needs_person": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),
     "Added": _object({"name": AGENT_NAME, "warnings": _list(STRING), "message": STRING}),
     "Message": _object({"message": STRING, "done": BOOLEAN}),
     "Pane": _object({"name": AGENT_NAME, "text": STRING}),

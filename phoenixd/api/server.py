@@ -201,7 +201,7 @@ class Connection(H11Protocol):
 
 def _suspect(peer: Peer) -> str | None:
     """The agent that a peer belongs to; all those of whom nobody knows where they come from are one. None: neither."""
-    return peer.agent if peer.agent is not None else None if peer.known else UNKNOWN
+    return peer.agent if peer.agent is not None else UNKNOWN if peer.unknown else None
 
 
 class ControlServer(Server):

@@ -28,6 +28,7 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
     agent = ask.arguments["agent"]
     if agent is not None and agent not in ask.service.fleet().agents:
         raise problems.no_agent(agent)
+    story = not ask.arguments["all"]
     after, since_wall = await _start(ask, last_event_id)
 
     async def frames() -> AsyncIterator[str]:
@@ -35,7 +36,7 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
         yield BEAT_FRAME  # The first bytes tell the client that the stream stands.
         while not closing.is_set():
             newest = await _newest(ask)  # Before the rows: what is committed in between is then read, not skipped.
-            rows = await ask.service.journal.read(after=last, agent=agent, since_wall=wall, limit=ROWS)
+            rows = await ask.service.journal.read(after=last, agent=agent, since_wall=wall, limit=ROWS, story=story)
             for row in rows:
                 last = row.seq
                 yield _frame(row.seq, _told(ask, row))
@@ -89,7 +90,9 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
         except ValueError as error:
             raise Problem("invalid", str(error), "phoenixctl events --since 8h") from None
     if ask.arguments["lines"] is not None:
-        rows = await ask.service.journal.read(agent=ask.arguments["agent"], newest=True, limit=ask.arguments["lines"])
+        rows = await ask.service.journal.read(
+            agent=ask.arguments["agent"], newest=True, limit=ask.arguments["lines"], story=not ask.arguments["all"]
+        )
         return (rows[0].seq - 1 if rows else await _newest(ask)), None
     return await _newest(ask), None
 

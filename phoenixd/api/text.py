@@ -119,7 +119,8 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
     when = f"Since {here.minute(digest.since)}:"
     if not digest.deaths:
         return [f"{when} no deaths." if digest.events else f"{when} nothing happened."]
-    parts = [f"{digest.healed} healed"] if digest.healed else []
+    after = f" after {digest.repeated} more" if digest.repeated else ""
+    parts = [f"{digest.healed} healed{after}"] if digest.healed else []
     if digest.healing:
         parts.append(f"{digest.healing} healing")
     if digest.quarantined:

@@ -24,6 +24,8 @@ def since(stretch: Stretch, here: Page) -> str:
     period = f"{here.minute(digest.since)} to {here.minute(stretch.until)}"
     if stretch.journal_begins is not None:
         quality = f"the journal begins at {here.minute(stretch.journal_begins)}"
+    elif digest.untyped_until is not None:
+        quality = f"NOT complete: an older version wrote the rows up to {here.minute(digest.untyped_until)}"
     else:
         quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
     lines = wrap(f"{period}, {quality}", here.width)
@@ -58,8 +60,13 @@ def since(stretch: Stretch, here: Page) -> str:
     return page([*lines, "", f"each event: phoenixctl events --since {when:%Y-%m-%dT%H:%M:%S%z}"])
 
 
-def explain(row: Row, decisions: Sequence[StoredEntry], here: Page, incident: Incident | None = None) -> str:
-    """Why an agent is as it is: its last decisions with their reasons and readings, repeats told once."""
+def explain(
+    row: Row, decisions: Sequence[StoredEntry], here: Page, incident: Incident | None = None, looks: int = 0
+) -> str:
+    """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
+
+    Repeats are told once. looks: how often it was looked at since then, and nothing followed from it.
+    """
     lines = wrap(f"{summary(row)}: {reason(row)}", here.width)
     if not decisions:
         lines.append("  no decision about it stands in the journal yet")
@@ -68,15 +75,18 @@ def explain(row: Row, decisions: Sequence[StoredEntry], here: Page, incident: In
         for stored in same[:REPEATS_SHOWN]:
             lines += _decision(stored, here)
         if len(same) > REPEATS_SHOWN:
-            hint = f"(phoenixctl events {row.name})"
+            hint = f"(phoenixctl events {row.name} --all)"
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if incident is not None:
         said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({incident.file})"
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
+    if looks:
+        counted = "once" if looks == 1 else f"{looks} times"
+        lines.append(f"  looked     {counted} since then, and nothing followed from it")
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
-    each = f"each event: phoenixctl events {row.name}"
+    each = f"each note: phoenixctl events {row.name} --all"
     if row.state in ("quarantined", "stopped"):
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
@@ -129,7 +139,8 @@ def _deaths(digest: Digest, here: Page) -> list[str]:
     if digest.healed:
         how = [f"resumed {digest.resumed}" if digest.resumed else "", f"fresh {digest.fresh}" if digest.fresh else ""]
         slowest = f"; slowest {span(digest.slowest)}" if digest.slowest is not None else ""
-        parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}")
+        again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
+        parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
     unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
     unhealed += [f"{name} {count} (trying again)" for name, count in sorted(digest.healing_agents.items())]
     if len(unhealed) > NAMES_SHOWN:
@@ -145,6 +156,10 @@ def _deaths(digest: Digest, here: Page) -> list[str]:
             else _line("deaths", digest.deaths, text, here)
         )
     return lines
+
+
+def _deaths_more(count: int) -> str:
+    return "1 death more" if count == 1 else f"{count} deaths more"
 
 
 def _line(label: str, count: int, text: str, here: Page) -> list[str]:

@@ -82,6 +82,7 @@ class RestartTable(Table):
     backoff_factor: Annotated[float, Field(ge=1, le=10)] = _RESTART.backoff_factor
     backoff_max: Duration = _RESTART.backoff_max
     productive: Duration = _RESTART.productive
+    max_unproductive: Annotated[int, Field(ge=0, le=1000)] = _RESTART.max_unproductive
 
     @model_validator(mode="after")
     def _ordered(self) -> RestartTable:
@@ -113,6 +114,7 @@ class LivenessTable(Table):
     subagent_max: Duration = _LIVENESS.subagent_max
     lease_slack: Duration = _LIVENESS.lease_slack
     lease_max: Duration = _LIVENESS.lease_max
+    busy_max: Duration = _LIVENESS.busy_max
 
     @model_validator(mode="after")
     def _ordered(self) -> LivenessTable:
@@ -120,6 +122,8 @@ class LivenessTable(Table):
             raise refuse("check_interval must lie above 0 and not exceed stale")
         if self.stale > self.subagent_max:
             raise refuse("subagent_max must not be less than stale")
+        if self.stale > self.busy_max:
+            raise refuse("busy_max must not be less than stale")
         return self
 
 

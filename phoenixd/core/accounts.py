@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from phoenixd.core import parking
+from phoenixd.core import outage, parking
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Mode, Parked, ParkingKind, PromptKind, Running, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import AgentDeclared, AgentExited, Event, RunEvent, StartFailed, TreeGone
@@ -103,7 +103,7 @@ def _park(agent: Agent, until: float, why: str, now: Moment) -> Decision | None:
         case BackingOff(mode=mode, prompt=prompt):
             fresh = mode is Mode.FRESH and prompt is PromptKind.GOAL and agent.session is not None
             return enter(agent, Parked(until, fresh=fresh), f"parked, limit: {why}; it starts afterwards", now)
-        case Parked(until_wall=earlier) as state if earlier < until:
+        case Parked(until_wall=earlier, kind=kind) as state if earlier < until and kind is not ParkingKind.OUTAGE:
             return enter(agent, replace(state, until_wall=until), f"parked, limit: {why}", now)
         case _:
             return None
@@ -120,6 +120,8 @@ def _is_open_to_park(before: Agent | None, agent: Agent, event: Event) -> bool:
 
 
 def _due(agent: Agent, now: Moment) -> Instant | None:
+    if outage.waits(agent):
+        return None
     if isinstance(agent.state, Parked):
         return now.at + max(0.0, agent.state.until_wall - now.wall)
     return parking.due(agent, now)
@@ -132,4 +134,7 @@ def _until(agent: Agent) -> float:
 
 def _takes_a_slot(agent: Agent) -> bool:
     held = agent.parking
-    return isinstance(agent.state, Parked) or (held is not None and held.owes and held.asked is None)
+    if isinstance(agent.state, Parked):
+        # After an outage each has a slot of its own already.
+        return agent.state.kind is not ParkingKind.OUTAGE
+    return held is not None and held.owes and held.asked is None

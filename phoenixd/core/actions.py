@@ -107,6 +107,23 @@ class LookAtScreen:
 
 
 @dataclass(frozen=True, slots=True)
+class SeeAttendance:
+    """See whether somebody who can type sits at the agent's terminal."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtCall:
+    """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
+
+    agent: str
+    incarnation: int
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
 class CleanUp:
     """End what a run left over that its own end did not, and look who holds the agent's ports."""
 
@@ -195,6 +212,8 @@ Action = LookForFile | (
     | Fence
     | Deliver
     | LookAtScreen
+    | SeeAttendance
+    | LookAtCall
     | CleanUp
     | AnswerHold
     | AttendHold

@@ -8,6 +8,7 @@ from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.iteration import Iteration
+from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
 
@@ -60,11 +61,24 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    jobs: tuple[str, ...] = ()
+    """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
+    merit: Merit = Merit()  # noqa: RUF009 - frozen
+    """What it has to show for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostJobs:
+    """Background jobs and wake-ups that ended with a process. `incarnation` is the newest one that had any."""
+
+    incarnation: int
+    jobs: tuple[str, ...]
+    at_wall: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A tool call in flight: silence is expected until `until`."""
+    """A tool call in flight: silence is expected until `until`, which lies in the past where nothing was promised."""
 
     tool_use_id: str
     until: Instant
@@ -73,6 +87,44 @@ class Lease:
     """It is a Task call, which is silent while its subagents work."""
     sub: bool = False
     """A subagent's own call: it counts for as long as a Task call of the main thread is open."""
+    tool: str = ""
+    command: str = ""
+    """The beginning of what it runs, without secrets."""
+    declared: float | None = None
+    """Seconds that the call announced for itself."""
+    ticks: int | None = None
+    """When it began, in clock ticks since boot, by which processes are dated too; None: unknown, and no work counts."""
+    most: Instant = 0.0
+    """Until when work may renew it: the CLI ends the call by itself then."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkWatch:
+    """What the processes that began at `ticks` or later had done by `at`, the newest look at them.
+
+    cpu: seconds. io: bytes from and to storage. unread: processes of which that could not be read. asked: when the look
+    that is under way was ordered. worked: when they were last seen to have worked.
+    """
+
+    ticks: int
+    at: Instant
+    cpu: float = 0.0
+    io: int = 0
+    processes: int = 0
+    unread: int = 0
+    asked: Instant | None = None
+    worked: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """The call in which a run was ended. Seconds. idle: since its processes were last seen to work; None: never."""
+
+    tool: str
+    command: str
+    ran: float
+    declared: float | None = None
+    idle: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +156,8 @@ class ParkingKind(StrEnum):
     """Its account's limit: whoever shares the account waits with it."""
     OVERLOAD = "overload"
     """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
+    OUTAGE = "outage"
+    """Half of those that share an account or a harness ended without progress: they wait, and try one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +190,13 @@ class Activity:
     also_asked: tuple[Waiting, ...] = ()
     """Questions whose dialogs come up again, the newest first, when the one that it waits for is answered."""
     stale_claim: Instant | None = None
-    """An explicitly old heartbeat timestamp, believed while a turn is open."""
+    """An explicitly old heartbeat timestamp of an open turn, which the next evidence drops."""
+    claim_due: Instant | None = None
+    """The check from which on that claim is believed; None: at once."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
+    work: WorkWatch | None = None
+    """What the open call does, as far as its silence made anybody look."""
     waited: float = 0.0
     """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
     parking: Parking | None = None
@@ -159,6 +217,8 @@ class Starting:
     run: Run
     activity: Activity
     ready_by: Instant
+    overdue: bool = False
+    """Its first sign of life was due, and its screen is what decides now."""
     name: Literal["starting"] = "starting"
 
 
@@ -205,6 +265,8 @@ class Stopping:
     asked: Instant = 0.0
     code: int | None = None
     """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
+    spoiled: bool = False
+    """A rule of ours ended it, for its session is no good: that is a death, whoever sent the signal."""
     name: Literal["stopping"] = "stopping"
 
 
@@ -216,7 +278,22 @@ class BackingOff:
     mode: Mode
     prompt: PromptKind
     attempt: int = 0
+    unattended: Instant | None = None
+    """When it was due before it was asked whether a person ended the run at its terminal; None: that is not asked."""
     name: Literal["backing_off"] = "backing_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """This agent waits out an outage, or, where it has a run, tries whether it is over.
+
+    group: who is hit, as people are told it: "account team", "harness claude". since_wall: when it began. tries: how
+    many of the group were let try so far.
+    """
+
+    group: str
+    since_wall: float
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +309,13 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it."""
+    """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it.
+
+    counted: it was given up because of how often its runs ended, which an outage explains as well.
+    """
 
     cause: str
+    counted: bool = False
     name: Literal["quarantined"] = "quarantined"
 
 
@@ -256,6 +337,13 @@ class Session:
     hangs: int = 0
 
 
+OOM_WORDS = {
+    "": "",
+    "agent": ", out of memory: it reached its own limit",
+    "host": ", out of memory: the host had none left",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LastExit:
     """How the newest run ended. `code` and `signal` are both None when nobody could know."""
@@ -273,12 +361,16 @@ class LastExit:
     """Whether a person ended the session from inside."""
     limited: bool = False
     """Whether a limit, or a service that was out of order, had ended its work: nothing of it counts against it."""
+    oom: Literal["", "agent", "host"] = ""
+    """Whether the kernel killed it for memory: at its own limit, or because the host had none left."""
+    proof: Proof = ""
+    """By what the run was productive; empty if it was not."""
 
     @property
     def text(self) -> str:
         """The end in words."""
         if self.signal is not None:
-            return f"signal {self.signal}"
+            return f"signal {self.signal}{OOM_WORDS[self.oom]}"
         if self.code is not None:
             return f"{self.cause}, exit {self.code}" if self.cause in ("hung", "overtime") else f"exit {self.code}"
         return "unknown status"
@@ -292,11 +384,13 @@ class Incident:
     kind: Literal["hung", "overtime"]
     reason: str
     at_wall: float
+    call: OpenCall | None = None
+    """What it hung in, where a call was open."""
 
     @property
     def file(self) -> str:
-        """Its name in the agent's directory, where what could be seen of the run is kept."""
-        return f"incident-{self.incarnation}-{self.kind}.json"
+        """Its place in the agent's directory, where what could be seen of the run is kept."""
+        return f"incidents/{self.incarnation}-{self.kind}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +470,14 @@ class Agent:
     alerts: tuple[StandingAlert, ...] = ()
     setbacks: int = 0
     """Limits and overloads that it met in a row, with no work between them."""
+    lost: LostJobs | None = None
+    """What ended with an earlier run, until a later one was told of it and brought a turn to its end."""
+    record: Record = field(default_factory=Record)
+    """What its newest runs had to show, or had not."""
+    outage: Outage | None = None
+    """The outage that it is in, with others of its account or harness."""
+    looks: int = 0
+    """Looks since the present state began that changed nothing: counted, and not journaled."""
 
     @property
     def name(self) -> str:

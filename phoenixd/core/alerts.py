@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from phoenixd.core import background
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent, Desired, InboxItem, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 
-QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on"})
+QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
-NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal"})
+NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock"})
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
 DEGRADED = "degraded"
@@ -30,7 +31,7 @@ MAX_TEXT = 2048
 
 def needs_person_kind(kind: str) -> bool:
     """Whether an alert of this kind makes its agent one that needs a person."""
-    return kind not in NEEDS_NOBODY
+    return kind.partition(":")[0] not in NEEDS_NOBODY
 
 
 def is_degraded(fleets_own: Iterable[StandingAlert]) -> bool:
@@ -122,8 +123,8 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return agent.state_name != "parked"
         case "outage":
             return agent.setbacks == 0
-        case "lingering":
-            # A run's books are closed only when its tree is known gone.
+        case "lingering" | "clock":
+            # A run's books are closed only when its tree is known gone; another run's clock is judged anew.
             return run is None or run.incarnation != standing.incarnation
         case "breaker":
             return isinstance(agent.breaker, Open) or (
@@ -132,8 +133,18 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
         case "port held":
             # A cleanup that finds the ports free clears it by itself.
             return not agent.spec.cleanup.ports
+        case "prompt" if run is not None and run.incarnation == standing.incarnation:
+            return run.prompt_seen
+        case background.KIND:
+            down = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
+            return down or background.is_made_good(agent)
         case "hooks missing":
             return agent.hooks_seen or run is None
+        case "hung" | "overtime":
+            # Each further one of a run that achieves nothing is the same trouble.
+            return _is_down(agent) or (_is_later(standing, agent) and not agent.record.died)
+        case "steady deaths":
+            return _is_down(agent) or not agent.record.is_steady
         case kind if kind in QUESTIONS:
             return all(one.id != standing.id for one in agent.items)
         case _:
@@ -142,12 +153,24 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
 
 def _is_back(standing: StandingAlert, agent: Agent) -> bool:
     """A later run works, or nobody wants one any more."""
-    if isinstance(agent.state, Quarantined) or (isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED):
+    if _is_down(agent):
         return True
     run = agent.run
-    if run is None or run.incarnation <= standing.incarnation:
+    if run is None or not _is_later(standing, agent):
         return False
     return run.evidence or (isinstance(agent.state, Running) and not agent.spec.has_hooks)
+
+
+def _is_down(agent: Agent) -> bool:
+    """Whether nobody wants a run of it any more, or none is to be had."""
+    return isinstance(agent.state, Quarantined) or (
+        isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
+    )
+
+
+def _is_later(standing: StandingAlert, agent: Agent) -> bool:
+    """Whether a later run than that of the alert has begun."""
+    return agent.incarnation > standing.incarnation
 
 
 def _is_same(standing: StandingAlert, kind: str, text: str, item: InboxItem | None) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
+from phoenixd.core.facts import Fact, Weight
 
 RefusalCode = Literal["not_found", "conflict", "denied", "invalid"]
 Readings = tuple[tuple[str, str | int | float | None], ...]
@@ -25,7 +26,9 @@ class Refusal:
 class Decision:
     """What became of an agent (None: of the fleet) by one event. `readings` are the facts that the reason rests on.
 
-    A decision without reason is a mere note of evidence: it is not journaled.
+    A decision without reason is a mere note of evidence: it is not journaled. `weight` None: derived from the effects
+    (see weights.py); what is noise is counted with the agent, and not journaled. `facts` are what a rule established
+    beyond those effects, whose facts are added to them.
     """
 
     agent: Agent | None
@@ -34,6 +37,8 @@ class Decision:
     readings: Readings = ()
     refusal: Refusal | None = None
     removed: bool = False
+    facts: tuple[Fact, ...] = ()
+    weight: Weight | None = None
 
     @property
     def is_worth_keeping(self) -> bool:

@@ -169,6 +169,8 @@ class AgentExited:
     killed: tuple[str, ...] = ()
     at_wall: float | None = None
     """When it ended, if that was while nobody watched."""
+    oom: Literal["", "agent", "host"] = ""
+    """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,12 @@ class HookSeen:
     reset_wall: when the limit that ended a turn is over, where the harness named a time.
     held: the shim holds its answer back; `text` is then all that is asked for, and `seq` what to answer.
     veiled: secrets were taken out of that text, so nobody sees all of it.
+    command: what the started tool runs. ticks: clock ticks since boot at which it began. limit: seconds after which the
+    harness ends it by itself, where it does.
     seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
     more: so many of the same kind came just before, too fast to be kept one by one.
+    jobs: what goes on in the background and ends with the process: of a stop all there is, of a call what it began;
+    None where nothing was said of it.
     """
 
     agent: str
@@ -238,25 +244,65 @@ class HookSeen:
     more: int = 0
     held: bool = False
     veiled: bool = False
+    jobs: tuple[str, ...] | None = None
+    command: str = field(default="", repr=False)
+    ticks: int | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallWorkSeen:
+    """What the run's processes that began at `ticks` or later have done in their lives, and their dead children.
+
+    cpu: seconds. io: bytes from and to storage. unread: processes of which something could not be read.
+    """
+
+    agent: str
+    incarnation: int
+    ticks: int
+    cpu: float
+    io: int
+    processes: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSeen:
-    """The transcript grew, or somebody wrote a heartbeat. `age`: seconds that the writer claimed."""
+    """The transcript grew, or somebody wrote a heartbeat.
+
+    age: how old it said it was when it was written, in seconds; below 0 for a time in the future, None without one.
+    ordered: an operator wants this claim believed, as `heartbeat simulate` does.
+    """
 
     agent: str
     incarnation: int
     source: str
     age: float | None = None
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenSeen:
-    """A look at the pane, asked for by a decision. verdict: permission, trust, login, working, idle, unknown ..."""
+    """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
+
+    reader: "look" where a decision asked for it; else who looked for a purpose of his own. His word on dialogs counts.
+    attended: a person has touched the terminal in the last minute, so that a menu there may be his own.
+    """
 
     agent: str
     incarnation: int
     verdict: str
+    reader: str = "look"
+    attended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttendanceSeen:
+    """Whether somebody who can type sat at the agent's terminal when this run had ended; None: nobody can tell."""
+
+    agent: str
+    incarnation: int
+    attended: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +459,13 @@ class TroubleGone:
 
 
 @dataclass(frozen=True, slots=True)
+class StateEdited:
+    """Another hand than the daemon's wrote or removed an agent's state.json, and what it says was taken over."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The earliest deadline has come, or may have."""
 
@@ -441,6 +494,7 @@ RunEvent = (
     | HookSeen
     | EvidenceSeen
     | ScreenSeen
+    | CallWorkSeen
     | IncidentRecorded
     | RunAdopted
     | RunMissing
@@ -450,8 +504,10 @@ RunEvent = (
     | HoldReleased
 )
 FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
-WatchEvent = TroubleSeen | TroubleGone
-Event = OperatorEvent | RunEvent | WorkEvent | CleanedUp | WatchEvent | FleetEvent
+WatchEvent = TroubleSeen | TroubleGone | StateEdited
+AfterEvent = CleanedUp | AttendanceSeen
+"""About a run that has ended."""
+Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 
 
 def is_journaled(event: Event) -> bool:
@@ -459,7 +515,16 @@ def is_journaled(event: Event) -> bool:
     match event:
         case HookSeen(kind=kind):
             return kind not in EVIDENCE_KINDS
-        case EvidenceSeen() | Tick() | TreeLingers() | TroubleSeen() | TroubleGone() | HoldReleased():
+        case (
+            EvidenceSeen()
+            | Tick()
+            | TreeLingers()
+            | TroubleSeen()
+            | TroubleGone()
+            | HoldReleased()
+            | ScreenSeen()
+            | CallWorkSeen()
+        ):
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False
         case _:

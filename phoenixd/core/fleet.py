@@ -6,11 +6,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from phoenixd.core import accounts, alerts, answers, cleanup, lifecycle, progress, requests, sequence
+from phoenixd.core import (
+    accounts,
+    alerts,
+    answers,
+    cleanup,
+    interrupt,
+    lifecycle,
+    outage,
+    progress,
+    requests,
+    sequence,
+    weights,
+)
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
+    AfterEvent,
     AgentDeclared,
     AgentExited,
     AgentWithdrawn,
@@ -29,6 +42,7 @@ from phoenixd.core.events import (
     SendRequested,
     ShimLost,
     StartRequested,
+    StateEdited,
     StopRequested,
     TerminalSeen,
     Tick,
@@ -38,6 +52,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.transitions import keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +92,14 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
         decided = _on_request(fleet, event, now)
     elif isinstance(event, WorkEvent):
         decided = _on_work_event(fleet, event, now)
-    elif isinstance(event, CleanedUp):
-        known = fleet.agents.get(event.agent)
-        decided = _put(Step(fleet), cleanup.decide(known, event), now) if known is not None else Step(fleet)
+    elif isinstance(event, AfterEvent):
+        decided = _on_after_event(fleet, event, now)
     elif isinstance(event, WatchEvent):
         decided = _on_watch(fleet, event, now)
     else:
         decided = _on_run_event(fleet, event, now)
     parked = _put_all(decided, accounts.follow(fleet.agents, decided.fleet.agents, event, now), now)
+    parked = _follow_outages(fleet, parked, event, now)
     parked = _follow_sequences(fleet, parked, now)
     braked = _brake(fleet, parked, event, now)
     return _release_starts(_release_parked(braked, now), now)
@@ -101,7 +116,8 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         if earliest is None or due < earliest:
             earliest = due
     unparked = accounts.next_due(fleet.agents, fleet.gates, now)
-    return min((at for at in (earliest, unparked) if at is not None), default=None)
+    tried = outage.next_due(fleet.agents, now)
+    return min((at for at in (earliest, unparked, tried) if at is not None), default=None)
 
 
 def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
@@ -162,7 +178,7 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
             decision = requests.set_breaker(agent, event, now)
         case _:
             assert_never(event)
-    answered = _answer(fleet, decision, now)
+    answered = _answer(fleet, weights.ordered(event, agent, decision), now)
     if answered.refusal is None and isinstance(event, StartRequested | RestartRequested):
         return _put_all(answered, sequence.taken_up(answered.fleet.agents, agent), now)
     return answered
@@ -170,18 +186,22 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
 
 def _answer(fleet: Fleet, decision: Decision, now: Moment) -> Step:
     if decision.refusal is not None:
-        return Step(fleet, (replace(decision, reason=f"refused: {decision.refusal.message}"),), decision.refusal)
+        refused = replace(decision, reason=f"refused: {decision.refusal.message}", weight="story")
+        return Step(fleet, (refused,), decision.refusal)
     return _put(Step(fleet), decision, now)
 
 
 def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     known = fleet.agents.get(event.spec.name)
     if known is not None:
-        return _answer(fleet, requests.redeclare(known, event.spec, now), now)
+        changed = requests.redeclare(known, event.spec, now)
+        told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
+        return _answer(fleet, told, now)
     agent = declared(event.spec, now, fleet.retired.get(event.spec.name, 0))
     if event.start:
-        return _put(Step(fleet), requests.start(agent, StartRequested(agent.name, by="autostart"), now), now)
-    return _put(Step(fleet), Decision(agent, reason="declared"), now)
+        started = requests.start(agent, StartRequested(agent.name, by="autostart"), now)
+        return _put(Step(fleet), weights.ordered(event, None, started), now)
+    return _put(Step(fleet), weights.ordered(event, None, Decision(agent, reason="declared")), now)
 
 
 def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
@@ -195,7 +215,10 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return Step(fleet)
     overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
-    found = _put(overheard, answers.quietly(agent, lifecycle.decide(agent, event, now)), now)
+    decided = answers.quietly(agent, lifecycle.decide(agent, event, now))
+    if any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decided.actions):
+        decided = _once(fleet, agent, decided)
+    found = _put(overheard, decided, now)
     asked = found.fleet.agents.get(agent.name)
     answer = answers.prepared(agent, asked)
     if answer is None or asked is None:
@@ -203,11 +226,36 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
     return _put(found, answers.answer(asked, answer, now), now)
 
 
+def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
+    """Leave out what those that share its service with the agent have told already."""
+    kept = tuple(
+        one
+        for one in decision.actions
+        if not (isinstance(one, Alert) and outage.is_told(fleet.agents, agent, one.kind))
+    )
+    return replace(decision, actions=kept)
+
+
+def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Take what the event means for outages into the fleet, and tell when one is over."""
+    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, now)):
+        found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
+    for standing in found.fleet.alerts:
+        group = outage.group_of(standing)
+        if group is not None and not outage.is_hit(found.fleet.agents, group):
+            found = _clear(found, standing, f"the outage of {group} is over")
+    return found
+
+
 def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:
     """Raise or clear what a watch outside the core found; the same again changes nothing."""
     agent = fleet.agents.get(event.agent) if event.agent is not None else None
     if event.agent is not None and agent is None:
         return Step(fleet)
+    if isinstance(event, StateEdited):
+        assert agent is not None
+        told = keep(agent, "its state.json was edited by another hand, and taken over")
+        return _put(Step(fleet), replace(told, weight="story"), now)
     standing = alerts.find(agent.alerts if agent else fleet.alerts, event.kind)
     if isinstance(event, TroubleSeen):
         alert = Alert(event.agent, event.kind, event.text, watched=True)
@@ -267,6 +315,14 @@ def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
 
 
+def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:
+    agent = fleet.agents.get(event.agent)
+    if agent is None:
+        return Step(fleet)
+    decided = cleanup.decide(agent, event) if isinstance(event, CleanedUp) else interrupt.decide(agent, event, now)
+    return _put(Step(fleet), decided, now)
+
+
 def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
     """The agent that an event speaks of, if it is about the incarnation that lives."""
     agent = fleet.agents.get(event.agent)
@@ -303,6 +359,8 @@ def _release_parked(found: Step, now: Moment) -> Step:
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
+    for decision in tuple(outage.release(found.fleet.agents, now)):
+        found = _put(found, decision, now)
     return found
 
 
@@ -357,7 +415,7 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
     if decision.removed:
         rest = {name: other for name, other in fleet.agents.items() if name != agent.name}
         over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
-        decision = replace(decision, actions=(*decision.actions, *over))
+        decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
         gone = replace(fleet, agents=rest, retired=retired)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
@@ -373,6 +431,10 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)
         decision = replace(decision, agent=agent, actions=actions)
+    if decision.is_worth_keeping:
+        decision = weights.weighed(known, decision)
+        assert decision.agent is not None
+        agent = decision.agent
     if agent is known:
         return found if not decision.is_worth_keeping else replace(found, decisions=(*found.decisions, decision))
     fleet = replace(fleet, agents={**fleet.agents, agent.name: agent}, next_item=number)

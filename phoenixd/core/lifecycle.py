@@ -18,7 +18,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import answers, cleanup, liveness, opening, parking, progress, requests, restart, session
+from phoenixd.core import (
+    answers,
+    background,
+    call_work,
+    cleanup,
+    interrupt,
+    liveness,
+    looks,
+    opening,
+    parking,
+    productive,
+    progress,
+    requests,
+    restart,
+    sequence,
+    session,
+)
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
     Afterwards,
@@ -30,6 +46,7 @@ from phoenixd.core.agent import (
     Mode,
     Parked,
     Parking,
+    ParkingKind,
     Quarantined,
     Run,
     Running,
@@ -43,6 +60,7 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
+    CallWorkSeen,
     Delivered,
     EvidenceSeen,
     HoldAnswered,
@@ -59,6 +77,7 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
@@ -69,12 +88,16 @@ SOMEBODY_ELSE = 60.0
 """Seconds until a session is tried again that somebody else was at work in."""
 SILENT_START_LOOK = 3.0
 """Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
+SIGKILL = 9
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
+    if productive.is_exhausted(agent):
+        # What its newest run did to the work was not measured in time, so nothing speaks for it.
+        return productive.quarantine(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
     return session.begin(agent, state, now, SPAWN_TIMEOUT)
@@ -82,7 +105,18 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 
 def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
+    if isinstance(event, ScreenSeen):
+        return _confirm(answers.let_go(agent, _decide(agent, event, now), event, now), now)
     return answers.let_go(agent, _decide(agent, event, now), event, now)
+
+
+def _confirm(decision: Decision, now: Moment) -> Decision:
+    """A look at the screen has shown that a turn's end was a good one, where its hook says too little."""
+    agent = decision.agent
+    if agent is None or (confirmed := productive.confirmed(agent, now)) is agent:
+        return decision
+    reason = "; ".join(filter(None, (decision.reason, f"productive: {productive.PROOFS['turn']}")))
+    return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
 
 
 def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
@@ -111,8 +145,10 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return session.hear_hook(progress.hear(agent, event), event, now)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
+        case CallWorkSeen():
+            return call_work.hear(agent, event, now)
         case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
-            return parking.judge_screen(agent, agent.state, verdict, verdict in session.SCREEN_DIALOGS, now)
+            return _seen_parked(agent, agent.state, verdict, now)
         case ScreenSeen() if isinstance(agent.state, Running):
             return _seen_silent(agent, agent.state, event, now)
         case ScreenSeen():
@@ -122,7 +158,10 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
             heard = leftover.typed(heard, event.message_id, None)
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
-            return went_on or keep(opening.over(heard, event.message_id), f"text delivered ({evidence})")
+            if went_on is not None:
+                return went_on
+            begun = opening.over(heard, event.message_id)
+            return keep(begun if begun is not heard else session.hear_sent(heard), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             agent = leftover.typed(agent, event.message_id, reason)
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
@@ -142,13 +181,17 @@ def deadline(agent: Agent, now: Moment) -> Instant | None:
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.due(agent)
     match agent.state:
-        case Starting(ready_by=ready_by):
-            return ready_by
+        case Starting(ready_by=ready_by) as state:
+            look = None if _is_silent(agent, state.run) else looks.start_due(agent, state)
+            return ready_by if look is None else look
         case Running(exit_due=due) if due is not None:
             return due
         case Running():
-            overdue, look = liveness.due(agent, agent.state), liveness.look_due(agent, agent.state)
-            return min((at for at in (overdue.at if overdue else None, look) if at is not None), default=None)
+            overdue = liveness.due(agent, agent.state)
+            of_age = productive.due(agent, agent.state)
+            looked = liveness.look_due(agent, agent.state), call_work.look_due(agent, agent.state)
+            found = (overdue.at if overdue else None, of_age, *looked)
+            return min((at for at in found if at is not None), default=None)
         case Stopping(deadline=at):
             return at
         case BackingOff(until=until):
@@ -169,13 +212,24 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
+        case Starting() as state if now.at < state.ready_by:
+            early = replace(state, activity=replace(state.activity, looked_at=now.at))
+            order = LookAtScreen(agent.name, state.run.incarnation)
+            return Decision(replace(agent, state=early), (order,), "looking at the screen whether it asks something")
         case Starting():
             return _not_ready(agent, agent.state, now)
         case Running(exit_due=exit_due) if exit_due is not None:
             return _fence(agent, agent.state, Afterwards.JUDGE, "the process is gone and left no exit record", now)
         case Running():
-            overdue = liveness.due(agent, agent.state)
-            if overdue is None or now.at < overdue.at:
+            of_age = productive.due(agent, agent.state)
+            if of_age is not None and of_age <= now.at:
+                return productive.come_of_age(agent, agent.state, now)
+            overdue, call_due = liveness.due(agent, agent.state), call_work.look_due(agent, agent.state)
+            is_over = overdue is not None and overdue.at <= now.at
+            if call_due is not None and call_due <= now.at and not (is_over and overdue and overdue.kind != "hung"):
+                # Also before a hang is told: what was done since the last look has not been seen yet.
+                return call_work.look(agent, agent.state, now)
+            if overdue is None or not is_over:
                 return session.look(agent, agent.state, now)
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
@@ -192,8 +246,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
 def unpark(agent: Agent, now: Moment) -> Decision:
     """Start a parked agent, or let its run go on: its time has come."""
     match agent.state:
-        case Parked(fresh=fresh):
-            return requests.queue(agent, "its limit is over", now, fresh)
+        case Parked(fresh=fresh, kind=kind):
+            what = "the outage" if kind is ParkingKind.OUTAGE else "its limit"
+            return requests.queue(agent, f"{what} is over", now, fresh)
         case Running() as state:
             return parking.go_on(agent, state, now, "its limit is over")
         case _:
@@ -244,7 +299,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             activity = state.activity
             if event.unwatched:
                 # Evidence is not journaled one by one, so what came meanwhile may be lost: one free interval.
-                activity = replace(activity, evidence_at=now.at, stale_claim=None, looked_at=None)
+                activity = replace(activity, evidence_at=now.at, stale_claim=None, claim_due=None, looked_at=None)
             return opening.met(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)
@@ -302,7 +357,9 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
-    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left)
+    # Whatever the kernel did meanwhile, this end was asked for.
+    oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
+    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom)
     return ended(agent, end, now)
 
 
@@ -366,7 +423,7 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
     since = now.at - (state.run.exec_at if state.run.exec_at is not None else state.run.began)
     wait = min(window, max(SILENT_START_LOOK, since)) if silent else window
     ready_by = now.at + wait if overdue is None else min(now.at + wait, overdue.at)
-    waiting = Starting(state.run, state.activity, ready_by)
+    waiting = Starting(state.run, state.activity, ready_by, overdue=True)
     return Decision(
         replace(agent, state=waiting),
         (LookAtScreen(agent.name, state.run.incarnation),),
@@ -393,25 +450,40 @@ def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Momen
 
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
-    """Judge a silent run by its screen: idle ends the turn; at a deadline dialogs are no hang, anything else is."""
-    if state.activity.looked_at is None:
+    """Judge a run by its screen: a dialog waits for a person, idle ends the turn; at a deadline all else is a hang."""
+    kind = session.SCREEN_DIALOGS.get(event.verdict)
+    if state.activity.looked_at is None and (event.reader == "look" or kind is None):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
     if liveness.stands_on_screen(state.activity.waiting):
         return session.judge_waiting(agent, state, event, now)
+    if kind is not None and state.activity.waiting is None:
+        if event.verdict == session.MENU and event.attended:
+            # Who sits there sees it himself; if it stays when he has gone, the next look tells.
+            return Decision(agent)
+        return session.judge_dialog(agent, state, kind, now)
+    if event.verdict == "idle" and state.activity.turn_open and not state.run.prompt_seen:
+        return opening.seen_idle(agent, state, now)
     if event.verdict == "idle" and state.activity.turn_open:
         closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)
         return keep(
             replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
         )
     overdue = liveness.due(agent, _unseen(state))
-    asks = event.verdict in session.ASKED_IN_A_TURN and state.activity.turn_open
-    if not asks and (overdue is None or overdue.at > now.at):
+    if overdue is None or overdue.at > now.at or kind is not None:
         return Decision(agent)
-    if event.verdict in session.SCREEN_DIALOGS:
-        return session.judge_dialog(agent, state, session.SCREEN_DIALOGS[event.verdict], now)
-    assert overdue is not None
     return _end_overdue(agent, state, overdue, now)
+
+
+def _seen_parked(agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
+    """Let a parked run go on by what its screen shows; a dialog there is a question as well."""
+    kind = session.SCREEN_DIALOGS.get(verdict)
+    told = parking.judge_screen(agent, state, verdict, kind is not None, now)
+    left = told.agent
+    if kind is None or state.activity.waiting is not None or left is None or not isinstance(left.state, Running):
+        return told
+    asked = session.judge_dialog(left, left.state, kind, now)
+    return replace(asked, actions=(*told.actions, *asked.actions), reason=f"{told.reason}; {asked.reason}")
 
 
 def _unseen(state: Running) -> Running:
@@ -421,7 +493,8 @@ def _unseen(state: Running) -> Running:
 
 def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
     readings = liveness.readings(agent, state, now)
-    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall)
+    call = call_work.open_call(state, now) if overdue.kind == "hung" else None
+    incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall, call)
     agent = replace(agent, incident=incident)
     ending = end_run(agent, Afterwards.JUDGE, overdue.reason, now, code=overdue.code)
     # First, because the screen is restored as soon as the agent ends.
@@ -449,7 +522,17 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     assert isinstance(state, Starting | Running | Stopping)
     parked, setbacks = parking.after_exit(agent, state.activity, end, now)
     end = replace(end, limited=parked is not None)
-    decision = _ended(replace(agent, setbacks=setbacks), state, end, parked, now)
+    ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    expected = ordered or restart.ended_well(agent.spec, end)
+    known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
+    decision = _ended(replace(known, setbacks=setbacks), state, end, parked, now)
+    closed = decision.agent.last_exit if decision.agent is not None else None
+    if closed is not None and closed.proof and not state.run.merit.proof:
+        decision = replace(decision, facts=(RunProductive(end.incarnation),))
+    if lost:
+        reason = f"{decision.reason}; {lost}"
+        decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
+    decision = interrupt.ask(agent, end, decision, now)
     return progress.close(agent, cleanup.after(agent, decision), end, now)
 
 
@@ -459,10 +542,13 @@ def _ended(
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = session.refusal(state.activity)
-    turn_open = state.activity.turn_open or refused is not None or (parked is not None and parked.owes)
+    owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
+    turn_open = state.activity.turn_open or owed
+    is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
+    agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
+    end = agent.last_exit or end
     closed = replace(
         agent,
-        last_exit=end,
         session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
     )
@@ -472,8 +558,10 @@ def _ended(
     if isinstance(state, Stopping) and state.then is Afterwards.STAY:
         return enter(closed, Stopped(), f"stopped: {state.why}", now)
     if closed.desired is Desired.STOPPED:
-        failed = not deliberate and not restart.ended_well(agent.spec, end) and end.cause not in restart.BLAMELESS
+        failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
+    if is_ours and productive.has_just_counted(closed, now) and productive.is_exhausted(closed):
+        return productive.quarantine(closed, now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
     return _judge(closed, end, parked, refused, now)
@@ -484,6 +572,17 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     if refused is not None and isinstance(verdict, restart.TryAgain):
         # Only a person can mend it, and each further start would be refused alike.
         verdict = restart.GiveUp(f"{end.text}, and {refused}")
+    counted = productive.has_just_counted(agent, now)
+    weighed = counted and productive.is_weighed(agent)
+    if counted and productive.is_exhausted(agent) and isinstance(verdict, restart.TryAgain):
+        if not weighed:
+            return productive.quarantine(agent, now)
+        reason, readings = productive.exhausted(agent)
+        kept = replace(agent, crashes=verdict.crashes)
+        upcoming = restart.next_start(kept, now)
+        waiting = BackingOff(sequence.answer_by(agent, now), upcoming.mode, upcoming.prompt, len(verdict.crashes))
+        looks = enter(kept, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
+        return productive.order_weighing(agent, replace(looks, readings=readings))
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)
         waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
@@ -492,8 +591,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
             return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
-        case restart.GiveUp(reason=reason, readings=readings):
-            decision = enter(agent, Quarantined(reason), f"quarantined: {reason}", now)
+        case restart.GiveUp(reason=reason, readings=readings, counted=is_count):
+            decision = enter(agent, Quarantined(reason, is_count), f"quarantined: {reason}", now)
             assert decision.agent is not None
             agent = open_item(decision.agent, "quarantined", reason, "command", now)
             alert = Alert(agent.name, "quarantined", reason)
@@ -503,7 +602,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             upcoming = restart.next_start(kept, now)
             waits = f"in {delay:.1f} s" if delay > 0 else "at once"
             waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
-            return replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            again = replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            if agent.record.is_steady:
+                again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
+            return productive.order_weighing(agent, again) if weighed else again
         case _:
             assert_never(verdict)
 

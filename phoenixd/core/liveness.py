@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from phoenixd.core.agent import Activity, Agent, Lease, PromptKind, Run, Running, Starting, Waiting
+from phoenixd.core import call_work, calls, claims, looks
+from phoenixd.core.agent import Activity, Agent, PromptKind, Run, Running, Starting, Waiting
 from phoenixd.core.decision import Readings
-from phoenixd.core.events import EvidenceSeen, HookSeen
+from phoenixd.core.events import HookSeen
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.restart import HUNG, OVERTIME
-from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
+from phoenixd.core.spec import AgentSpec, Kind
 
 DIALOGS = ("permission", "question", "plan", "dialog")
 """Kinds of waiting that stand on the screen, where no prompt can be typed meanwhile."""
-MAX_LEASES = 64
-"""Calls in flight that are remembered; an agent cannot make the daemon remember more."""
 
 FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
 """A dialog is looked at after these seconds, and what is looked at again at ages that grow by this share, but by no
@@ -70,11 +69,8 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
         or not is_judged(agent)
     ):
         return None
-    silent_since = activity.evidence_at
-    if activity.stale_claim is not None:
-        silent_since = min(silent_since, activity.stale_claim)
-    lease = max((lease.until for lease in activity.leases), default=silent_since)
-    at = max(silent_since + rules.stale, lease)
+    silent = claims.silent_until(activity, rules.stale)
+    at = call_work.put_off(state, max(silent, calls.newest_end(activity.leases, silent)))
     if activity.looked_at is not None and activity.looked_at >= at:
         at = activity.looked_at + LOOK_TIME
     return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {in_words(rules.stale)}")
@@ -104,7 +100,7 @@ def untouched_by(agent: Agent, state: Running, age: float, now: Moment) -> str |
         return "it has no open turn, and idle is never stuck"
     if age < agent.spec.liveness.stale:
         return f"its limit is {agent.spec.liveness.stale:.0f} s (liveness.stale)"
-    lease = max((lease.until for lease in activity.leases), default=now.at)
+    lease = calls.newest_end(activity.leases, now.at)
     return f"a call in flight may be silent for {lease - now.at:.0f} s more" if lease > now.at else None
 
 
@@ -122,6 +118,7 @@ def readings(agent: Agent, state: Starting | Running, now: Moment) -> Readings:
         ("waited_for_people", round(activity.waited, 1)),
         ("ran_for", round(now.at - state.run.began, 1)),
         ("loop.max_runtime", agent.spec.loop.max_runtime if agent.spec.kind is Kind.LOOP else None),
+        *call_work.readings(state, now),
     )
 
 
@@ -132,13 +129,18 @@ def stands_on_screen(waiting: Waiting | None) -> bool:
 
 def look_due(agent: Agent, state: Running) -> Instant | None:
     """When to look at the screen: no hook tells of a person who breaks a turn off, or says no to a dialog."""
-    activity = state.activity
+    activity, routine = state.activity, looks.due(agent, state)
     asks = stands_on_screen(activity.waiting)
     if not agent.spec.has_hooks or not (asks or (activity.turn_open and activity.waiting is None)):
-        return None
+        return routine
     first = FIRST_LOOK if asks else agent.spec.liveness.check_interval
-    looked = activity.looked_at if activity.looked_at is not None else activity.evidence_at
-    return looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - activity.evidence_at)))
+    silent_since = activity.evidence_at
+    if asks and activity.waiting is not None:
+        # What was found on the screen of an idle agent began long after it was heard of last.
+        silent_since = max(silent_since, activity.waiting.since)
+    looked = activity.looked_at if activity.looked_at is not None else silent_since
+    at = looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - silent_since)))
+    return at if routine is None else min(at, routine)
 
 
 def is_judged(agent: Agent) -> bool:
@@ -152,15 +154,17 @@ def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment)
     rules = spec.liveness
     activity = _hear_answer(activity, event, spec.has_hooks, now)
     if event.sub:
-        return _hear_subagent(activity, event, rules, now)
-    heard = replace(activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, looked_at=None)
+        return calls.hear_subagent(activity, event, rules, now)
+    heard = replace(
+        activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, claim_due=None, looked_at=None
+    )
     match event.kind:
         case "prompt-submit":
             return replace(heard, turn_open=True, leases=())
         case "tool-start":
-            return replace(heard, turn_open=True, leases=_with_lease(heard.leases, event, rules, now))
-        case "tool-end" | "tool-failure":
-            return replace(heard, leases=_without(heard.leases, event))
+            return replace(heard, turn_open=True, leases=calls.begin(heard.leases, event, rules, now))
+        case "tool-end" | "tool-failure" | "permission-denied":
+            return replace(heard, leases=calls.end(heard.leases, event))
         case "stop" | "stop-failure":
             return replace(heard, turn_open=False, leases=())
         case _ if is_idle_prompt(event) or (event.kind == "session-start" and event.source == "clear"):
@@ -181,7 +185,7 @@ def answered(activity: Activity, now: Moment) -> Activity:
     if waiting is None:
         return activity
     took = max(0.0, now.at - waiting.since)
-    leases = tuple(replace(lease, until=lease.until + took, started=lease.started + took) for lease in activity.leases)
+    leases = tuple(calls.put_off(lease, took) for lease in activity.leases)
     return replace(
         activity,
         waiting=None,
@@ -244,70 +248,3 @@ def _still_waits(waiting: Waiting, event: HookSeen) -> bool:
             return event.sub
         case _:
             return not (is_idle_prompt(event) and waiting.kind in DIALOGS)
-
-
-def hear_evidence(activity: Activity, event: EvidenceSeen, now: Moment) -> Activity:
-    """Fold a heartbeat or transcript growth; an old timestamp is believed while a turn is open (G29)."""
-    claimed = claimed_at(event, now)
-    if claimed >= activity.evidence_at:
-        wall = now.wall - (now.at - claimed)
-        return replace(activity, evidence_at=claimed, evidence_wall=wall, stale_claim=None, looked_at=None)
-    return replace(activity, stale_claim=claimed) if activity.turn_open else activity
-
-
-def claimed_at(event: EvidenceSeen, now: Moment) -> Instant:
-    """When the writer says that it was; a time in the future is that of receipt (F-HB-3)."""
-    return now.at - max(0.0, event.age or 0.0)
-
-
-def _hear_subagent(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
-    """Renew the open Task calls, and keep what a subagent's own call declared; without a Task call it counts nothing.
-
-    Which call belongs to which subagent no hook tells, so one that works stands in for all that are open.
-    """
-    calls = [lease for lease in activity.leases if lease.is_subagent]
-    if not calls:
-        return activity
-    leases = activity.leases
-    if event.kind in ("tool-end", "tool-failure"):
-        leases = _without(leases, event)
-    if event.kind == "tool-start" and event.lease is not None:
-        most = max(call.started for call in calls) + rules.subagent_max
-        until = min(most, now.at + _declared(event, rules))
-        leases = _added(leases, Lease(event.tool_use_id or "", until, now.at, sub=True))
-    renewed = tuple(
-        replace(lease, until=min(lease.started + rules.subagent_max, now.at + rules.stale))
-        if lease.is_subagent
-        else lease
-        for lease in leases
-    )
-    return replace(activity, leases=renewed)
-
-
-def _with_lease(leases: tuple[Lease, ...], event: HookSeen, rules: LivenessRules, now: Moment) -> tuple[Lease, ...]:
-    if event.lease is None and not event.is_subagent_call:
-        return leases
-    until = now.at + (_declared(event, rules) or rules.stale)
-    return _added(leases, Lease(event.tool_use_id or "", until, now.at, event.is_subagent_call))
-
-
-def _added(leases: tuple[Lease, ...], lease: Lease) -> tuple[Lease, ...]:
-    kept = tuple(other for other in leases if _call(other) != _call(lease))
-    return (*kept, lease)[-MAX_LEASES:]
-
-
-def _without(leases: tuple[Lease, ...], event: HookSeen) -> tuple[Lease, ...]:
-    """The leases without that of the call that ended; with the last Task call go those of its subagents."""
-    rest = tuple(lease for lease in leases if _call(lease) != (event.tool_use_id or "", event.sub))
-    if any(lease.is_subagent for lease in rest):
-        return rest
-    return tuple(lease for lease in rest if not lease.sub)
-
-
-def _call(lease: Lease) -> tuple[str, bool]:
-    return lease.tool_use_id, lease.sub
-
-
-def _declared(event: HookSeen, rules: LivenessRules) -> float:
-    """Seconds of silence that a started tool has announced; 0 if it announced none (G37, X7b)."""
-    return min(event.lease, rules.lease_max) + rules.lease_slack if event.lease else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness
+from phoenixd.core import liveness, looks
 from phoenixd.core.actions import Alert, Deliver
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision
@@ -42,6 +42,22 @@ def missed(agent: Agent, message_id: str, why: str) -> Decision | None:
     """The prompt was not typed: a person has to; None where another text is meant."""
     left = over(agent, message_id)
     return _unsaid(left, why) if left is not agent else None
+
+
+def seen_idle(agent: Agent, state: Running, now: Moment) -> Decision:
+    """A run that was told something shows an empty prompt, and no hook told that it took it.
+
+    It may be about to; past the window of a start it is not, and what it was to do is lost unless somebody tells it.
+    """
+    run = state.run
+    if agent.hooks_seen and looks.since_exec(run, now) < agent.spec.resume.window:
+        return Decision(agent)
+    idle = replace(state, activity=replace(state.activity, turn_open=False, leases=(), looked_at=None))
+    ended = keep(replace(agent, state=idle), "its screen is idle: the turn ended without a hook")
+    assert ended.agent is not None
+    if not (run.session_seen and liveness.was_told(run, agent.spec)) or run.evidence:
+        return ended
+    return _unsaid(ended.agent, "its screen is idle, and no hook told that it took it")
 
 
 def _unsaid(agent: Agent, why: str) -> Decision:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import restart, sequence, signals
+from phoenixd.core import productive, restart, sequence, signals
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import (
     Afterwards,
@@ -81,6 +81,8 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
             return Decision(again, (_measure(agent, waiting),), "the work is measured again: the answer was lost")
         case Passing() as passing, FileLooked() | MeasurementLost():
             return sequence.decide(agent, passing, event, now)
+        case None, WorkMeasured():
+            return productive.weigh(agent, event, now)
         case _:
             return Decision(agent)
 
@@ -118,7 +120,7 @@ def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Deci
         return decision
     if not is_loop(agent) or _was_cut_short(before) or isinstance(agent.state, Quarantined):
         return replace(decision, agent=replace(agent, iteration=None))
-    if not end.ran or end.cause in restart.BLAMELESS:
+    if not end.ran or restart.is_blameless(end):
         return decision
     state, done = before.state, underway.done or _done_by_code(agent, end)
     assert isinstance(state, Starting | Running | Stopping)
@@ -152,6 +154,8 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     if not rules.enabled:
         return _done(judged, done, now) if done else keep(judged, f"iteration {closing.number} is over")
     before, after, excuse = closing.before, event.fingerprint, closing.signals.excuse
+    if agent.outage is not None:
+        excuse = excuse or f"an outage of {agent.outage.group}"
     if before is not None and after is not None and _kind(after) != _kind(before):
         excuse = excuse or f"the work was {_kind(before)} before, and is {_kind(after)} now"
         after = None
@@ -160,9 +164,10 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     told = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved, tokens=event.tokens)
     judgement = breakers.judge(agent.breaker, before, after, told, rules, now)
     judged = replace(judged, breaker=judgement.breaker)
+    judged, facts = productive.proven_by_work(judged) if judgement.progress else (judged, ())
     readings = (*judgement.readings, ("before", before), ("after", after))
     if done:
-        return replace(_done(judged, done, now), readings=readings)
+        return replace(_done(judged, done, now), readings=readings, facts=facts)
     actions = _alerts(agent, judgement, now)
     if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
         quarantine = quarantine_open(judged, judgement.breaker, now)
@@ -172,7 +177,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
             reason=f"{judgement.reason}: {judgement.breaker.reason}",
             readings=readings,
         )
-    return replace(keep(judged, judgement.reason), actions=actions, readings=readings)
+    return replace(keep(judged, judgement.reason), actions=actions, readings=readings, facts=facts)
 
 
 def quarantine_open(agent: Agent, opened: Open, now: Moment) -> Decision:

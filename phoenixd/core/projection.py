@@ -130,6 +130,15 @@ def activity_word(agent: Agent) -> str | None:
     return "working" if agent.state.activity.turn_open else "idle"
 
 
+def needs_person(agent: Agent | None) -> bool:
+    """Whether an agent gets no further until a person does something; an answer that is under way is one."""
+    if agent is None:
+        return False
+    if agent.item is not None and agent.item.answering:
+        return False
+    return isinstance(agent.state, Quarantined) or activity_word(agent) == "waiting"
+
+
 def is_between_iterations(agent: Agent) -> bool:
     """Whether a loop rests after an iteration that ended as it should: healthy, though nothing of it runs."""
     is_waiting = isinstance(agent.state, BackingOff) and agent.spec.kind is Kind.LOOP

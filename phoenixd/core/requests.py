@@ -35,6 +35,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.iteration import Passing
 from phoenixd.core.liveness import stands_on_screen
+from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.spec import AgentSpec
@@ -55,7 +56,9 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     wanted = replace(agent, desired=Desired.RUNNING, left_out=False)
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
-            forgiven = replace(progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0)
+            forgiven = replace(
+                progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0, record=Record()
+            )
             forgiven = close_items(forgiven)
             return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
@@ -100,7 +103,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     why = f"stopped by {event.by}"
     match agent.state:
         case Stopped():
-            left = unwanted if event.after_iteration else progress.let_go(unwanted)
+            left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), items=())
             return Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
         case BackingOff() | Parked() | Quarantined():
             goes_on = event.after_iteration and isinstance(agent.iteration, Passing)
@@ -120,7 +123,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
 
 def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decision:
     """Give the agent a new incarnation; one that is down is started."""
-    wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0, left_out=False)
+    wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0, record=Record(), left_out=False)
     why = f"restarted by {event.by}"
     match agent.state:
         case Starting() | Running():

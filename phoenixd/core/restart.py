@@ -9,7 +9,8 @@ from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
 
-CLEAN_CODES = (0, 130)
+INTERRUPTED = 130
+CLEAN_CODES = (0, INTERRUPTED)
 SIGINT = 2
 RECYCLE_CODES = (100, 101)
 HUNG = 124
@@ -49,6 +50,8 @@ class GiveUp:
 
     reason: str
     readings: Readings = ()
+    counted: bool = False
+    """It was given up because of how often its runs ended."""
 
 
 Verdict = StayDown | TryAgain | GiveUp
@@ -57,7 +60,7 @@ Verdict = StayDown | TryAgain | GiveUp
 def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     """Decide what a death means by kind, exit, policy and history (design section 3)."""
     verdict = _judge(agent, ended, now)
-    if not isinstance(verdict, TryAgain) or agent.spec.kind is not Kind.LOOP or ended.cause in BLAMELESS:
+    if not isinstance(verdict, TryAgain) or agent.spec.kind is not Kind.LOOP or is_blameless(ended):
         return verdict
     # However an iteration ended, the pause lies before the next one (G46).
     return replace(verdict, delay=max(verdict.delay, agent.spec.loop.pause))
@@ -65,11 +68,13 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
 
 def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     spec, rules = agent.spec, agent.spec.restart
-    if ended.cause in BLAMELESS:
-        # At once, but not over and over: what ends each start within seconds is still there at the next one.
-        lasted = ended.cause == "reboot" or ended.lived >= HOST_RETRY
+    if is_blameless(ended):
+        # At once, but not over and over: what ends each start within seconds is still there at the next one, and
+        # memory that has run out is not there at once.
+        lasted = ended.cause == "reboot" or (ended.lived >= HOST_RETRY and not ended.oom)
         delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
-        return TryAgain(delay, f"{ended.text} ({ended.cause}), not the agent's doing", agent.crashes)
+        what = ended.text if ended.oom else f"{ended.text} ({ended.cause})"
+        return TryAgain(delay, f"{what}, not the agent's doing", agent.crashes)
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
         why = ended.text if ended.cause == "exit" else ended.cause
         named = why if spec.argv[0] in why else f"{why}: {spec.argv[0]}"
@@ -84,17 +89,41 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         return TryAgain(spec.loop.pause, f"iteration ended at its maximum run time ({OVERTIME})", ())
     if rules.policy is RestartPolicy.NEVER:
         return StayDown(f"{ended.text} after {ended.lived:.1f} s, and the restart policy is never")
-    if spec.kind is Kind.ORCHESTRATOR and ended.code in RECYCLE_CODES:
-        return _count(rules, agent.crashes, ended, now, f"exit {ended.code}: asks to be recycled")
-    if is_clean(ended):
+    if is_recycling(ended):
+        # No crash; but one that does nothing else than ask for it waits longer each time.
+        delay = backoff(rules, len(agent.record.unproductive), now.chance)
+        return TryAgain(delay, f"{ended.text} after {ended.lived:.1f} s: asks to be recycled", agent.crashes)
+    if is_clean(spec, ended):
         return _count(
             rules, agent.crashes, ended, now, f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
         )
     return _count(rules, agent.crashes, ended, now, _death_in_words(ended))
 
 
-def is_clean(ended: LastExit) -> bool:
-    """Whether the agent ended by itself on purpose: 0, or an operator's Ctrl-C."""
+def is_blameless(ended: LastExit) -> bool:
+    """Whether the end was somebody else's doing: the terminal's, the shim's, the host's."""
+    return ended.cause in BLAMELESS or ended.oom == "host"
+
+
+def says_nothing(ended: LastExit) -> bool:
+    """Whether the end tells nothing about the agent, so that nothing is counted by it."""
+    return ended.limited or is_blameless(ended)
+
+
+def is_interrupted(ended: LastExit) -> bool:
+    """Whether it ended as a program does after Ctrl-C; who pressed that, or sent the signal, it does not say."""
+    return ended.cause == "exit" and (ended.code == INTERRUPTED or ended.signal == SIGINT)
+
+
+def is_recycling(ended: LastExit) -> bool:
+    """Whether the agent asks for a fresh start in its place (E): no failure, and no session to go back to."""
+    return ended.cause == "exit" and ended.ran and ended.code in RECYCLE_CODES
+
+
+def is_clean(spec: AgentSpec, ended: LastExit) -> bool:
+    """Whether the agent ended by itself on purpose: 0, or Ctrl-C; a loop's is asked about at its terminal."""
+    if spec.kind is Kind.LOOP and is_interrupted(ended):
+        return False
     return ended.code in CLEAN_CODES or ended.signal == SIGINT
 
 
@@ -102,7 +131,7 @@ def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
     """Whether the end was clean, and a person's doing or late enough to be no failed start."""
     if spec.kind is Kind.LOOP and ended.code is not None and ended.code == spec.loop.done_code:
         return True
-    return is_clean(ended) and (ended.left or ended.lived >= spec.early_exit)
+    return is_clean(spec, ended) and (ended.left or ended.lived >= spec.early_exit)
 
 
 def _death_in_words(ended: LastExit) -> str:
@@ -124,9 +153,11 @@ def _after_clean_exit(spec: AgentSpec, ended: LastExit, crashes: tuple[Instant, 
 
 def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, now: Moment, what: str) -> Verdict:
     after = f"{what} after {ended.lived:.1f} s"
+    recent = tuple(at for at in history if at > now.at - rules.period)
     if ended.lived >= rules.productive:
-        return TryAgain(0.0, after, ())
-    crashes = (*(at for at in history if at > now.at - rules.period), now.at)
+        return TryAgain(0.0, after, () if ended.proof else recent)
+    # However much a short run did: what ends so often costs more than it achieves.
+    crashes = (*recent, now.at)
     readings: Readings = (
         ("lived", round(ended.lived, 3)),
         ("crashes", len(crashes)),
@@ -139,6 +170,7 @@ def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, n
             f"{after}: {len(crashes)} crashes in {in_words(span)}, the limit is {rules.max_crashes} in "
             f"{in_words(rules.period)}",
             readings,
+            counted=True,
         )
     return TryAgain(backoff(rules, len(crashes), now.chance), after, crashes, readings)
 
@@ -163,9 +195,13 @@ def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool, deli
         return None
     if not ended.ran:
         return unborn(session, run)
-    finished = agent.spec.kind is Kind.LOOP and is_clean(ended)
+    finished = agent.spec.kind is Kind.LOOP and is_clean(agent.spec, ended)
     hangs = session.hangs + (ended.cause == CAUSES[HUNG])
     session = replace(session, turn_open=turn_open and not finished, hangs=hangs)
+    if is_recycling(ended) and not deliberate:
+        # It asked to go on in a new one: there, it is told to.
+        has_task = agent.spec.prompt is not None or agent.last_prompt is not None
+        return replace(session, spoiled="it asked to be recycled", turn_open=session.turn_open or has_task)
     if session.spoiled or deliberate:
         return session
     return replace(session, spoiled=_spoiled_by(agent, run, ended, session))
@@ -173,7 +209,7 @@ def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool, deli
 
 def short_runs(agent: Agent, ended: LastExit) -> int:
     """How many runs in a row have lived under the productive limit; ends that tell nothing are skipped."""
-    if not ended.ran or ended.cause in BLAMELESS:
+    if not ended.ran or is_blameless(ended) or is_recycling(ended):
         return agent.short_runs
     well = ended_well(agent.spec, ended) or ended.cause == CAUSES[OVERTIME]
     return 0 if well or ended.lived >= agent.spec.restart.productive else agent.short_runs + 1
@@ -190,7 +226,7 @@ def unborn(session: Session, run: Run) -> Session | None:
 
 def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> str | None:
     rules = agent.spec.resume
-    if ended.cause in (*BLAMELESS, CAUSES[OVERTIME]) or ended_well(agent.spec, ended):
+    if is_blameless(ended) or ended.cause == CAUSES[OVERTIME] or ended_well(agent.spec, ended):
         return None
     if run.mode is Mode.RESUME and ended.lived <= rules.refused_within:
         return f"died {ended.lived:.1f} s after a resume"

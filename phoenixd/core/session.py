@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness, parking
+from phoenixd.core import background, claims, liveness, parking, productive
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -22,6 +22,7 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
+from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, kind_of
@@ -30,6 +31,9 @@ from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, ente
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
+
+CLOCK = "clock"
+"""The alert that a heartbeat's times cannot be; told once in a run."""
 
 MAX_QUESTIONS = 8
 """Questions at once that are remembered; an agent cannot make the daemon remember more."""
@@ -43,8 +47,12 @@ DIALOG_NOTIFICATIONS = {
     "elicitation_dialog": "question",
 }
 PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
-ASKED_IN_A_TURN = frozenset({"permission", "question", "login", "limit"})
-"""What a screen can show that nobody but the agent opened: a menu can be a person's own."""
+FAILED_TURN = "failed turn"
+"""What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
+output limit, a request that the API refuses, a model that does not exist."""
+MAX_WORD = 64
+MENU = "dialog"
+"""What a screen shows that may be a person's own doing."""
 SCREEN_DIALOGS = {
     "permission": "permission",
     "trust": "trust dialog",
@@ -57,8 +65,11 @@ SCREEN_DIALOGS = {
     "hooks": "hook review dialog",
     "in-use": "session in use elsewhere",
     "limit": "usage limit",
+    "renderer": "offer of another renderer",
+    "away": "its session has moved into the background, away from this terminal",
     "dialog": "dialog",
 }
+"""What a harness may read from a screen that has the keyboard in place of the input line, in words for people."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -79,6 +90,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         prompt,
         now.at,
         now.wall,
+        merit=productive.at_begin(agent),
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
@@ -98,7 +110,10 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
-    heard = replace(agent, hooks_seen=True, session=_hear_session(agent.session, event, now))
+    run = background.hear(run, event)
+    is_beside = _begins_beside(state.run, event, agent.spec)
+    known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
+    heard = replace(agent, hooks_seen=True, session=known)
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
@@ -107,9 +122,15 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
             activity = replace(activity, turn_open=state.activity.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
+    facts: tuple[RunProductive, ...] = ()
     if event.kind == "prompt-submit" and not event.sub:
-        heard, run, said = _hear_prompt(heard, run, event)
+        heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open)
         notes = (*notes, said)
+    elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
+        is_proven = bool(merit.proof and not run.merit.proof)
+        run = replace(run, merit=merit)
+        if is_proven:
+            facts, heard = (RunProductive(run.incarnation),), productive.made_good(heard)
     waiting, asked = _waiting(activity, event, now)
     activity = _with_question(activity, asked)
     if asked is None and _is_another(state.activity.waiting, waiting):
@@ -118,6 +139,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
     if event.kind == "stop":
         notes = (*notes, "the turn ended")
+        heard = background.made_good(heard, event)
+    if facts and run.merit.after_death:
+        notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
     if event.kind == "stop-failure":
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
@@ -126,6 +150,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     actions: tuple[Action, ...] = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
     if event.kind == "stop" and not event.sub and agent.spec.stops_either_way:
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
+    if is_beside and isinstance(state, Running):
+        actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
+        activity = replace(activity, looked_at=now.at)
     if heard_parking.note:
         notes = (*notes, heard_parking.note)
         heard = heard if activity.parking else parking.closed(heard)
@@ -138,13 +165,17 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))
         ready = enter(heard, Running(run, activity), reason, now)
-        return replace(ready, actions=actions, readings=heard_parking.readings)
+        return replace(ready, actions=actions, readings=heard_parking.readings, facts=facts)
     if isinstance(state, Starting):
-        return Decision(replace(heard, state=replace(state, run=run, activity=activity)), actions, "; ".join(notes))
+        changed_start = replace(heard, state=replace(state, run=run, activity=activity))
+        return Decision(changed_start, actions, "; ".join(notes), facts=facts)
     changed = replace(state, run=run, activity=activity)
     if heard_parking.note:
         return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=heard_parking.readings)
-    return Decision(replace(heard, state=changed), actions, "; ".join(notes))
+    # The first good turn of a run that made up for nothing is no news.
+    is_news = run.merit.after_death or bool(actions) or heard.items is not agent.items
+    weight: Weight | None = "detail" if facts and not is_news else None
+    return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
 
 
 def refusal(activity: Activity) -> str | None:
@@ -155,15 +186,30 @@ def refusal(activity: Activity) -> str | None:
     return f"{waiting.kind}: {waiting.text}" if waiting.text else waiting.kind
 
 
+def is_owed(activity: Activity) -> bool:
+    """Whether a turn ended without being done, so that the next run has to go on with it."""
+    return refusal(activity) is not None or (activity.waiting is not None and activity.waiting.kind == FAILED_TURN)
+
+
 def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
     """Fold a heartbeat or a growing transcript; only the first of a run is worth a line in the journal."""
     state = agent.state
     if not isinstance(state, Starting | Running):
         return Decision(agent)
-    activity = liveness.hear_evidence(state.activity, event, now)
-    if liveness.claimed_at(event, now) < state.activity.evidence_at:
+    sign = claims.hear(state.activity, event, agent.spec.liveness, now)
+    activity = sign.activity
+    if not sign.counts:
         return Decision(replace(agent, state=replace(state, activity=activity)))
-    first = f"first evidence of this run: {event.source}" if not state.run.evidence else ""
+    decision = _hear_sign(agent, state, activity, event.source, now)
+    if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
+        return decision
+    text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
+    why = "; ".join(filter(None, (text, decision.reason)))
+    return replace(decision, actions=(*decision.actions, Alert(agent.name, CLOCK, text)), reason=why)
+
+
+def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, source: str, now: Moment) -> Decision:
+    first = f"first evidence of this run: {source}" if not state.run.evidence else ""
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
@@ -172,7 +218,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
         return look(heard, replace(state, run=run, activity=activity), now)
     if isinstance(state, Starting) and run.pid is not None:
         # Its hooks may be missing for good, and it works all the same (F-HB-7).
-        ready = f"ready without a hook: {first or event.source}"
+        ready = f"ready without a hook: {first or source}"
         return _with_hooks_alert(agent, enter(heard, Running(run, activity), ready, now))
     return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason=first)
 
@@ -186,11 +232,14 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
         why = "the resume opened a picker instead of the session: fresh with the brief"
         return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
     kind = SCREEN_DIALOGS.get(event.verdict)
+    if kind is None and state.activity.looked_at is not None and not state.overdue:
+        # Its hooks may still come, and a first frame may show what it likes.
+        return Decision(agent)
     if event.verdict in ("working", "idle"):
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
     if kind is None:
-        return keep(agent, f"no sign of life yet; the screen says {event.verdict}")
+        return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
     return judge_dialog(agent, state, kind, now)
 
 
@@ -204,7 +253,8 @@ def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
 
 def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment) -> Decision:
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
-    waiting = Waiting("dialog", kind, now.wall, since=now.at)
+    before = state.activity.waiting
+    waiting = Waiting("dialog", kind, now.wall, seen=True, since=before.since if before is not None else now.at)
     item = open_item(agent, "dialog", kind, "attach", now)
     activity = replace(state.activity, waiting=waiting, looked_at=None)
     decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
@@ -216,7 +266,8 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
     asked = replace(state, activity=replace(state.activity, looked_at=now.at))
     order = LookAtScreen(agent.name, state.run.incarnation)
     waiting = state.activity.waiting
-    why = "whether it still asks" if waiting else "whether the turn was broken off"
+    whether = "the turn was broken off" if state.run.prompt_seen and state.activity.turn_open else "anything asks"
+    why = "whether it still asks" if waiting else f"whether {whether}"
     return Decision(replace(agent, state=asked), (order,), f"looking at the screen {why}")
 
 
@@ -227,6 +278,9 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
+        if waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]:
+            # One dialog of a start follows the other, and each is a question of its own.
+            return judge_dialog(agent, state, SCREEN_DIALOGS[event.verdict], now)
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
     answered = liveness.answered(activity, now)
@@ -243,6 +297,11 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
 def _hear_run(run: Run, event: HookSeen, spec: AgentSpec) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
+    if _begins_beside(run, event, spec):
+        return run, (f"a second session began beside its own, which has not ended: {event.session_id}",)
+    if event.kind == "prompt-submit" and _is_foreign(run, event, spec):
+        run = replace(run, session_id=event.session_id or run.session_id)
+        notes = (f"the session is now {run.session_id} (it took a prompt)",)
     if event.kind == "session-start" and not event.sub:
         if event.session_id and event.session_id != run.session_id:
             session_id = event.session_id
@@ -262,13 +321,29 @@ def _hear_run(run: Run, event: HookSeen, spec: AgentSpec) -> tuple[Run, tuple[st
         "compacted",
     )
     if works and not run.evidence:
-        return replace(run, evidence=True, session_seen=True), ("first evidence of this run: " + event.kind,)
+        return replace(run, evidence=True, session_seen=True), (*notes, "first evidence of this run: " + event.kind)
     return replace(run, session_seen=run.session_seen or event.kind != "session-end"), notes
 
 
-def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Session | None:
+def _is_foreign(run: Run, event: HookSeen, spec: AgentSpec) -> bool:
+    """Whether a hook of the main thread names another session than the run's."""
+    known = spec.has_hooks and run.session_seen and not event.sub
+    return known and event.session_id is not None and event.session_id != run.session_id
+
+
+def _begins_beside(run: Run, event: HookSeen, spec: AgentSpec) -> bool:
+    """Whether a session starts up although the run's own has not ended: the CLI began another one, or moved it.
+
+    Which of them goes on, the next prompt tells; until then a resume goes back to the one that is known.
+    """
+    return event.kind == "session-start" and event.source == "startup" and _is_foreign(run, event, spec)
+
+
+def _hear_session(session: Session | None, event: HookSeen, run: Run, now: Moment) -> Session | None:
     if session is None or event.sub:
         return session
+    if event.kind == "prompt-submit" and run.session_id == event.session_id != session.session_id:
+        return Session(run.session_id, now.wall, now.wall)
     if event.kind == "session-start" and event.session_id and event.session_id != session.session_id:
         if event.source == "resume":
             # The same context under another name keeps what is known of it.
@@ -277,20 +352,41 @@ def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Sess
     return replace(session, active_wall=now.wall)
 
 
-def _hear_prompt(agent: Agent, run: Run, event: HookSeen) -> tuple[Agent, Run, str]:
+def hear_sent(agent: Agent) -> Agent:
+    """Somebody sent it a text, and it arrived: what it does now, it was asked for."""
+    state, heard = agent.state, productive.asked_again(agent)
+    if not isinstance(state, Running):
+        return heard
+    run = replace(state.run, merit=replace(state.run.merit, asked=True))
+    return replace(heard, state=replace(state, run=run))
+
+
+def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
+    told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
     if event.source == "machine":
-        return agent, run, "a turn began with a note of its own about background work"
+        return agent, told, "a turn began with a note of its own about background work"
     held = agent.parking
     if held is not None and held.message_id is not None:
+        # It goes on with the turn that the limit had ended, and with what that holds.
         return agent, replace(run, prompt_seen=True), "a turn began with the prompt to go on"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
-    run = replace(run, prompt_seen=True)
     if ours:
-        return leftover.heard(agent, run.incarnation), run, "a turn began with the prompt it was started with"
+        told = replace(told, prompt_seen=True)
+        return leftover.heard(agent, run.incarnation), told, "a turn began with the prompt it was started with"
     if leftover.is_ours(event.text):
-        return agent, run, "a turn began with the answer to a question that an earlier run had asked"
-    return replace(agent, last_prompt=event.text[:MAX_TEXT]), run, "a turn began with a new prompt"
+        asked = productive.turn_begins(run.merit, True, was_open)
+        heard = productive.asked_again(agent)
+        why = "a turn began with the answer to a question that an earlier run had asked"
+        return heard, replace(run, prompt_seen=True, merit=asked), why
+    text = event.text[:MAX_TEXT]
+    if not run.prompt_seen and (text == agent.last_prompt or text.strip() in agent.spec.argv):
+        # The command brings it along, at every start: nobody asks for anything by that.
+        told = replace(told, prompt_seen=True)
+        return replace(agent, last_prompt=text), told, "a turn began with the prompt of its command"
+    asked = productive.turn_begins(run.merit, True, was_open)
+    heard = productive.asked_again(replace(agent, last_prompt=text))
+    return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 
 
 def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:
@@ -313,7 +409,16 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
     if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
         asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall, since=since)
         return asked, asked
+    if event.kind == "stop-failure" and not event.sub and parking.signal(event) is None:
+        asked = Waiting(FAILED_TURN, _failure(event), now.wall, since=since)
+        return asked, asked
     return activity.waiting, None
+
+
+def _failure(event: HookSeen) -> str:
+    """Why a turn ended, in the harness's own words; the word itself is an agent's, and may be anything."""
+    word = " ".join((event.error or "no reason was named").split())[:MAX_WORD]
+    return f"{word}: {event.text[:MAX_TEXT]}" if event.text else word
 
 
 def _with_question(activity: Activity, asked: Waiting | None) -> Activity:

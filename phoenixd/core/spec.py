@@ -39,7 +39,9 @@ class RestartRules:
     backoff_factor: float = 2.0
     backoff_max: float = 300.0
     productive: float = 5 * MINUTE
-    """A run that lived this long is no crash, and clears the history."""
+    """A run that lived this long is no crash; of a command without hooks that is all that can show progress."""
+    max_unproductive: int = 8
+    """Runs in a row without progress, at any period, until the agent is given up; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class LivenessRules:
     subagent_max: float = 2 * HOUR
     lease_slack: float = 60.0
     lease_max: float = 2 * HOUR
+    busy_max: float = 2 * HOUR
+    """How long work may renew an open call that its harness does not end by itself."""
 
 
 @dataclass(frozen=True, slots=True)

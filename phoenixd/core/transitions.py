@@ -11,16 +11,18 @@ from phoenixd.core.agent import (
     Afterwards,
     Agent,
     InboxItem,
+    Quarantined,
     Running,
     Starting,
     State,
+    Stopped,
     Stopping,
     StopStep,
 )
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 
-ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing"})
+ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn"})
 """Kinds of items that stand for what a living run waits for."""
 
 FENCE_PAUSE = 60.0
@@ -28,8 +30,9 @@ FENCE_PAUSE = 60.0
 
 
 def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
-    """Move the agent into a state; the reason stays with it."""
-    return Decision(replace(agent, state=state, since_wall=now.wall, reason=reason), reason=reason)
+    """Move the agent into a state; the reason stays with it. Who is down for good waits for the end of no outage."""
+    outage = None if isinstance(state, Stopped | Quarantined) else agent.outage
+    return Decision(replace(agent, state=state, since_wall=now.wall, reason=reason, outage=outage), reason=reason)
 
 
 def keep(agent: Agent, reason: str) -> Decision:
@@ -65,6 +68,7 @@ def end_run(
         fresh=fresh,
         asked=now.at,
         code=code,
+        spoiled=spoil,
     )
     decision = enter(agent, stopping, f"stopping: {why}", now)
     return replace(decision, actions=(Terminate(agent.name, state.run.incarnation),))

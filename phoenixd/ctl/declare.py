@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -46,9 +47,14 @@ def run(command: Command) -> int:
         (calls.operation("add_agent"), declared),
         (calls.operation("start_agent"), {"name": name, "wait": not detached}),
     ):
-        answer = calls.ask(command, operation, arguments)
+        is_added = operation.name == "add_agent"
+        answer = calls.ask(command, operation, arguments, as_json=is_added or None)
         if answer is None:
             return absence.explain(calls.places(command))
+        if is_added and answer.exit == 0:
+            # Who sits down at its terminal next has to know what the dialog there is about.
+            for warning in json.loads(answer.body)["warnings"]:
+                print(f"warning: {warning}", file=sys.stderr)
         if answer.exit != 0:
             code = calls.tell(command, answer)
             if code == exits.CONFLICT and operation.name == "add_agent":

@@ -39,10 +39,14 @@ def banner(state: StateDocument, interruption: Interruption | None) -> str:
     )
 
 
-def interruption_sentence(state: StateDocument, ended: float | None, how: str) -> str:
-    """What a resumed session with an open turn is told: one sentence with time, end and task."""
+def interruption_sentence(state: StateDocument, ended: float | None, how: str, hung_in: str = "") -> str:
+    """What a resumed session with an open turn is told: one sentence with time, end and task.
+
+    hung_in: a sentence about the call in which the run hung, if it did.
+    """
     when = f" at {timestamp(ended)}" if ended is not None else ""
     how = f" ({one_line(how, 200)})" if how else ""
+    hung = f" {hung_in.strip()}" if hung_in else ""
     task = f" The task in hand: {one_line(state.current_task, TASK_LIMIT)}" if state.current_task else ""
     closing = "" if not task or task.endswith((".", "!", "?", "…")) else "."
-    return f"{INTERRUPTED}{when}{how}.{task}{closing} Continue."
+    return f"{INTERRUPTED}{when}{how}.{hung}{task}{closing} Continue."

@@ -18,7 +18,8 @@ SIZE_LIMIT = 64 * 1024
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
     """One sign of life. `claimed` is the time that the writer put down, as wall seconds; None when it named none that
-    can be believed, and then the time of the write counts. `skewed`: it named one that lies in the future."""
+    can be believed, and then the time of the write counts. `skewed`: it named one that lies in the future. `stamp`:
+    what it named, believed or not."""
 
     claimed: float | None
     run_id: str | None = None
@@ -26,6 +27,7 @@ class Heartbeat:
     pid: int | None = None
     event: str | None = None
     skewed: bool = False
+    stamp: float | None = None
 
     def age(self, now: float) -> float | None:
         """Seconds since the claimed time, at least 0; None where there is none."""
@@ -47,6 +49,7 @@ def read_heartbeat(content: bytes, now: float) -> Heartbeat | None:
         pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
         event=_word(found.get("event")),
         skewed=skewed,
+        stamp=claimed,
     )
 
 

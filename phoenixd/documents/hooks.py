@@ -7,9 +7,11 @@ from typing import Any
 
 from phoenixd.core.events import HookSeen
 from phoenixd.documents.limits import reset_time
+from phoenixd.documents.plain_text import one_line
 
 SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
 MAX_WORDS = 4096
+MOST_JOBS, JOB_LIMIT = 8, 200
 MACHINE_PROMPT = "<task-notification>"
 """How a prompt begins that the CLI submits to itself about its background tasks."""
 
@@ -37,8 +39,28 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         notification=_words(payload, "notification_type"),
         error=_words(payload, "error"),
         held=_asked(payload) is not None,
+        command=_command(tool_input) if kind == "tool-start" and isinstance(tool_input, dict) else "",
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
+        jobs=_jobs(kind, payload, tool, tool_input if isinstance(tool_input, dict) else {}),
     )
+
+
+def _jobs(kind: str, payload: dict[str, Any], tool: str | None, tool_input: dict[str, Any]) -> tuple[str, ...] | None:
+    """What goes on in the background: all of it at a stop, and what one call begins; None where nothing is said."""
+    told = payload.get("jobs")
+    if kind == "stop" and isinstance(told, list):
+        return tuple(one_line(job, JOB_LIMIT) for job in told[:MOST_JOBS] if isinstance(job, str))
+    if kind not in ("tool-start", "tool-end", "tool-failure"):
+        return None
+    what = ""
+    if tool_input.get("run_in_background") is True:
+        words = _words(tool_input, "command") or _words(tool_input, "description") or ""
+        what = f"{'subagent' if tool in SUBAGENT_TOOLS else 'shell'}: {words}"
+    elif tool == "ScheduleWakeup":
+        what = f"wake-up: {_words(tool_input, 'prompt') or _words(tool_input, 'reason') or ''}"
+    elif tool == "CronCreate":
+        what = f"schedule: {_words(tool_input, 'cron') or ''} {_words(tool_input, 'prompt') or ''}"
+    return (one_line(what, JOB_LIMIT),) if what else None
 
 
 def permission_answer(allow: bool, message: str, updated: str = "") -> dict[str, object]:
@@ -50,6 +72,10 @@ def permission_answer(allow: bool, message: str, updated: str = "") -> dict[str,
     if allow and updated:
         decision["updatedInput"] = json.loads(updated)
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def _command(tool_input: dict[str, Any]) -> str:
+    return _words(tool_input, "command") or _words(tool_input, "description") or ""
 
 
 def _asked(payload: dict[str, Any]) -> str | None:

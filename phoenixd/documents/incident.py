@@ -1,4 +1,4 @@
-"""incident-N-KIND.json: what could be seen of a run when we ended it, bounded, and without secrets."""
+"""incidents/N-KIND.json: what could be seen of a run when we ended it, bounded, and without secrets."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phoenixd.core.agent import Agent, Incident
+from phoenixd.core.agent import Agent, Incident, OpenCall
 from phoenixd.core.decision import Readings
+from phoenixd.core.moment import in_words
 from phoenixd.documents.plain_text import clip, plain
 from phoenixd.documents.times import timestamp
 
@@ -16,6 +17,10 @@ LINE_LIMIT = 500
 TEXT_LIMIT = 2000
 KEPT = 20
 """Incidents of an agent that are kept."""
+DIRECTORY = "incidents"
+"""Where they stand in an agent's directory."""
+OLDER = "incident-*-*.json"
+"""How those were called that an older version put beside the other documents."""
 
 
 def screen_lines(screen: str, clean: Callable[[str], str]) -> list[str]:
@@ -41,6 +46,7 @@ def render_incident(
         "kind": incident.kind,
         "at": timestamp(incident.at_wall),
         "decision": clip(clean(plain(incident.reason)), TEXT_LIMIT),
+        "call": _call(incident.call, clean) if incident.call is not None else None,
         "readings": dict(readings),
         "run_id": run.run_id if run else None,
         "session_id": run.session_id if run else None,
@@ -56,7 +62,35 @@ def render_incident(
 
 def incident_sentence(incident: Incident) -> str:
     """What the next session is told of it."""
+    said = call_sentence(incident.call) if incident.call is not None else ""
     return (
         f"Run {incident.incarnation} was ended by phoenixd at {timestamp(incident.at_wall)} as {incident.kind}: "
-        f"{incident.reason}. Its last lines are kept in {incident.file}, beside this page."
+        f"{incident.reason}. {said}Its last lines are kept in {incident.file}, beside this page."
     )
+
+
+def call_sentence(call: OpenCall) -> str:
+    """In which call a run hung, and what to do so that the next one does not; ends with a space."""
+    command = plain(call.command).replace("`", "'")
+    tool = plain(call.tool) or "a tool"
+    what = f"{tool}, `{command}`," if command else tool
+    ran = f"had run for {in_words(call.ran)}"
+    if call.idle is None:
+        did = "and nothing that it started did any work"
+    else:
+        did = f"and had done nothing for {in_words(call.idle)}"
+    announced = f" (it had announced {in_words(call.declared)})" if call.declared else ""
+    return (
+        f"It was in a call of {what} which {ran}{announced}, {did}. Do not repeat it as it was: declare a timeout for "
+        "a call that takes long, or run it in the background and look at what it writes. "
+    )
+
+
+def _call(call: OpenCall, clean: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "tool": clip(clean(plain(call.tool)), LINE_LIMIT),
+        "command": clip(clean(plain(call.command)), LINE_LIMIT),
+        "ran": call.ran,
+        "declared": call.declared,
+        "idle": call.idle,
+    }

@@ -126,6 +126,10 @@ class CgroupTree:
         agent, incarnation, *_ = (*at.relative_to(self._agents).parts, "", "")
         return (agent, int(incarnation)) if NAME.fullmatch(agent) and incarnation.isdigit() else None
 
+    def leaf_of(self, agent: str, incarnation: int) -> Path:
+        """Where the kernel keeps its counters of a run, whether there is such a leaf or not."""
+        return self._leaf(agent, incarnation)
+
     def _hold(self) -> None:
         """Have others see, until this process ends, that the tree is in use although nothing may live in it."""
         with contextlib.suppress(OSError):

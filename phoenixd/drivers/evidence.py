@@ -197,12 +197,13 @@ class EvidenceFiles:
         return events
 
     def _heartbeat(self, followed: _Followed, path: Path) -> EvidenceSeen | None:
-        signature = _signature(path)
-        if not signature or signature == followed.seen.get(path):
+        signature, before = _signature(path), followed.seen.get(path)
+        if not signature or signature == before:
             return None
         followed.seen[path] = signature
-        written = signature[0] / 1e9
-        if not followed.looked and written < followed.began_wall:
+        if before is not None and signature[:3] == before[:3]:
+            return None  # Its rights, its owner or its links changed: nobody wrote.
+        if not followed.looked and min(signature[0], signature[3]) / 1e9 < followed.began_wall:
             return None  # It was left by a run before this one.
         content = _read(path)
         if content is None:
@@ -212,7 +213,7 @@ class EvidenceFiles:
             # This run's own beats come by the shim's link, faster; another run's say nothing about this one.
             return None
         source = "heartbeat" if beat is not None else "heartbeat that cannot be read"
-        odd = "it cannot be read" if beat is None else "it is from the future" if beat.skewed else ""
+        odd = "it cannot be read" if beat is None else ""
         if odd and odd != followed.odd_told:
             log.warning("heartbeat_odd", agent=followed.agent, file=str(path), reason=odd)
         followed.odd_told = odd
@@ -245,10 +246,11 @@ def _has_grown(followed: _Followed) -> bool:
 
 def _age_when_written(signature: Signature, beat: Heartbeat | None) -> float | None:
     """How old a heartbeat was when it was written: by the time that it names, else by the one that was given to the
-    file (G51); None where neither says anything. The time of the change itself is nobody's to choose."""
+    file (G51); below 0 for a time in the future, None where neither says anything. The time of the change itself is
+    nobody's to choose."""
     changed = signature[3] / 1e9
-    if beat is not None and beat.claimed is not None:
-        return max(0.0, changed - beat.claimed)
+    if beat is not None and beat.stamp is not None:
+        return changed - beat.stamp
     age = changed - signature[0] / 1e9
     return age if age > 1 else None
 

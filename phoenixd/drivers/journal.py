@@ -21,11 +21,11 @@ from anyio import to_thread
 from phoenixd.core.agent import StandingAlert
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
-from phoenixd.drivers.journal_rows import BatchRows, batch_rows, sealed, storable, stored_entry
+from phoenixd.drivers.journal_rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
 from phoenixd.drivers.journal_salvage import Damage
 from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
-from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, Fact, Touch, Writer
+from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, KEEP_SECONDS, Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Saved, StoredEntry
 
@@ -38,7 +38,12 @@ class SqliteJournal:
     """Implements ports.Journal. One process at a time may write; the caller holds the state directory's lock."""
 
     def __init__(
-        self, path: Path, *, reserve_bytes: int = RESERVE_BYTES, entries_per_agent: int = ENTRIES_PER_AGENT
+        self,
+        path: Path,
+        *,
+        reserve_bytes: int = RESERVE_BYTES,
+        entries_per_agent: int = ENTRIES_PER_AGENT,
+        keep_seconds: float = KEEP_SECONDS,
     ) -> None:
         """Open the journal, or begin one; a damaged one is kept aside and salvaged, which `damage` then tells.
 
@@ -47,7 +52,7 @@ class SqliteJournal:
         _require_private_directory(path.parent)
         self._path = path
         self._reserve = Reserve(path.with_name(path.name + ".reserve"), reserve_bytes)
-        self._writer = Writer(path, self._reserve, entries_per_agent)
+        self._writer = Writer(path, self._reserve, entries_per_agent, keep_seconds)
         self._reader = Reader(path)
         self._writing = DatabaseThread("journal-writer", self._writer.write, self._writer.rest)
         self._reading = DatabaseThread("journal-reader", self._reader.answer, largest_group=1)
@@ -99,9 +104,13 @@ class SqliteJournal:
         since_wall: float | None = None,
         limit: int = 1000,
         newest: bool = False,
+        story: bool = False,
     ) -> list[StoredEntry]:
-        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order."""
-        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest)
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
+
+        story: only rows of that weight.
+        """
+        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest, story)
         try:
             found: list[StoredEntry] = await self._reading.ask(query)
         except JournalFailed:
@@ -152,6 +161,7 @@ class Query:
     since_wall: float | None
     limit: int
     newest: bool
+    story: bool = False
 
     @property
     def statement(self) -> tuple[str, list[Any]]:
@@ -163,6 +173,9 @@ class Query:
         if self.since_wall is not None:
             conditions.append("wall >= ?")
             values.append(self.since_wall)
+        if self.story:
+            conditions.append("substr(readings, 1, ?) != ?")
+            values += [len(DETAIL_MARK), DETAIL_MARK]
         order = "DESC" if self.newest else "ASC"
         where = " AND ".join(conditions)
         return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608

@@ -13,14 +13,24 @@ from typing import Any
 from zlib import crc32
 
 from phoenixd.core.agent import Agent
-from phoenixd.documents.codec import dump_agent, encode
+from phoenixd.core.facts import Fact
+from phoenixd.documents.codec import Undecodable, decode, dump_agent, encode
 from phoenixd.ports import Batch, Entry, StoredEntry
 
+DETAIL_MARK = '[["#weight","detail"]'
+"""How the readings of an entry begin that is no story; an entry that nobody weighed is one."""
 DETAIL_LIMIT = 64 * 1024
 """Bytes of JSON that an entry's detail may take; what agents say is cut, marked, and never refused."""
 REASON_LIMIT = 4096
 
+WEIGHT_KEY, FACTS_KEY = "#weight", "#facts"
+"""Names among an entry's readings under which its weight and facts stand.
+
+A column of their own would be another schema; a version before these reads them as two readings more.
+"""
+
 Row = tuple[Any, ...]
+FACT: Any = Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +115,14 @@ def stored_entry(row: Row) -> StoredEntry | None:
     if columns is None:
         return None
     seq, at, wall, agent, incarnation, event, detail, state, reason, readings, actions = columns
+    pairs = json.loads(readings)
+    own = {name: value for name, value in pairs if name in (WEIGHT_KEY, FACTS_KEY)}
     return StoredEntry(
         seq,
         Entry(
             at, wall, agent, incarnation, event, json.loads(detail), state, reason,
-            tuple((name, value) for name, value in json.loads(readings)), tuple(json.loads(actions)),
+            tuple((name, value) for name, value in pairs if name not in own), tuple(json.loads(actions)),
+            own.get(WEIGHT_KEY, "story"), tuple(_known_facts(own.get(FACTS_KEY, []))),
         ),
     )  # fmt: skip
 
@@ -164,9 +177,23 @@ def _entry_columns(entry: Entry) -> Row:
         bounded(entry.detail),
         entry.state,
         storable(entry.reason[:REASON_LIMIT]),
-        _json(entry.readings),
+        _json([*_own_readings(entry), *entry.readings]),
         _json(entry.actions),
     )
+
+
+def _own_readings(entry: Entry) -> Iterable[tuple[str, Any]]:
+    yield WEIGHT_KEY, entry.weight
+    if entry.facts:
+        yield FACTS_KEY, encode(entry.facts)
+
+
+def _known_facts(stored: Iterable[Any]) -> Iterable[Fact]:
+    for one in stored:
+        try:
+            yield decode(FACT, one)
+        except Undecodable:
+            continue  # A newer version knows more of them.
 
 
 def _reason_of_end(agent: Agent, batch: Batch) -> str:

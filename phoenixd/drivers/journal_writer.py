@@ -52,7 +52,14 @@ class Fact:
 class Writer:
     """Lives on one thread. After an error it has no connection until the next write has checked and reopened one."""
 
-    def __init__(self, path: Path, reserve: Reserve, entries_per_agent: int = ENTRIES_PER_AGENT) -> None:
+    def __init__(
+        self,
+        path: Path,
+        reserve: Reserve,
+        entries_per_agent: int = ENTRIES_PER_AGENT,
+        keep_seconds: float = KEEP_SECONDS,
+    ) -> None:
+        """keep_seconds: of supervised time, for which entries are kept."""
         connection, damage = open_sound(path)
         self.damage: Damage | None = damage
         self._connection: sqlite3.Connection | None = connection
@@ -62,6 +69,7 @@ class Writer:
         self._path = path
         self._reserve = reserve
         self._entries_per_agent = entries_per_agent
+        self._keep_seconds = keep_seconds
         self._content_suspect = False
         self._acknowledged = 0
         self._unmoved_commits = 0
@@ -153,7 +161,7 @@ class Writer:
 
         Age is supervised time: a wall clock that jumps ahead must not empty the journal.
         """
-        before = self._at - KEEP_SECONDS
+        before = self._at - self._keep_seconds
         last, wall = connection.execute(OLDEST_STEP, (RETENTION_STEP, before)).fetchone()
         if last is None:
             return True

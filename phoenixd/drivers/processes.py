@@ -12,8 +12,9 @@ import anyio
 
 from phoenixd.drivers import processes_proc as proc
 from phoenixd.drivers.processes_fence import FENCE_LIMIT, Fence, Leaves
+from phoenixd.drivers.processes_work import work_since
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Fenced, ProcessIdentity
+from phoenixd.ports import Fenced, ProcessIdentity, WorkDone
 
 FENCES_AT_ONCE = 8
 
@@ -36,6 +37,7 @@ class Processes:
         self._reaper_of = reaper_of
         self._fence_limit = fence_limit
         self._fences = anyio.CapacityLimiter(FENCES_AT_ONCE)
+        self._looks = anyio.CapacityLimiter(1)
         self._watched: dict[ProcessIdentity, int] = {}
 
     def boot_id(self) -> str:
@@ -77,6 +79,7 @@ class Processes:
             self.forget(identity)
 
     def is_alive(self, identity: ProcessIdentity) -> bool:
+        """Whether it lives; also where a process of that number is hidden from us, for then it is not known gone."""
         pidfd = _open(identity)
         if pidfd is None:
             return False
@@ -85,24 +88,39 @@ class Processes:
 
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         """Whether a process descends from another at this moment, reaped or not; None when nobody has its number."""
+        if identity.boot_id != proc.boot_id():
+            return None
         stat = proc.read_stat(identity.pid)
-        if stat is None or stat.start_time != identity.start_time or identity.boot_id != proc.boot_id():
+        if stat is None and proc.is_hidden(identity.pid):
+            return identity.pid in proc.descendants(root.pid)
+        if stat is None or stat.start_time != identity.start_time:
             return None
         above = proc.read_stat(root.pid)
         return above is not None and above.start_time == root.start_time and root.pid in proc.ancestors(identity.pid)
 
     def signal(self, identity: ProcessIdentity, number: signal.Signals) -> bool:
-        """Send a signal to that very process; False when it is gone."""
+        """Send a signal to that very process; False when it is gone.
+
+        Raises PhoenixdError where it is hidden from us: it may be another one that has its number.
+        """
         pidfd = _open(identity)
         if pidfd is None:
             return False
         try:
+            if proc.is_hidden(identity.pid) and not proc.has_ended(pidfd):
+                raise PhoenixdError(f"process {identity.pid} is hidden (hidepid)", "phoenixctl doctor")
             signal.pidfd_send_signal(pidfd, number)
         except ProcessLookupError:
             return False
         finally:
             os.close(pidfd)
         return True
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        """Sum up what the run's processes did that began at `ticks` or later; see processes_work."""
+        reaper = self._reaper_of(agent) or child
+        members = self._leaves.members(agent, incarnation) if self._leaves is not None else frozenset()
+        return await anyio.to_thread.run_sync(work_since, reaper, members, ticks, limiter=self._looks)
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
         """End all that belongs to the run, and look again until nothing is found or five seconds are over.
@@ -130,7 +148,8 @@ def _open(identity: ProcessIdentity) -> int | None:
         raise _unknown(identity, error) from error
     try:
         stat = proc.read_stat(identity.pid)
-        if stat is not None and stat.start_time == identity.start_time and not proc.has_ended(pidfd):
+        # One that lives and cannot be read is hidden, which is not gone.
+        if (stat is None or stat.start_time == identity.start_time) and not proc.has_ended(pidfd):
             return pidfd
     except OSError as error:
         os.close(pidfd)

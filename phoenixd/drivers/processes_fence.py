@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from phoenixd import hidden
 from phoenixd.drivers import processes_proc as proc
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports import Fenced, ProcessIdentity
@@ -87,7 +88,9 @@ class Fence:
         if self._obstacle and not remaining:
             raise PhoenixdError(
                 f"what is left of {self._agent}'s run {self._run_id} cannot be seen: {self._obstacle.strerror}",
-                remedy="raise the limit on open files (LimitNOFILE= in the unit)",
+                remedy="end it as root, or wait until it ends"
+                if self._obstacle.errno == errno.EACCES
+                else "raise the limit on open files (LimitNOFILE= in the unit)",
             ) from self._obstacle
         return Fenced(self._report(remaining), tuple(sorted(remaining)))
 
@@ -116,8 +119,21 @@ class Fence:
             self._hold_descendants(list(self._held))
             if self._reaper is not None:
                 self._hold_descendants(self._hold_orphans(self._reaper))
+            self._require_seen()
         except OSError as error:
             self._obstacle = error
+
+    def _require_seen(self) -> None:
+        """Unknown is not gone: raise OSError while a process that cannot be read has the number of the run's agent.
+
+        A leaf, and a shim that lives and has not reaped it, prove the same without reading it.
+        """
+        child = self._child
+        if child is None or child.pid in self._held or child.boot_id != proc.boot_id() or self._leaves is not None:
+            return
+        has_shim = self._reaper is not None and _is(self._reaper)(self._reaper.pid)
+        if not has_shim and proc.is_hidden(child.pid):
+            raise OSError(errno.EACCES, f"process {child.pid} is hidden (hidepid)")
 
     def _hold_carriers(self) -> None:
         """Hold every process with the run id as soon as it is seen: one that moves on is gone a moment later."""
@@ -150,9 +166,8 @@ class Fence:
         """Hold the children of a process that is held itself, and return those that were not held before."""
 
         def is_owned(pid: int) -> bool:
-            stat = proc.read_stat(pid)
             # The parent is asked last: only a living one proves that its number was its own until here.
-            return stat is not None and stat.parent == parent and is_of_run(pid) and not proc.has_ended(parent_pidfd)
+            return _is_child(pid, parent) and is_of_run(pid) and not proc.has_ended(parent_pidfd)
 
         return [pid for pid in proc.children(parent) if self._hold(pid, is_owned)]
 
@@ -199,8 +214,12 @@ class Fence:
             poll.poll(left * 1000)
 
     def _name(self, pid: int) -> None:
-        if pid not in self._seen and (stat := proc.read_stat(pid)):
+        if pid in self._seen:
+            return
+        if (stat := proc.read_stat(pid)) is not None:
             self._seen[pid] = stat.command
+        elif hidden.exists(pid):
+            self._seen[pid] = "(hidden)"
 
     def _report(self, remaining: frozenset[int]) -> tuple[str, ...]:
         ended = [f"{pid} {command}" for pid, command in self._seen.items() if pid not in remaining]
@@ -217,8 +236,13 @@ def _is(identity: ProcessIdentity) -> Callable[[int], bool]:
 
 def _is_our_child(pid: int) -> bool:
     """Whether a process is this daemon's own, even if the daemon was started from within the run and carries its id."""
+    return _is_child(pid, os.getpid())
+
+
+def _is_child(pid: int, parent: int) -> bool:
+    """Whether a process has this parent, by its own line, or where that is hidden by its parent's list."""
     stat = proc.read_stat(pid)
-    return stat is None or stat.parent == os.getpid()
+    return stat.parent == parent if stat is not None else pid in proc.children(parent)
 
 
 def _send(pidfd: int, number: signal.Signals) -> None:

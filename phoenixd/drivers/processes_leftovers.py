@@ -18,6 +18,7 @@ from typing import Protocol
 import anyio
 import psutil
 
+from phoenixd import hidden
 from phoenixd.core.agent import Agent
 from phoenixd.drivers import processes_proc as proc
 from phoenixd.errors import PhoenixdError
@@ -106,7 +107,8 @@ class Cleaner:
         spared = {os.getpid(), *proc.ancestors(os.getpid())}
         if shim is not None:
             spared |= {shim.pid, *proc.ancestors(shim.pid)}
-        for pid in proc.process_ids():
+        # What is below the shim is listed there also where it is hidden itself.
+        for pid in {*proc.process_ids(), *below}:
             if pid in spared:
                 continue
             leaf = self._leaves.owner_of(pid) if self._leaves is not None else None
@@ -120,7 +122,9 @@ class Cleaner:
             else:
                 continue
             stat = proc.read_stat(pid)
-            if stat is None or stat.state in "ZX" or stat.parent == os.getpid():
+            if stat is None and not (pid in below and hidden.exists(pid)):
+                continue
+            if stat is not None and (stat.state in "ZX" or stat.parent == os.getpid()):
                 continue
             census.owned[pid] = whose
             if is_living and choice.run_id is not None:
@@ -189,7 +193,7 @@ def _command(pid: int | None) -> str:
     except OSError:
         return ""
     stat = proc.read_stat(pid) if not words else None
-    text = words or (stat.command if stat else "")
+    text = words or (stat.command if stat else "(hidden)" if hidden.exists(pid) else "")
     return "".join(character if character.isprintable() else "?" for character in text)[:COMMAND_LIMIT]
 
 

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from phoenixd import hidden
+
 RUN_MARKER = b"PHOENIX_RUN_ID="
 """What every process of a run has in its environment, unless it took it out."""
 
 GONE = (FileNotFoundError, ProcessLookupError)
-"""How the kernel says that a process ended: before the file was opened, or while it was read."""
+"""How the kernel says that a process ended: before the file was opened, or while it was read. Under hidepid a living
+one that we may not see looks the same (see `is_hidden`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,16 @@ def boot_id() -> str:
 
 
 def read_stat(pid: int) -> Stat | None:
-    """Read a process's line, or None when there is no such process."""
+    """Read a process's line, or None when there is no such process, or it is hidden."""
     try:
-        return parse_stat(_read(f"/proc/{pid}/stat"))
-    except GONE:
+        return parse_stat(read(f"/proc/{pid}/stat"))
+    except (*GONE, PermissionError):
         return None
+
+
+def is_hidden(pid: int) -> bool:
+    """Whether a process has that number which /proc does not show us: it is not gone."""
+    return read_stat(pid) is None and hidden.exists(pid)
 
 
 def parse_stat(line: bytes) -> Stat:
@@ -54,18 +62,18 @@ def process_ids() -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """Direct children of all threads of a process."""
+    """Direct children of all threads of a process, also those that are hidden; none where it is hidden itself."""
     if not _has_children_files():
         return [other for other in process_ids() if (stat := read_stat(other)) and stat.parent == pid]
     found: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
-    except GONE:
+    except (*GONE, PermissionError):
         return found
     for thread in threads:
         try:
-            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
-        except GONE:
+            found += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
+        except (*GONE, PermissionError):
             continue
     return found
 
@@ -85,7 +93,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def ancestors(pid: int) -> Iterator[int]:
-    """The parent, its parent and so on, up to the first process of the host or container."""
+    """The parent, its parent and so on, up to the first process of the host or container, or to one that is hidden."""
     seen = {pid}
     while (stat := read_stat(pid)) and stat.parent > 0 and stat.parent not in seen:
         pid = stat.parent
@@ -144,7 +152,8 @@ def _environment(pid: int) -> bytes | None:
     return b"\0" + content + b"\0"
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """The content of a file below /proc; raises OSError, one of GONE where its process ended."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return _read_all(descriptor)

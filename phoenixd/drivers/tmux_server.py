@@ -151,7 +151,7 @@ class TmuxServer:
         if numbers < OLDEST:
             raise TerminalFailed(
                 f"tmux {found} is too old: phoenixd needs {OLDEST[0]}.{OLDEST[1]} or later",
-                remedy="install a newer tmux, or name one as [daemon] tmux",
+                remedy="install a newer tmux, so that `tmux -V` says it, then: phoenixctl up",
             )
         self._is_checked = True
         self.version = found

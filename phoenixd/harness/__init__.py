@@ -15,18 +15,20 @@ from phoenixd.harness import claude, claude_transcript, command
 from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.codex import Codex
 from phoenixd.harness.gemini import Gemini
+from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt as Prompt
 from phoenixd.harness.shape import Harness as Harness
 from phoenixd.harness.shape import LaunchPlaces as LaunchPlaces
 from phoenixd.harness.shape import PermissionTold, ProcessInSession
 from phoenixd.harness.shape import is_session_id as is_session_id
+from phoenixd.harness.trust import Read, claude_asks
 
 
 class ClaudeCode:
     """Claude Code."""
 
     default_argv = ("claude",)
-    tested_version = claude.VERSION
+    tested_versions = PINS["claude"]
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return claude.check_argv(spec.argv)
@@ -52,7 +54,7 @@ class ClaudeCode:
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 
     def variables(self) -> dict[str, str]:
-        return {}
+        return dict(claude.VARIABLES)
 
     def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
         return {}
@@ -84,8 +86,17 @@ class ClaudeCode:
         key = environment.get("ANTHROPIC_API_KEY")
         return claude.trust_seed(existing, cwd, claude.api_key_tail(key) if key else None)
 
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        key, path = environment.get("ANTHROPIC_API_KEY"), self.trust_file(environment)
+        if spec.seed_trust or path is None:
+            return None
+        return claude_asks(path, cwd, claude.api_key_tail(key) if key else None, read)
+
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return claude.login_missing(environment)
+
+    def call_limit(self, tool: str) -> float | None:
+        return claude.call_limit(tool)
 
     tells_failures = True
 
@@ -119,7 +130,7 @@ class AnyCommand:
     """Any program, by the open contract."""
 
     default_argv = ()
-    tested_version = None
+    tested_versions = ()
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return command.check_argv(_line(spec), _declared(spec))
@@ -172,7 +183,13 @@ class AnyCommand:
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
 
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None
+
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+        return None
+
+    def call_limit(self, tool: str) -> float | None:
         return None
 
     tells_failures = True

@@ -1,10 +1,12 @@
 """Claude Code: how it is started and resumed, what its settings hold, where its transcripts are. Pure functions.
 
-Measured with 2.1.197. The traps that this module owns:
+Measured with 2.1.197 and 2.1.330. The traps that this module owns:
 - one session id can be run twice, and a resume with a wrong id opens a picker that waits for ever: the daemon alone
   chooses ids, so the operator's argv may not;
 - of two --settings the last one wins and the other is dropped without a word;
 - resume is per working directory, and the transcript exists only some 0.2 s after the first prompt;
+- one Left arrow on an empty prompt moves the session into the CLI's own daemon, under another id: a variable forbids
+  it, and where an operator takes that back the screen says `away`;
 - no hook tells that a person interrupted the turn. The transcript does (`is_interruption`), except when the prompt was
   taken back before the first word of an answer: then it stands in the input line again, and only the screen tells.
 """
@@ -22,8 +24,6 @@ from phoenixd.harness.claude_screens import input_line as input_line
 from phoenixd.harness.claude_screens import screen_says as screen_says
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import PermissionTold, ProcessInSession
-
-VERSION = "2.1.197"
 
 HTTP_EVENTS = (
     "UserPromptSubmit",
@@ -49,6 +49,8 @@ PERMISSION_TIMEOUT_S = 86_400
 
 REFUSED = "The user doesn't want to proceed with this tool use."
 """How the result of a call begins to which a person said No, or which was broken off."""
+
+VARIABLES = {"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
 
 BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7200000"}
 
@@ -121,6 +123,11 @@ def settings(
     if skip_bypass_warning:
         made["skipDangerousModePermissionPrompt"] = True
     return made
+
+
+def call_limit(tool: str) -> float | None:
+    """Seconds after which the CLI ends a call that declares no timeout: of its tools only Bash has such a limit."""
+    return int(BASH_TIMEOUTS["BASH_DEFAULT_TIMEOUT_MS"]) / 1000 if tool == "Bash" else None
 
 
 def works_in(argv: Sequence[str], session_id: str) -> bool:

@@ -21,17 +21,22 @@ Screen: TypeAlias = Literal[
     "bypass-warning",
     "settings",
     "login",
+    "renderer",
+    "away",
     "dialog",
     "idle",
     "working",
     "unknown",
 ]
-"""permission and question: asked within a turn. settings: the file given by --settings is refused. dialog: something
-else than the prompt has the keyboard. Text may be pasted on `idle` and `working` only."""
+"""permission and question: asked within a turn. settings: the file given by --settings is refused. renderer: it offers
+to draw otherwise. away: a Left arrow moved the session into the CLI's own daemon, and what is typed here would begin
+another one. dialog: something else than the prompt has the keyboard. Text is pasted on `idle` and `working` alone."""
 
 Signs: TypeAlias = tuple[tuple[Screen, str], ...]
 
 _2_1: Signs = (
+    ("away", r"\b(ctrl\+x to (delete|remove)|enter to (open|return) · space to reply)\b"),
+    ("renderer", r"^ *Try the new fullscreen renderer\?"),
     ("trust", r"Quick safety check: Is this a project"),
     ("api-key", r"Detected a custom API key"),
     ("bypass-warning", r"running in Bypass Permissions mode"),
@@ -41,6 +46,8 @@ _2_1: Signs = (
     ("question", r"Enter to select · ↑/↓ to navigate"),
     ("permission", r"^ *(Do you want to|Would you like to) |^ *Exit plan mode\?$"),
     ("dialog", r"^ *❯ \d+\. |Esc to (cancel|go back)|Enter to confirm"),
+    # A list of choices without numbers and keys, as 2.1.330 offers its auto mode: Enter would take the first.
+    ("dialog", r"^ *❯ \S"),
     ("dialog", r"^/[a-z][\w:-]* {2,}|! for shell mode|Showing detailed transcript"),
 )
 
@@ -50,7 +57,15 @@ NEWEST = "2.1"
 
 _RULE = re.compile(r"─{10,}( \S.{0,80} ─+)?")
 _SPINNER = re.compile(r"[·✢✳✶✻✽*] .*(…|Retrying in )")
-_PLACEHOLDERS = ("Press up to edit queued messages", 'Try "')
+_PLACEHOLDERS = (
+    "Press up to edit queued messages",
+    'Try "',
+    # What 2.1.330 suggests after a turn that failed; Enter on it submits nothing.
+    "Resend your message to try again",
+    "Once fixed, resend your message",
+    "Run /rewind to go back",
+)
+_AWAY = re.compile(r"\b(ctrl\+x to (delete|remove)|enter to (open|return) · space to reply)\b")
 
 
 def screen_says(text: str, version: str = NEWEST) -> Screen:
@@ -79,7 +94,7 @@ def input_line(text: str) -> str | None:
     rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
     if _has_prompt(lines, rules):
         return _typed(lines, rules)
-    if len(rules) < 2 or not re.match(r"❯\s*/", lines[rules[-2] + 1]):
+    if len(rules) < 2 or not re.match(r"❯\s*/", lines[rules[-2] + 1]) or _AWAY.search(text):
         return None
     menu = [line for line in lines[rules[-1] + 1 :] if line]
     return _typed(lines, rules) if all(re.match(r"/|  ", line) for line in menu) else None
@@ -99,6 +114,8 @@ def _has_prompt(lines: Sequence[str], rules: Sequence[int]) -> bool:
     if len(rules) < 2 or not lines[rules[-2] + 1].startswith("❯"):
         return False
     below = [line for line in lines[rules[-1] + 1 :] if line]
+    if any(_AWAY.search(line) for line in below):
+        return False
     return all(line.startswith("  ") and not re.match(r" *❯ \d+\. ", line) for line in below)
 
 

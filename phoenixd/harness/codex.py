@@ -24,10 +24,10 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import codex_screens, codex_transcript
 from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
+from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
-
-VERSION = "0.169.0"
+from phoenixd.harness.trust import Read, codex_asks
 
 EVENTS: Mapping[str, tuple[str, str, int]] = {
     "SessionStart": ("session_start", "session-start", 5),
@@ -73,7 +73,7 @@ class Codex:
     """Codex."""
 
     default_argv = ("codex",)
-    tested_version = VERSION
+    tested_versions = PINS["codex"]
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)
@@ -128,10 +128,16 @@ class Codex:
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
 
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None if spec.seed_trust else codex_asks(f"{codex_home(environment)}/config.toml", cwd, read)
+
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         if environment.get("OPENAI_API_KEY") or environment.get("CODEX_API_KEY"):
             return None
         return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
+
+    def call_limit(self, tool: str) -> float | None:
+        return None
 
     tells_failures = False
 

@@ -34,4 +34,5 @@ def failure_word(failed: ApiFailed) -> str:
         return "rate_limit"
     if status is not None and status >= 500:
         return "server_error"
-    return _WORDS.get(failed.kind, "unknown" if status is None else "invalid_request")
+    # A kind that is new to us goes through as it is: a person is told of it, and nothing asks again and again.
+    return _WORDS.get(failed.kind, failed.kind if status is None else "invalid_request")

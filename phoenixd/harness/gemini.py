@@ -23,10 +23,10 @@ from phoenixd.documents.brief import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import gemini_screens, gemini_transcript
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
+from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
-
-VERSION = "0.61.0"
+from phoenixd.harness.trust import Read, gemini_asks
 
 EVENTS: Mapping[str, str] = {
     "SessionStart": "session-start",
@@ -70,7 +70,7 @@ class Gemini:
     """The Gemini CLI."""
 
     default_argv = ("gemini",)
-    tested_version = VERSION
+    tested_versions = PINS["gemini"]
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)
@@ -132,11 +132,17 @@ class Gemini:
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         return dict(existing)
 
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None if spec.seed_trust else gemini_asks(gemini_home(environment), cwd, spec.argv, read)
+
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         if environment.get("GEMINI_API_KEY") or environment.get("GOOGLE_API_KEY"):
             return None
         remedy = "run gemini once as the agent's user, and choose how to sign in"
         return (f"{gemini_home(environment)}/oauth_creds.json", f"{gemini_home(environment)}/settings.json"), remedy
+
+    def call_limit(self, tool: str) -> float | None:
+        return None
 
     tells_failures = False
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.prompts import Prompt
+from phoenixd.harness.trust import Read
 
 PermissionTold = Literal["answered", "ended", "refused"]
 """answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, whoever allowed it.
@@ -50,8 +51,9 @@ class Harness(Protocol):
         ...
 
     @property
-    def tested_version(self) -> str | None:
-        """The version that the contract suite runs; None where there is no such program."""
+    def tested_versions(self) -> tuple[str, ...]:
+        """The versions that the contract suite runs, the whole of it with the first; none where there is no such
+        program."""
         ...
 
     def problems(self, spec: AgentSpec) -> list[str]:
@@ -119,9 +121,19 @@ class Harness(Protocol):
         """That file's content with `cwd` trusted; raises ValueError for a content of another shape."""
         ...
 
+    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        """What the CLI will ask a person before it works in `cwd`, and which file holds no answer; None for nothing.
+
+        `cwd` is without symbolic links; nothing but files is looked at."""
+        ...
+
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         """The files of which one must exist for the CLI to be logged in, and what to do where none does; None where
         the environment has a key. No file is read."""
+        ...
+
+    def call_limit(self, tool: str) -> float | None:
+        """Seconds after which the CLI itself ends a call of a tool that declares no timeout; None where it does not."""
         ...
 
     @property

@@ -10,7 +10,8 @@ from phoenixd.core.question import leftover
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief import BriefFacts
 from phoenixd.documents.brief_record import Narrative
-from phoenixd.documents.incident import incident_sentence
+from phoenixd.documents.incident import call_sentence, incident_sentence
+from phoenixd.documents.lost_jobs import lost_jobs_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
 from phoenixd.documents.state import StateDocument, Status
@@ -87,6 +88,7 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
         case PromptKind.CONTINUE:
             idle = agent.session is not None and not agent.session.turn_open
             go_on = agent.spec.resume.prompt or _continue(agent, state)
+            go_on = f"{go_on} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else go_on
             words = asked if idle and leftover.has_answer(agent) else f"{go_on} {asked}".rstrip()
             return f"{goal}\n\n{words}" if mode is Mode.FRESH and goal is not None else words
 
@@ -97,7 +99,8 @@ def _continue(agent: Agent, state: StateDocument) -> str:
         return interruption_sentence(state, None, "")
     ours = incident is not None and incident.incarnation == last.incarnation
     how = f"{last.text}; {incident.reason}" if ours and incident is not None else last.text
-    return interruption_sentence(state, last.at_wall, how)
+    hung_in = call_sentence(incident.call) if ours and incident is not None and incident.call is not None else ""
+    return interruption_sentence(state, last.at_wall, how, hung_in)
 
 
 def _looks_failed(last: LastExit) -> bool:
@@ -109,6 +112,8 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
     risks = [f"The loop `{loop.id}` is stale: open since {loop.added}." for loop in state.open_loops if loop.stale]
     if agent.incident is not None and now - agent.incident.at_wall < INCIDENT_TOLD:
         risks.append(incident_sentence(agent.incident))
+    if agent.lost is not None:
+        risks.append(lost_jobs_sentence(agent.lost))
     if isinstance(agent.state, Quarantined):
         risks.append(f"The agent is quarantined: {agent.state.cause}.")
     risks += [f"{leftover.sentence(agent)}"] if any(one.left for one in agent.items) else []

@@ -19,6 +19,7 @@ from phoenixd.documents.brief_record import FILE as RECORD_FILE
 from phoenixd.documents.brief_record import SIZE_LIMIT as RECORD_LIMIT
 from phoenixd.documents.brief_record import BriefRecord, Narrative, read_record, render_record
 from phoenixd.documents.heartbeat import heartbeat_record
+from phoenixd.documents.incident import DIRECTORY as INCIDENTS
 from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
 from phoenixd.documents.incident import render_incident, screen_lines
 from phoenixd.documents.ops import Happening, Occurrence
@@ -168,8 +169,9 @@ class Desk:
         lines = screen_lines(screen, self.clean)
         content = self.shelf.heartbeat()
         beat = heartbeat_record(content) if content is not None else None
+        self.shelf.make_directory(INCIDENTS)
         self.shelf.write(incident.file, render_incident(agent, incident, readings, lines, beat, self.clean))
-        self.shelf.keep_newest("incident-*.json", INCIDENTS_KEPT)
+        self.shelf.keep_newest(f"{INCIDENTS}/*.json", INCIDENTS_KEPT)
         return len(lines)
 
     def take_notes(self) -> list[str]:

@@ -15,13 +15,13 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd import __version__
+from phoenixd import __version__, hidden
 from phoenixd.api.service import BriefPage, LoopCounts
 from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident, Spawn
 from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.briefing import Calendar
-from phoenixd.core.events import Event, HookSeen
+from phoenixd.core.events import Event, HookSeen, StateEdited
 from phoenixd.core.spec import AgentSpec, WriterKind
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
@@ -44,12 +44,14 @@ from phoenixd.jobs.task_in_hand import POINTER
 from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
+from phoenixd.launch.changes import Changes, follow_edits
 from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
+from phoenixd.launch.preflight import questions_at_start
 from phoenixd.launch.programs import offer, with_phoenixctl
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
@@ -90,6 +92,7 @@ class Launch:
         conversation: ConversationLook = _no_conversation,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
+        changes: Changes | None = None,
     ) -> None:
         """Install the shim and the hook program; raises OSError."""
         self._directories = directories
@@ -100,7 +103,8 @@ class Launch:
         self._installed = install(library, source)
         self._interpreter = interpreter()
         self._programs = offer(directories.state / "bin", files)
-        if removed := collect_garbage(library, self._installed):
+        # Where processes are hidden from us, what uses a copy is not to be seen, and so each one is kept.
+        if hidden.hidepid() is None and (removed := collect_garbage(library, self._installed)):
             log.info("old_shims_removed", count=len(removed))
         self._key = _token_key(files, directories.state / "token.key")
         self._variables = Variables(os.environ if environ is None else environ, files)
@@ -119,6 +123,10 @@ class Launch:
         self._learnt: set[str] = set()
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._coexistence = Coexistence(agents, tell, files, self._session_files)
+        self._changes = changes
+        if changes is not None:
+            self._publication.watch = changes.watch
+        self._publication.edited = lambda name: tell(StateEdited(name))
         self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
 
     @property
@@ -133,6 +141,8 @@ class Launch:
             tasks.start_soon(self._publication.run)
             tasks.start_soon(self._watch.run)
             tasks.start_soon(self._coexistence.run)
+            if self._changes is not None:
+                tasks.start_soon(follow_edits, self._changes, self._publication.look_for_edit)
 
     def clean(self, name: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's own variables as far as they are known."""
@@ -239,6 +249,15 @@ class Launch:
             return None
         return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
 
+    async def start_problems(self, agent: Agent) -> tuple[str, ...]:
+        """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
+        first = self.command_problem(agent)
+        try:
+            found = questions_at_start(agent, await self.environment_of(agent), self._files)
+        except LaunchFailed as failure:
+            found = (failure.message,)
+        return found if first is None else (first, *found)
+
     def token(self, run_id: str) -> str:
         """The run's secret, which the run alone is told: derived, so that it need not be kept."""
         return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
@@ -295,7 +314,7 @@ class Launch:
         token = self.token(spawn.run_id)
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
-        variables = self._variables.compose(spec, {**base, **harness.variables()}, ours)
+        variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -63,6 +64,10 @@ class Publication:
         self.damaged: Callable[[str, str], None] = lambda name, what: None
         self.published: Callable[[Agent], None] = lambda agent: None
         self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
+        self.watch: Callable[[Path], None] = lambda directory: None
+        """Has changes in a directory told of, from when it is there on."""
+        self.edited: Callable[[str], None] = lambda name: None
+        """Told of each change of a state.json by another hand, once it is taken over."""
 
     def desk(self, name: str) -> Desk:
         if name not in self._desks:
@@ -82,7 +87,21 @@ class Publication:
             if any(_may_have_changed_files(seen) for seen in occurrences):
                 await self._refresh_git(desk, agent)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
+        self.watch(desk.shelf.directory)
         self.published(agent)
+
+    async def look_for_edit(self, name: str) -> None:
+        """Take over what another hand did to an agent's state.json, if anything: our own writes are none."""
+        desk = self._desks.get(name)
+        if desk is None or desk.agent is None:
+            return
+        with bulkhead(name, "an edit of its state.json"):
+            async with desk.lock:
+                touched = await to_thread.run_sync(desk.shelf.was_touched, limiter=self._threads)
+            if touched:
+                log.info("state_edited", agent=name)
+                await self.publish(desk.agent, ())
+                self.edited(name)
 
     async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
         """Write what was seen of a run that is being ended; returns how many lines that is. Raises OSError."""

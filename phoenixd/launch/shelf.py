@@ -18,6 +18,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.documents.brief import recover_state
 from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
 from phoenixd.documents.heartbeat import read_heartbeat
+from phoenixd.documents.incident import DIRECTORY as INCIDENTS
+from phoenixd.documents.incident import OLDER as OLDER_INCIDENTS
 from phoenixd.documents.ops import Happening, Occurrence, happenings, read_happenings, render_occurrence
 from phoenixd.documents.resolved import Resolution, Resolved, apply_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
@@ -90,6 +92,7 @@ class Shelf:
         if self._kept is not None:
             return
         self._clear_away()
+        self._gather_incidents()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         if not self.happenings:
             self.happenings.extend(read_happenings(tail(self.directory / "ops.jsonl", OPS_TAIL)))
@@ -244,6 +247,14 @@ class Shelf:
             with contextlib.suppress(OSError):
                 path.unlink()
 
+    def make_directory(self, name: str) -> None:
+        """Make sure of a directory of ours below the agent's; a link in its place, which could lead anywhere, goes."""
+        path = self.directory / name
+        if path.is_symlink():
+            path.unlink()
+            self.notes.append(f"{name} was a link, and was made anew as a directory")
+        self.files.ensure_private_dir(path)
+
     def place(self, name: str) -> Path:
         return self.directory / name
 
@@ -274,6 +285,16 @@ class Shelf:
             if LEFT_BEHIND.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
                     os.unlink(entry.path)
+
+    def _gather_incidents(self) -> None:
+        """Move what an older version left beside the other documents to where incidents stand (requirements 4.3)."""
+        older = sorted(self.directory.glob(OLDER_INCIDENTS))
+        if not older:
+            return
+        self.make_directory(INCIDENTS)
+        for path in older:
+            with contextlib.suppress(OSError):
+                path.rename(self.directory / INCIDENTS / path.name.removeprefix("incident-"))
 
     def _dated(self, document: StateDocument, today: date) -> StateDocument:
         return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)

@@ -50,9 +50,14 @@ class Variables:
             case _:
                 return self._daemon
 
-    def compose(self, spec: AgentSpec, base: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-        """The whole environment of a run. Reads credential files, so for threads; raises LaunchFailed."""
-        own = {name: self._value(name, value) for name, value in spec.env}
+    def compose(
+        self, spec: AgentSpec, base: Mapping[str, str], ours: Mapping[str, str], needed: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """The whole environment of a run. Reads credential files, so for threads; raises LaunchFailed.
+
+        needed: what the agent's CLI must find there; only the operator's own table wins over it.
+        """
+        own = {**(needed or {}), **{name: self._value(name, value) for name, value in spec.env}}
         alive = environment.answers(base.get("SSH_AUTH_SOCK"))
         return environment.compose(base, own, ours, spec.cwd, agent_answers=alive)
 

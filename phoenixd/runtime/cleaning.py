@@ -23,7 +23,7 @@ Clean = Callable[[str | None, str], str]
 """A text without its secrets, also those of the named agent's variables."""
 
 WORDS: dict[type[Any], tuple[str, ...]] = {
-    HookSeen: ("text", "error", "tool", "source", "notification"),
+    HookSeen: ("text", "error", "tool", "source", "notification", "jobs", "command"),
     Delivered: ("queued",),
     NotDelivered: ("reason",),
     StartFailed: ("message",),

@@ -25,8 +25,21 @@ PERSON_QUIET = 5.0
 """Seconds without a key after which a person at the terminal has stopped typing."""
 
 
+ATTENDED = 60.0
+"""Seconds without a key after which nobody sits at the terminal any more."""
+
+
+def was_touched(typed: float | None, now: float) -> bool:
+    """Whether a person sits there. typed: when the newest key came from a client; both in wall seconds."""
+    return typed is not None and now - typed < ATTENDED
+
+
 class NotTyped(Exception):
-    """Why a text was not submitted."""
+    """Why a text was not submitted. verdict: the dialog that was read from the screen, where that was why."""
+
+    def __init__(self, why: str, verdict: str = "") -> None:
+        super().__init__(why)
+        self.verdict = verdict
 
 
 @dataclass(slots=True)
@@ -90,8 +103,8 @@ class Clearance:
         look = await sending.line.look()
         if look.dialog is not None:
             await sending.line.pause()
-            if (await sending.line.look()).dialog is not None:
-                raise NotTyped(f"a dialog is open on its screen: {look.dialog}")
+            if (again := await sending.line.look()).dialog is not None:
+                raise NotTyped(f"a dialog is open on its screen: {again.dialog}", again.verdict)
             return "its screen is not to be made out"
         if not sending.prompt.is_seen or look.line == "":
             self.taken(sending.name)
@@ -119,6 +132,10 @@ class Clearance:
         except NotTyped:
             return True
         return False
+
+    async def is_attended(self, name: str) -> bool:
+        """Whether a person has touched the terminal lately: a menu there may be his own."""
+        return was_touched(await self._terminal.last_typed(name), self._clock.now().wall)
 
     async def is_interrupted(self, sending: Sending) -> bool:
         """Whether a person has touched the terminal since the text was pasted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +26,8 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.documents.hooks import hook_event
-from phoenixd.ports import Clock, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+from phoenixd.harness import HARNESSES
+from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.throttle import HookThrottle
 
 EXIT_WORD_GRACE = 0.25
@@ -65,6 +67,7 @@ class Hearing:
         heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
         greeted: Callable[[str], None] = lambda agent: None,
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
+        memory: Memory | None = None,
     ) -> None:
         self._shims = shims
         self._processes = processes
@@ -76,6 +79,7 @@ class Hearing:
         self._heard = heard
         self._greeted = greeted
         self._answered = answered
+        self._memory = memory
         self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._shim_of: dict[str, ProcessIdentity] = {}
         self._greeted_with: dict[str, ShimHello] = {}
@@ -99,13 +103,15 @@ class Hearing:
                 if not self._owns(agent, pid, start_time):
                     return
                 self._watch_child(agent, incarnation, pid, start_time)
+                if self._memory is not None:
+                    self._memory.note()
                 self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time), None)
             case "start_failed":
                 code = int(body.get("code") or 0)
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
             case "exited":
-                self._tell(_exit_event(agent, body, None), None)
+                self._tell(self._with_oom(_exit_event(agent, body, None)), None)
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
@@ -134,7 +140,14 @@ class Hearing:
         self._heard(agent, kind, payload)
         acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
         event = replace(hook_event(agent, int(body["incarnation"]), kind, payload, self._clock.now().wall), seq=seq)
+        if kind == "tool-start":
+            event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         self._throttle.offer(event, acknowledge)
+
+    def _limit(self, agent: str, tool: str) -> float | None:
+        known = self._find(agent)
+        harness = HARNESSES.get(known.spec.harness) if known is not None else None
+        return harness.call_limit(tool) if harness is not None else None
 
     def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
         self._tell(event, saved)
@@ -167,9 +180,18 @@ class Hearing:
             self._tell(RunAdopted(agent.name, run.incarnation, pid, start_time, unwatched, held, hello.last_seq), None)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
-            self._tell(_exit_event(agent.name, hello.exit, _wall(hello.exit)), None)
+            self._tell(self._with_oom(_exit_event(agent.name, hello.exit, _wall(hello.exit))), None)
             return
         self._tell(RunMissing(agent.name, run.incarnation), None)
+
+    def _with_oom(self, ended: AgentExited) -> AgentExited:
+        """The end, and whether the kernel killed the run for want of memory."""
+        if self._memory is None:
+            return ended
+        if ended.signal != signal.SIGKILL or ended.cause != "exit":
+            self._memory.note()
+            return ended
+        return replace(ended, oom=self._memory.killer_of(ended.agent, ended.incarnation))
 
     def recorded_end(self, agent: str, incarnation: int, run_id: str) -> AgentExited | None:
         """The end of a run from its exit.json; None when that is not there, malformed, or of another run.
@@ -237,6 +259,12 @@ class Hearing:
         identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
         if not self._processes.watch(identity, died):
             died()
+
+
+def _ticks(body: dict[str, Any]) -> int | None:
+    """When a call began, as its shim says; an older shim does not say it."""
+    ticks = body.get("ticks")
+    return ticks if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
 
 
 def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:

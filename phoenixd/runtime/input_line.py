@@ -23,10 +23,12 @@ CLEARS = 50
 @dataclass(frozen=True, slots=True)
 class Look:
     """One look at the screen. line: what stands unsent, None where no input line is to be seen. A menu of commands that
-    what stands there could become is no dialog: the input line keeps the keyboard."""
+    what stands there could become is no dialog: the input line keeps the keyboard. verdict: the harness's word for what
+    is there in place of an input line."""
 
     line: str | None
     dialog: str | None
+    verdict: str = ""
 
 
 class InputLine:
@@ -43,7 +45,8 @@ class InputLine:
         line = self._launcher.input_line(self._agent, screen)
         if line is not None:
             return Look(line, None)
-        return Look(None, SCREEN_DIALOGS.get(self._launcher.classify(self._agent, screen)))
+        verdict = self._launcher.classify(self._agent, screen)
+        return Look(None, SCREEN_DIALOGS.get(verdict), verdict)
 
     async def look_twice(self) -> Look | None:
         """What two looks agree upon; None where they do not."""

@@ -10,7 +10,7 @@ import anyio
 
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Delivered, NotDelivered
+from phoenixd.core.events import Delivered, Event, NotDelivered, ScreenSeen
 from phoenixd.core.moment import Instant
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Clock, Launcher, Terminal, Transcripts
@@ -49,11 +49,14 @@ class Messenger:
         transcripts: Transcripts,
         clock: Clock,
         find: Callable[[str], Agent | None],
+        tell: Callable[[Event], None] = lambda event: None,
     ) -> None:
+        """tell: takes what was read from a screen on the way, for two faces must never know different things."""
         self._terminal = terminal
         self._launcher = launcher
         self._transcripts = transcripts
         self._clock = clock
+        self._tell = tell
         self._clearance = Clearance(terminal, clock, find)
         self._awaited: dict[str, Sending] = {}
 
@@ -86,6 +89,9 @@ class Messenger:
         try:
             evidence = await self._type(agent, order)
         except NotTyped as why:
+            if why.verdict:
+                attended = await self._clearance.is_attended(order.agent)
+                self._tell(ScreenSeen(order.agent, order.incarnation, why.verdict, "send", attended))
             return NotDelivered(order.agent, order.incarnation, order.message_id, str(why))
         finally:
             self._awaited.pop(order.agent, None)
@@ -163,7 +169,8 @@ class Messenger:
                     raise NotTyped("somebody typed at its terminal meanwhile; what was pasted was not submitted")
                 return look.line
             if look.dialog is not None and (again := await sending.line.look_twice()) and again.dialog is not None:
-                raise NotTyped(f"a dialog opened meanwhile: {again.dialog}; what was pasted was not submitted")
+                words = f"a dialog opened meanwhile: {again.dialog}; what was pasted was not submitted"
+                raise NotTyped(words, again.verdict)
             if at - sending.began > APPEARS_WITHIN:
                 with suppress(TerminalFailed):
                     await self._terminal.discard_unread(sending.name)

@@ -20,6 +20,7 @@ from phoenixd.core.actions import (
     Deliver,
     Fence,
     Kill,
+    LookAtCall,
     LookAtScreen,
     LookForFile,
     MeasureWork,
@@ -28,11 +29,14 @@ from phoenixd.core.actions import (
     RecordIncident,
     Release,
     ReleaseHold,
+    SeeAttendance,
     Spawn,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.events import (
+    AttendanceSeen,
+    CallWorkSeen,
     FileLooked,
     HoldAnswered,
     IncidentRecorded,
@@ -44,9 +48,11 @@ from phoenixd.core.events import (
     TreeLingers,
     WorkMeasured,
 )
+from phoenixd.core.session import MENU
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.clearance import was_touched
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.messages import Messenger
@@ -56,6 +62,8 @@ INCIDENT_LOOK = 1.0
 
 REFUSAL_LATE = 3.0
 """Seconds by which a transcript may be behind the end of a turn."""
+REFUSAL_NEWS = 10.0
+"""Seconds after the end of a turn in which it may yet turn out to have been refused."""
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
@@ -85,6 +93,7 @@ class Performer:
         self._messenger = messenger
         self._answerer = answerer
         self._lanes: dict[str, deque[Action]] = {}
+        self._refused: dict[str, tuple[int, float | None]] = {}
         self._tasks: TaskGroup | None = None
 
     async def run(self) -> None:
@@ -134,6 +143,8 @@ class Performer:
             self._tell(HoldAnswered(action.agent, action.incarnation, action.hold, False, why, still_held=True))
         if isinstance(action, MeasureWork):
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
+        if isinstance(action, SeeAttendance):
+            self._tell(AttendanceSeen(action.agent, action.incarnation, None))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -163,6 +174,11 @@ class Performer:
                 await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
             case LookAtScreen():
                 await self._look(action)
+            case SeeAttendance(agent=agent, incarnation=incarnation):
+                attended = await self._outside.terminal.last_typed(agent) is not None
+                self._tell(AttendanceSeen(agent, incarnation, attended))
+            case LookAtCall():
+                await self._look_at_call(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -276,9 +292,27 @@ class Performer:
             return
         screen = await self._outside.terminal.capture(action.agent)
         verdict = self._outside.launcher.classify(agent, screen)
-        if isinstance(agent.state, Running) and (verdict == "idle" or not agent.state.activity.turn_open):
+        if isinstance(agent.state, Running) and _may_be_refused(agent.state, verdict, self._outside.clock.now().at):
             await self._look_for_refusal(agent)
-        self._tell(ScreenSeen(action.agent, action.incarnation, verdict))
+        attended = False
+        if verdict == MENU:
+            typed = await self._outside.terminal.last_typed(action.agent)
+            attended = was_touched(typed, self._outside.clock.now().wall)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict, attended=attended))
+
+    async def _look_at_call(self, action: LookAtCall) -> None:
+        agent = self._find(action.agent)
+        run = agent.run if agent is not None else None
+        if run is None or run.incarnation != action.incarnation or run.pid is None or run.start_time is None:
+            return
+        processes = self._outside.processes
+        child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+        found = await processes.work_since(action.agent, action.incarnation, child, action.ticks)
+        self._tell(
+            CallWorkSeen(
+                action.agent, action.incarnation, action.ticks, found.cpu, found.io, found.processes, found.unread
+            )
+        )
 
     async def _look_for_refusal(self, agent: Agent) -> None:
         """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
@@ -286,7 +320,9 @@ class Performer:
         give_up = clock.now().at + REFUSAL_LATE
         while (facts := await self._outside.transcripts.facts(agent)) is not None:
             failed = self._outside.launcher.failed_turn(agent, facts)
-            if failed is not None:
+            when = facts.error.at if facts.error is not None else None
+            if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
+                self._refused[agent.name] = (agent.incarnation, when)
                 self._tell(failed)
             if failed is not None or facts.newest_kind != "prompt" or clock.now().at >= give_up:
                 return
@@ -342,6 +378,13 @@ class Performer:
         self._tell(TerminalSeen(alive))
 
 
+def _may_be_refused(state: Running, verdict: str, at: float) -> bool:
+    """Whether this look may find the end of a turn of which no hook told; an old one was told when it was new."""
+    if state.activity.turn_open:
+        return verdict == "idle"
+    return at - state.activity.evidence_at <= REFUSAL_NEWS
+
+
 def _lane_of(action: Action) -> str:
     """Alerts and looks at the terminal have lanes of their own, so that nothing slow stands before a kill."""
     match action:
@@ -355,8 +398,10 @@ def _lane_of(action: Action) -> str:
             return f"{agent} attendance {hold}"
         case AnswerHold(agent=agent) | ReleaseHold(agent=agent):
             return f"{agent} answers"
-        case LookAtScreen(agent=agent):
+        case LookAtScreen(agent=agent) | SeeAttendance(agent=agent):
             return f"{agent} screen"
+        case LookAtCall(agent=agent):
+            return f"{agent} call"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():

@@ -142,5 +142,5 @@ def _without_oldest(entries: tuple[Entry, ...], surplus: int) -> tuple[Entry, ..
     first, given_up = entries[0], surplus + 1
     if first.event == "entries_given_up":
         given_up += int(first.detail["count"]) - 1
-    gap = Entry(first.at, first.wall, None, 0, "entries_given_up", {"count": given_up})
+    gap = Entry(first.at, first.wall, None, 0, "entries_given_up", {"count": given_up}, weight="story")
     return (gap, *entries[surplus + 1 :])

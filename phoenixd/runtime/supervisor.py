@@ -209,6 +209,10 @@ class Supervisor:
             if not decision.is_worth_keeping:
                 continue
             agent = decision.agent
+            if decision.weight == "noise":
+                if agent is not None:
+                    turn.changed[agent.name] = agent
+                continue
             turn.entries.append(
                 Entry(
                     at=now.at,
@@ -221,6 +225,8 @@ class Supervisor:
                     reason=decision.reason,
                     readings=decision.readings,
                     actions=describe_actions(decision.actions),
+                    weight=decision.weight or ("story" if agent is None else "detail"),
+                    facts=decision.facts,
                 )
             )
             turn.entries.extend(_alert_entries(decision, now))
@@ -292,7 +298,7 @@ def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:
         detail = {"kind": action.kind, "text": action.text, "alert": action.id}
         event = "alert_raised" if isinstance(action, Alert) else "alert_over"
         incarnation = decision.agent.incarnation if decision.agent else 0
-        yield Entry(now.at, now.wall, action.agent, incarnation, event, detail)
+        yield Entry(now.at, now.wall, action.agent, incarnation, event, detail, weight="story")
 
 
 def _is_evidence(event: Event) -> bool:

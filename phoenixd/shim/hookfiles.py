@@ -33,11 +33,15 @@ SECONDS_PER_TURN = 0.02
 SECONDS_AT_END = 0.5
 # Room for some thousand hooks while the shim is stopped; a full FIFO would make the hook program wait.
 FIFO_SIZE = 1024 * 1024
+# Seconds by which a hook is believed to have been made before it is read.
+LATEST = 5.0
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HookFiles:
-    """Calls `on_hook(kind, input, waits)` for files of `incarnation()`; others are only removed.
+    """Calls `on_hook(kind, input, waits, late)` for files of `incarnation()`; others are only removed.
+
+    late: seconds since the file was written, for nobody waits until it is read.
 
     A number that it returns is held for the program that waits; every other one that waits is let go.
     """
@@ -47,7 +51,7 @@ class HookFiles:
         run_dir: str,
         reactor: Reactor,
         incarnation: Callable[[], int | None],
-        on_hook: Callable[[str, dict[str, Any], bool], int],
+        on_hook: Callable[[str, dict[str, Any], bool, float], int],
         on_fault: Callable[[str], None],
         on_held: Callable[[int, str, int], None],
     ) -> None:
@@ -126,9 +130,10 @@ class HookFiles:
             return
         number, reply = 0, f"{name.removesuffix('.json')}.reply"
         try:
+            late = _age(name, directory)
             hook_input = self._read(name, directory)
             if incarnation == self._incarnation():
-                number = self._on_hook(kind, hook_input, waits)
+                number = self._on_hook(kind, hook_input, waits, late)
         except (records.Unreadable, OSError) as error:
             self._on_fault(f"hook file: {error}")
         finally:
@@ -157,6 +162,12 @@ def _parse(line: bytes) -> tuple[str, str, int, bool] | None:
     if kind is None or len(parts) != 3 or parts[2] != "json" or not (parts[0].isdigit() and parts[1].isdigit()):
         return None
     return kind, name, int(parts[0]), bool(waits)
+
+
+def _age(name: str, directory: int) -> float:
+    """Seconds since a file was written, within bounds: it is the agent's, and the clock may have been set since."""
+    written = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime
+    return min(max(0.0, time.time() - written), LATEST)
 
 
 def _make_fifo(path: str) -> int:

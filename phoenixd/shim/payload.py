@@ -64,7 +64,17 @@ TEXT_LIMITS = {
     "last_assistant_message": 2048,
 }
 ASKED_LIMIT = 8192
-TOOL_INPUT_TEXT_LIMITS = {"command": 2048, "description": 512, "subagent_type": 256}
+TOOL_INPUT_TEXT_LIMITS = {
+    "command": 2048,
+    "description": 512,
+    "subagent_type": 256,
+    "cron": 128,
+    "reason": 256,
+    "prompt": 512,
+}
+# What goes on in the background when a turn ends.
+MOST_JOBS, JOB_LIMIT = 8, 200
+OVER = frozenset({"completed", "failed", "killed", "stopped"})
 
 
 def kind_of(name: str) -> str | None:
@@ -89,6 +99,8 @@ def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
         kept["background_tasks"] = len(background_tasks)
     elif _is_sane_number(background_tasks):
         kept["background_tasks"] = background_tasks
+    if isinstance(background_tasks, list) or isinstance(payload.get("session_crons"), list):
+        kept["jobs"] = _jobs(background_tasks, payload.get("session_crons"), divisor)
     for name in ("resets_at", "retry_after"):
         if _is_sane_number(payload.get(name)):
             kept[name] = payload[name]
@@ -108,6 +120,25 @@ def asked(hook_input: dict[str, Any]) -> str | None:
         return None
     text = json.dumps({"tool": tool, "input": tool_input}, separators=(",", ":"))
     return text if len(text) <= ASKED_LIMIT else None
+
+
+def _jobs(tasks: object, crons: object, divisor: int) -> list[str]:
+    """A line for each job that ends with the process: what kind it is, and what it does."""
+    told = []
+    for task in tasks if isinstance(tasks, list) else []:
+        if isinstance(task, dict) and task.get("status") not in OVER:
+            told.append(_line(task.get("type"), task.get("command") or task.get("description")))
+    for cron in crons if isinstance(crons, list) else []:
+        if isinstance(cron, dict):
+            kind = "schedule" if cron.get("recurring") is True else "wake-up"
+            told.append(_line(kind, f"{cron.get('schedule')} {cron.get('prompt')}"))
+    return [cut(line, JOB_LIMIT // divisor) for line in told[:MOST_JOBS]]
+
+
+def _line(kind: object, what: object) -> str:
+    words = what if isinstance(what, str) else ""
+    # Of a long text no more than can be kept is looked at.
+    return f"{kind if isinstance(kind, str) else 'job'}: {' '.join(words[: 4 * JOB_LIMIT].split())}"
 
 
 def cut(text: str, limit: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 MAX_ENVIRONMENT = 4 * 1024 * 1024
 
@@ -19,13 +20,31 @@ class Status:
 
 
 def status(pid: int) -> Status | None:
-    """None where there is no such process any more."""
+    """None where there is no such process any more, and where it is hidden (see `is_hidden`)."""
     content = read(f"/proc/{pid}/stat", 4096)
     if not content:
         return None
     # The command stands in brackets and may hold brackets and spaces itself: only what follows the last one is fields.
     fields = content[content.rfind(b")") + 2 :].split()
     return Status(fields[0].decode("ascii"), int(fields[1]), int(fields[19]))
+
+
+def is_hidden(pid: int) -> bool:
+    """Whether a process lives that /proc does not show us (hidepid): another user's, or one that may not be traced."""
+    if status(pid) is not None:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def ticks_now(ago: float = 0.0) -> int:
+    """Clock ticks from boot until so many seconds ago: the clock of `start_time`, cut off as the kernel does."""
+    return int((time.clock_gettime(time.CLOCK_BOOTTIME) - ago) * os.sysconf("SC_CLK_TCK"))
 
 
 def boot_id() -> str:
@@ -39,7 +58,7 @@ def command(pid: int) -> str:
 
 
 def children(pid: int) -> list[int]:
-    """The direct children of all of a process's threads; may miss some while they come and go."""
+    """The direct children of all of a process's threads, hidden ones too; may miss some while they come and go."""
     found: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -51,15 +70,34 @@ def children(pid: int) -> list[int]:
 
 
 def descends_from(pid: int, ancestor: int) -> bool | None:
-    """Whether `ancestor` is met on the way up from pid; None where that way breaks off because a process is gone."""
+    """Whether `ancestor` is met on the way up from pid; None where that way breaks off because a process is gone.
+
+    Where it ends at a process that is hidden, those below the ancestor are asked: they list also such a child.
+    """
     while pid != ancestor:
         if pid <= 1:
             return False
         current = status(pid)
         if current is None:
-            return None
+            return _is_listed(pid, ancestor) if is_hidden(pid) else None
         pid = current.parent
     return True
+
+
+def _is_listed(pid: int, ancestor: int) -> bool:
+    """Whether a process that cannot be read is a child of one below `ancestor`, or in a session that began there."""
+    try:
+        session = os.getsid(pid)
+    except OSError:
+        session = 0
+    found = {ancestor}
+    waiting = [ancestor]
+    while waiting:
+        offspring = set(children(waiting.pop())) - found
+        found |= offspring
+        waiting.extend(offspring)
+    # Whoever is in a session descends from its leader.
+    return pid in found or session in found
 
 
 def ancestors(pid: int) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import payload
+import procfs
 import records
 from link import PACKET_LIMIT
 
@@ -22,8 +23,11 @@ class HookReports:
         self._spool = spool
         self._link = link
 
-    def report(self, run: Run, kind: str, hook_input: dict[str, Any], can_hold: bool = False) -> int:
-        """Tell one event of the living run; returns its number if the answer to it is to be held, else 0."""
+    def report(self, run: Run, kind: str, hook_input: dict[str, Any], can_hold: bool = False, late: float = 0.0) -> int:
+        """Tell one event of the living run; returns its number if the answer to it is to be held, else 0.
+
+        late: seconds since it was made.
+        """
         at = records.timestamp()
         kept = payload.trim(hook_input)
         asked = payload.asked(hook_input) if can_hold and kind == "permission-request" and run.order.holds else None
@@ -48,6 +52,9 @@ class HookReports:
             "at": at,
             "payload": kept | held,
         }
+        if kind == "tool-start":
+            # What the call starts begins at this tick or later: the CLI waits for its hook.
+            event["ticks"] = procfs.ticks_now(late)
         if kind in payload.EVIDENCE_KINDS:
             self._link.send_evidence(_fitting(event, hook_input, held))
             return 0

@@ -239,12 +239,12 @@ class Shim:
     # What the agent's side says.
 
     def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int:
-        return self._on_dropped(kind, hook_input, waits=True)
+        return self._on_dropped(kind, hook_input, waits=True, late=0.0)
 
-    def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool) -> int:
+    def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool, late: float) -> int:
         if self._run is None:
             return 0
-        return self._reports.report(self._run, kind, hook_input, waits and len(self._held) < MAX_HELD)
+        return self._reports.report(self._run, kind, hook_input, waits and len(self._held) < MAX_HELD, late)
 
     @property
     def _held(self) -> list[int]:

@@ -78,14 +78,14 @@ class Tree:
     def kill_descendants(self) -> bool:
         """Kill all descendants in one pass; True if it met one that the pass before did not."""
         signalled = set[int]()
-        queue = procfs.children(self._reaper)
-        seen = set(queue)
+        parents = dict.fromkeys(procfs.children(self._reaper), self._reaper)
+        queue = list(parents)
         while queue:
             pid = queue.pop()
-            offspring = [child for child in procfs.children(pid) if child not in seen]
-            seen.update(offspring)
+            offspring = [child for child in procfs.children(pid) if child not in parents]
+            parents.update(dict.fromkeys(offspring, pid))
             queue.extend(offspring)
-            if _kill(pid, self._is_living_descendant, self._remember):
+            if _kill(pid, lambda pid: self._is_living_descendant(pid, parents[pid]), self._remember):
                 signalled.add(pid)
         met_new = not signalled <= self._signalled
         self._signalled = signalled
@@ -123,15 +123,18 @@ class Tree:
     def _is_stray(self, pid: int) -> bool:
         return procfs.environment_has(pid, self._marks) and _lives(pid)
 
-    def _is_living_descendant(self, pid: int) -> bool:
+    def _is_living_descendant(self, pid: int, parent: int) -> bool:
+        """parent: who listed it as a child, and is asked again where it cannot be read itself (hidepid)."""
         current = procfs.status(pid)
-        if current is None or current.state in "ZX":
+        if current is None:
+            return procfs.descends_from(parent, self._reaper) is True and pid in procfs.children(parent)
+        if current.state in "ZX":
             return False
         return procfs.descends_from(current.parent, self._reaper) is True
 
     def _remember(self, pid: int) -> None:
         if len(self.killed) < REMEMBERED_KILLS and pid not in self.killed:
-            self.killed[pid] = procfs.command(pid)
+            self.killed[pid] = procfs.command(pid) or ("(hidden)" if procfs.is_hidden(pid) else "")
 
 
 def oldest_pid(root: int, forks_before: int, forks_now: int, limit: int, last: int) -> int:
@@ -147,7 +150,7 @@ def oldest_pid(root: int, forks_before: int, forks_now: int, limit: int, last: i
 
 def _lives(pid: int) -> bool:
     current = procfs.status(pid)
-    return current is not None and current.state not in "ZX"
+    return current.state not in "ZX" if current is not None else procfs.is_hidden(pid)
 
 
 def _kill(pid: int, is_ours: Callable[[int], bool], remember: Callable[[int], None]) -> bool:

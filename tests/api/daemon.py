@@ -30,6 +30,7 @@ from phoenixd.core.events import (
     WorkMeasured,
     is_journaled,
 )
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
@@ -67,11 +68,14 @@ class MemoryJournal:
         since_wall: float | None = None,
         limit: int = 1000,
         newest: bool = False,
+        story: bool = False,
     ) -> list[StoredEntry]:
         rows = [
             row
             for row in self.rows[after:]
-            if (agent is None or row.entry.agent == agent) and (since_wall is None or row.entry.wall >= since_wall)
+            if (agent is None or row.entry.agent == agent)
+            and (since_wall is None or row.entry.wall >= since_wall)
+            and (not story or row.entry.weight == "story")
         ]
         return rows[-limit:] if newest else rows[:limit]
 
@@ -186,7 +190,7 @@ class FakeDaemon:
             self.state = step.fleet
             refusal = refusal or step.refusal
             for decision in step.decisions:
-                if decision.reason or is_journaled(event):
+                if decision.weight != "noise" and (decision.reason or is_journaled(event)):
                     self._note(event, decision, now)
                 if self.performs:
                     waiting.extend(answer for action in decision.actions for answer in self._answers(action))
@@ -215,6 +219,13 @@ class FakeDaemon:
         assert run is not None
         self.happen(AgentExited(name, run.incarnation, run.run_id, code, None))
 
+    def produce(self, name: str, incarnation: int = 0) -> None:
+        """Have a run show progress; 0 is the newest."""
+        agent, now = self.state.agents[name], self.now()
+        fact = RunProductive(incarnation or agent.incarnation)
+        told = Decision(agent, reason="its turn ended well", weight="story", facts=(fact,))
+        self._note(HookSeen(name, agent.incarnation, "stop"), told, now)
+
     def change(self, name: str, **keys: Any) -> None:
         """Set fields of an agent behind the core's back, for fixtures."""
         agents = dict(self.state.agents)
@@ -242,6 +253,8 @@ class FakeDaemon:
                 decision.reason,
                 decision.readings,
                 describe_actions(decision.actions),
+                decision.weight or "detail",
+                decision.facts,
             )
         )
 

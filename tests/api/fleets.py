@@ -67,7 +67,10 @@ def a_bad_night() -> FakeDaemon:
     daemon.pass_time(3600)
     daemon.die("infra", 137)
     daemon.die("planner")
-    daemon.pass_time(3600)
+    daemon.pass_time(60)
+    daemon.produce("infra")
+    daemon.produce("planner")
+    daemon.pass_time(3540)
     while daemon.state.agents["docs"].state.name != "quarantined":
         if daemon.state.agents["docs"].run is not None:
             daemon.die("docs")

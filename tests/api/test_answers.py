@@ -22,7 +22,7 @@ from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events import SendRequested, TerminalSeen
 from phoenixd.documents.brief_health import Fault
 from tests.api.conftest import Live, serving
-from tests.api.daemon import FakeDaemon
+from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_agents", "GET", "/v1/agents", None),
@@ -323,6 +323,7 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
     """The second status of a sitting shows what the first has shown; the next morning's shows what is new."""
     daemon.declare("docs")
     daemon.die("docs")
+    daemon.produce("docs")
     await live.ask("GET", "/v1/agents?look=1", text=True)
     again = await live.ask("GET", "/v1/agents?look=1", text=True)
     daemon.wall_offset += 3600
@@ -337,3 +338,71 @@ def test_no_operation_acts_on_a_get() -> None:
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "brief_generate", "answer_item"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
+
+
+async def test_events_and_the_stream_show_the_story_and_all_shows_the_notes(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.hook("docs", "prompt-submit", text="write the manual")
+    for _ in range(3):
+        daemon.hook("docs", "stop")
+    daemon.die("docs")
+    story = [row for row in daemon.journal.rows if row.entry.weight == "story"]
+    assert 0 < len(story) < len(daemon.journal.rows)
+
+    shown = (await live.ask("GET", "/v1/events")).json["events"]
+    everything = (await live.ask("GET", "/v1/events?all=1")).json["events"]
+
+    assert [event["id"] for event in shown] == [row.seq for row in story]
+    assert [event["id"] for event in everything] == [row.seq for row in daemon.journal.rows]
+    assert {event["weight"] for event in everything} == {"story", "detail"}
+    assert "run_ended" in [fact["name"] for event in shown for fact in event["facts"]]
+    async with following(live, "/v1/events?since=8h") as reader:
+        assert [int(frame["id"]) for frame in await frames(reader, len(story))] == [row.seq for row in story]
+    async with following(live, "/v1/events?all=1", last_event_id=str(story[0].seq)) as reader:
+        assert [int(frame["id"]) for frame in await frames(reader, 3)] == [
+            row.seq for row in daemon.journal.rows if row.seq > story[0].seq
+        ][:3]
+
+
+async def test_a_follower_of_the_story_goes_on_after_a_note_as_after_any_row(live: Live, daemon: FakeDaemon) -> None:
+    """Last-Event-ID is the number of a row, also of one that this stream does not show."""
+    daemon.declare("docs")
+    daemon.hook("docs", "prompt-submit")
+    daemon.hook("docs", "stop")
+    note = daemon.journal.rows[-1]
+    assert note.entry.weight == "detail"
+    daemon.die("docs")
+    async with following(live, "/v1/events", last_event_id=str(note.seq)) as reader:
+        (frame,) = await frames(reader, 1)
+
+    assert int(frame["id"]) > note.seq
+    assert "run_ended" in frame["data"]
+
+
+async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon: FakeDaemon, runtime: Path) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    daemon.declare("docs")
+    daemon.pass_time(60)
+    opened = next(row for row in daemon.journal.rows if row.entry.state == "running")
+    for _ in range(40):
+        daemon.pass_time(1)
+        daemon.hook("docs", "prompt-submit", text="again")
+        daemon.hook("docs", "stop")
+    daemon.change("docs", looks=7)
+    async with serving(daemon, runtime) as live:
+        told = (await live.ask("GET", "/v1/agents/docs/explain")).json
+        page = (await live.ask("GET", "/v1/agents/docs/explain", text=True)).text
+
+    assert [told["decisions"][0]["id"], told["decisions"][-1]["id"]] == [opened.seq, daemon.journal.rows[-1].seq]
+    assert len(told["decisions"]) == 12
+    assert told["looks"] == 7
+    assert "looked     7 times since then" in page
+    assert page.index("exec succeeded") < page.index("the turn ended")
+
+
+def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:
+    """What an agent may forget must not be what recovery rests on."""
+    words = {" ".join(spoken) for spoken in verbs()}
+
+    assert not {word for word in words if "state" in word.split()}
+    assert not {word for word in words if "update" in word}

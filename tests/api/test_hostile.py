@@ -176,6 +176,7 @@ async def connected(live: Live, count: int) -> AsyncIterator[list[tuple[asyncio.
 
 
 async def test_who_says_nothing_or_says_it_too_slowly_is_sent_away(daemon: FakeDaemon, runtime: Path) -> None:
+    """F-SY-13."""
     async with serving(daemon, runtime, header_timeout=0.1) as live, connected(live, 3) as opened:
         opened[1][1].write(b"GET /healthz HT")
         opened[2][1].write(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -258,7 +259,7 @@ async def test_callers_of_unknown_lineage_cannot_use_up_the_connections_of_the_o
     live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They may be an agent's, gone before anybody could look where they came from."""
-    stranger = Peer(1, os.getuid(), frozenset(), None, known=False)
+    stranger = Peer(1, os.getuid(), frozenset(), None, "it ended")
     monkeypatch.setattr(server, "identify", lambda *_: stranger)
     async with connected(live, MAX_AGENT_CONNECTIONS) as opened:
         await eventually(lambda: len(live.server.server_state.connections) == len(opened))

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import Chronicle
-from phoenixd.api.durations import parse_duration
 from phoenixd.api.history import Digest
 from phoenixd.api.times import ago, parse_past, rfc3339
+from phoenixd.core.agent import Mode
+from phoenixd.core.durations import parse_duration
 from phoenixd.core.events import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested, TerminalSeen
+from phoenixd.core.facts import RunBegan
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
@@ -33,20 +35,101 @@ async def digest(daemon: FakeDaemon) -> Digest:
 async def test_a_death_that_was_healed(daemon: FakeDaemon) -> None:
     daemon.pass_time(600)
     daemon.die("docs")
+    assert (await digest(daemon)).healed == 0, "that it runs again is no proof of anything"
+    daemon.pass_time(60)
+    daemon.produce("docs")
+    daemon.produce("docs")
 
     found = await digest(daemon)
 
-    assert (found.deaths, found.healed, found.healing, found.resumed, found.slowest) == (1, 1, 0, 1, 0.0)
+    assert (found.deaths, found.healed, found.healing, found.resumed, found.slowest) == (1, 1, 0, 1, 60.0)
 
 
 async def test_a_death_that_is_being_healed(daemon: FakeDaemon) -> None:
     daemon.die("docs")
+
+    found = await digest(daemon)
+
+    assert (found.deaths, found.healed, found.healing) == (1, 0, 1)
+    assert found.healing_agents == {"docs": 1}
+
+
+async def test_the_inner_restarts_of_a_crash_loop_are_one_story_that_is_not_healed(daemon: FakeDaemon) -> None:
+    for _ in range(5):
+        daemon.die("docs")
+        daemon.pass_time(30)
+
+    found = await digest(daemon)
+
+    assert daemon.state.agents["docs"].state.name == "quarantined"
+    assert (found.deaths, found.healed, found.quarantined, found.quarantined_agents) == (5, 0, 5, {"docs": 5})
+
+
+async def test_a_story_of_several_deaths_is_healed_once(daemon: FakeDaemon) -> None:
+    for _ in range(3):
+        daemon.die("docs")
+        daemon.pass_time(30)
+    daemon.produce("docs")
+    daemon.pass_time(600)
     daemon.die("docs")
 
     found = await digest(daemon)
 
-    assert (found.deaths, found.healed, found.healing) == (2, 1, 1)
-    assert found.healing_agents == {"docs": 1}
+    assert (found.deaths, found.healed, found.repeated, found.healing) == (4, 1, 2, 1)
+
+
+async def test_a_run_whose_work_is_known_after_its_death_heals_what_came_before_and_not_itself(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.produce("docs", incarnation=2)
+    found = await digest(daemon)
+
+    assert (found.deaths, found.healed, found.resumed, found.healing) == (2, 1, 1, 1)
+
+
+async def test_the_mode_of_a_healing_run_is_a_fact_and_not_a_word(daemon: FakeDaemon) -> None:
+    """A death whose reason speaks of a resume, and whose next run is fresh; and the other way round."""
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.produce("docs")
+    daemon.pass_time(2)
+    daemon.die("docs")
+    daemon.pass_time(30)
+    daemon.die("docs")
+    daemon.pass_time(30)
+    run = daemon.state.agents["docs"].run
+    assert run is not None
+    daemon.produce("docs")
+
+    found = await digest(daemon)
+
+    modes = [fact.mode for row in daemon.journal.rows for fact in row.entry.facts if isinstance(fact, RunBegan)]
+    assert modes[1] is Mode.RESUME
+    assert (found.resumed + found.fresh, found.healed) == (2, 2)
+    assert found.fresh == (run.mode is Mode.FRESH)
+
+
+async def test_no_count_hangs_on_the_words_of_a_reason(daemon: FakeDaemon) -> None:
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.produce("docs")
+    as_told = await digest(daemon)
+    daemon.journal.rows = [replace(row, entry=replace(row.entry, reason="resume")) for row in daemon.journal.rows]
+
+    assert await digest(daemon) == as_told
+
+
+async def test_rows_of_an_older_version_are_not_counted_and_said_to_be_there(daemon: FakeDaemon) -> None:
+    daemon.die("docs")
+    daemon.journal.rows = [replace(row, entry=replace(row.entry, facts=())) for row in daemon.journal.rows]
+
+    found = await digest(daemon)
+
+    assert (found.deaths, found.untyped_until) == (0, FIXTURE_EPOCH)
 
 
 async def test_deaths_that_ended_in_quarantine(daemon: FakeDaemon) -> None:
@@ -107,11 +190,11 @@ async def test_a_restart_for_a_changed_configuration_is_no_death(daemon: FakeDae
 async def test_a_removed_agent_is_not_healing_any_more(daemon: FakeDaemon) -> None:
     daemon.die("docs")
     daemon.die("docs")
-    assert (await digest(daemon)).healing == 1
+    assert (await digest(daemon)).healing == 2
     daemon.happen(AgentWithdrawn("docs"))
 
     found = await digest(daemon)
-    assert (found.deaths, found.healing, found.ended, found.healing_agents) == (2, 0, 1, {})
+    assert (found.deaths, found.healing, found.ended, found.healing_agents) == (2, 0, 2, {})
     daemon.declare("docs")
     daemon.happen(AgentWithdrawn("docs"))
     daemon.declare("docs")

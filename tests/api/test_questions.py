@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.agent import Running
-from phoenixd.core.events import AnswerRequested, Delivered, HoldReleased, SendRequested
+from phoenixd.core.events import AnswerRequested, Delivered, HoldReleased, ScreenSeen, SendRequested
 from phoenixd.core.spec import PreparedAnswer
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -178,3 +178,22 @@ async def test_a_keyed_text_whose_daemon_died_is_reported_by_what_its_agent_says
     assert (came.json["delivered"], lost.json["delivered"]) == (True, False)
     assert "restarted" in lost.json["message"]
     assert not any(isinstance(order, Delivered) for order in daemon.orders)
+
+
+@pytest.mark.parametrize("kind", ["permission", "dialog", "login", "quarantined"])
+async def test_a_wait_for_idle_ends_when_a_person_is_needed(live: Live, daemon: FakeDaemon, kind: str) -> None:
+    """Otherwise a script waits ten minutes for what nobody is told of."""
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "prompt-submit", text="write the manual")
+    if kind == "permission":
+        daemon.wait("docs", text="npm publish")
+    elif kind == "dialog":
+        daemon.happen(ScreenSeen("docs", 1, "trust", reader="send"))
+    elif kind == "login":
+        daemon.hook("docs", "stop-failure", error="authentication_failed")
+    else:
+        daemon.die("docs", 127)
+    answer = await live.ask("GET", "/v1/agents/docs/wait?for=idle&timeout=5m")
+    assert answer.exit == 6
+    assert (answer.json["met"], answer.json["needs_person"]) == (False, True)
+    assert "phoenixctl inbox" in answer.json["message"]

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from phoenixd.api.lineage import agent_of_cgroup
 from phoenixd.api.operations import OPERATIONS, Operation, served
-from phoenixd.api.peers import Peer, agent_of_cgroup, identify
+from phoenixd.api.peers import Peer, identify
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper, Role, check
 from phoenixd.api.server import bind
@@ -29,12 +30,12 @@ from tests.waiting import eventually_sync
 
 GROUP = 54321
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become other users")
-MEMBER = Peer(10, 1000, frozenset({1000, GROUP}), None, known=True)
-STRANGER = Peer(11, 1001, frozenset({1001}), None, known=True)
-OWNER = Peer(12, 500, frozenset({500}), None, known=True)
-ROOT = Peer(13, 0, frozenset({0}), None, known=True)
-IN_A_TREE = Peer(14, 0, frozenset({0, GROUP}), "docs", known=True)
-GONE = Peer(15, 0, frozenset({0}), None, known=False)
+MEMBER = Peer(10, 1000, frozenset({1000, GROUP}), None)
+STRANGER = Peer(11, 1001, frozenset({1001}), None)
+OWNER = Peer(12, 500, frozenset({500}), None)
+ROOT = Peer(13, 0, frozenset({0}), None)
+IN_A_TREE = Peer(14, 0, frozenset({0, GROUP}), "docs")
+GONE = Peer(15, 0, frozenset({0}), None, "it ended")
 DOOR = Doorkeeper({"good": "docs"}.get, GROUP, uid=500)
 ASK = """
 import json, socket, sys
@@ -231,6 +232,7 @@ async def test_a_peer_that_has_ended_is_nobody(live: Live) -> None:
 
 @needs_root
 async def test_the_group_operates_and_strangers_get_nothing(daemon: FakeDaemon, runtime: Path) -> None:
+    """F-SY-14."""
     async with serving(daemon, runtime, group=GROUP) as live:
         daemon.declare("docs")
         mode = live.socket.stat()
@@ -281,4 +283,4 @@ def test_the_lineage_is_read_through_a_name_that_looks_like_a_stat_line(runtime:
             eventually_sync(lambda: Path(f"/proc/{process.pid}/comm").read_text().strip() == "x) R 1 (y")
             peer = identify(connection, {os.getpid(): "docs"}, None)
         process.wait()
-    assert (peer.pid, peer.agent, peer.known) == (process.pid, "docs", True)
+    assert (peer.pid, peer.agent, peer.unknown) == (process.pid, "docs", "")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
 from phoenixd import config
 from phoenixd.api.operations import verbs
+from phoenixd.core.agent import State
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from tests.architecture import reference
@@ -62,6 +64,24 @@ def code_of(text: str) -> str:
 
 def test_the_reference_of_phoenixctl_is_drawn_from_the_table() -> None:
     assert reference.PAGE.read_text(encoding="utf-8") == reference.page()
+
+
+def test_the_page_of_states_has_each_state_and_each_activity() -> None:
+    """`parked` was missing, and it is what an operator sees on the night of a limit."""
+    page = (ROOT / "docs/reference/states.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE)
+    states = [get_args(get_type_hints(state)["name"])[0] for state in get_args(State)]
+
+    assert sorted(told) == sorted(["state", *states])
+    assert all(word in page for word in ("working", "idle", "waiting"))
+
+
+def test_p88_the_sources_of_the_design_are_credited() -> None:
+    page = (ROOT / "docs/credits.md").read_text(encoding="utf-8")
+
+    for source in ("Phoenix Protocol", "Genesis", "Everlasting", "Resonance", "Ralph", "parallel-cc", "CC0"):
+        assert source in page
+    assert "credits.md" in (ROOT / "docs/README.md").read_text(encoding="utf-8")
 
 
 def test_every_room_is_on_the_code_map() -> None:

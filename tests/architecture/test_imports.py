@@ -60,7 +60,7 @@ def test_the_core_imports_only_what_computes() -> None:
 
 
 def test_harnesses_are_pure() -> None:
-    allowed = PURE_STANDARD_LIBRARY | {"uuid", "urllib.parse", "pathlib", "shlex"}
+    allowed = PURE_STANDARD_LIBRARY | {"uuid", "urllib.parse", "pathlib", "shlex", "tomllib"}
     assert offenders("harness", allowed | {"phoenixd.core", "phoenixd.documents", "phoenixd.harness"}) == []
 
 

@@ -85,3 +85,10 @@ def test_a_socket_path_is_checked_against_what_the_kernel_takes() -> None:
         check_socket_paths(Path(f"{fits}r"), ["a" * 32])
     assert "--runtime-dir" in refused.value.remedy
     check_socket_paths(Path(f"{fits}r"), ["a"])
+
+
+def test_f_sy_18_nothing_that_has_to_survive_is_put_below_tmp(linger: Path) -> None:
+    """A service's private or cleaned /tmp takes nothing away, wherever TMPDIR points."""
+    found = find_directories({"HOME": "/h", "TMPDIR": "/tmp", "TMP": "/tmp"}, linger=linger, system=linger / "none")
+
+    assert not {Path("/tmp"), Path("/var/tmp")} & {*found.state.parents, *found.runtime.parents}

@@ -217,6 +217,7 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
         ("agent = 3\n", "agent: must be a table"),
         ("[agent.Abc]\nargv=['x']\ncwd='/'\n", "agent.Abc: a name is 1 to 32"),
         ("[agent.'a\\n']\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
+        ("[agent.'../a']\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
         (f"[agent.{'a' * 33}]\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
         ("[fleet]\nmax_starting = 0\n", "fleet.max_starting"),
         ("= broken", "phoenixd.toml:1: is not TOML"),
@@ -224,6 +225,7 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(place: Path, state: Path, text: str, expected: str) -> None:
+    """F-ST-14: also a name that leads out of the directory of agents."""
     assert expected in complaint(place, state, text)
 
 

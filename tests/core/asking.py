@@ -23,7 +23,7 @@ from tests.core.story import Story, claude
 
 ROOT = Path(__file__).parents[2]
 SCREENS = ROOT / "tests" / "harness" / "screens"
-VERSIONS = {name: f"{name}-{HARNESSES[name].tested_version}" for name in ("claude", "codex", "gemini")}
+VERSIONS = {name: f"{name}-{HARNESSES[name].tested_versions[0]}" for name in ("claude", "codex", "gemini")}
 
 Step = Callable[["Day"], None]
 

@@ -20,6 +20,7 @@ from phoenixd.core.actions import (
     MeasureWork,
     ObserveTerminal,
     Release,
+    SeeAttendance,
     Spawn,
     Terminate,
 )
@@ -28,6 +29,7 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
+    AttendanceSeen,
     Delivered,
     Event,
     FileLooked,
@@ -69,6 +71,7 @@ class Luck:
     screen: str = "unknown"
     work: str | None = "git:1"
     ignores_term: bool = False
+    attended: bool | None = False
 
 
 @dataclass(slots=True)
@@ -96,6 +99,7 @@ class Outside:
                 | Release()
                 | Deliver()
                 | LookAtScreen()
+                | SeeAttendance()
             ):
                 self.lanes[action.agent].append(action)
             case ObserveTerminal():
@@ -125,6 +129,8 @@ class Outside:
                 assert not self.processes[action.agent], "an agent was let go while it lived"
             case LookAtScreen():
                 self.mail[action.agent].append(ScreenSeen(action.agent, action.incarnation, luck.screen))
+            case SeeAttendance():
+                self.mail[action.agent].append(AttendanceSeen(action.agent, action.incarnation, luck.attended))
             case LookForFile():
                 exists = luck.work is not None
                 self.mail[action.agent].append(FileLooked(action.agent, action.number, action.turn, exists))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phoenixd.core.actions import Terminate
+from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import AgentExited, Event, EvidenceSeen, RunAdopted, ScreenSeen, StopRequested, Tick
 from phoenixd.core.fleet import next_deadline
@@ -19,6 +19,7 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.harness import HARNESSES
 from tests.core.story import EPOCH, Story, claude
 
 MINUTE, HOUR, YEAR = 60.0, 3600.0, 365 * 86400.0
@@ -75,6 +76,7 @@ class Watched(Story):
         self.journal: dict[str, str] = {}
         self.began = 0.0
         self.ended: float | None = None
+        self.burns, self.burnt, self.burns_since = (0.0, 0.0), (0.0, 0.0), 0.0
         super().__init__(*specs)
 
     @property
@@ -151,7 +153,25 @@ class Watched(Story):
     def say(self, kind: str, name: str | None = None, **payload: Any) -> None:
         """One hook, as the shim passes it on."""
         agent = self.fleet.agents[name or self.agent.name]
-        self.tell(hook_event(agent.name, agent.incarnation, kind, {"session_id": self.run.session_id, **payload}))
+        event = hook_event(agent.name, agent.incarnation, kind, {"session_id": self.run.session_id, **payload})
+        if kind == "tool-start":
+            limit = HARNESSES[agent.spec.harness].call_limit(event.tool or "")
+            event = replace(event, ticks=int(self.at * 100), limit=limit)
+        self.tell(event)
+
+    def burn(self, cpu: float, mib: float) -> None:
+        """From now on what the open call started uses so much in a minute, and nothing tells of it."""
+        self.burnt, self.burns_since, self.burns = self.used, self.at, (cpu, mib)
+
+    @property
+    def used(self) -> tuple[float, float]:
+        minutes = (self.at - self.burns_since) / MINUTE
+        return self.burnt[0] + self.burns[0] * minutes, self.burnt[1] + self.burns[1] * minutes
+
+    def worked(self, action: LookAtCall) -> None:
+        cpu, mib = self.used
+        self.spent = cpu, int(mib * 1024 * 1024)
+        super().worked(action)
 
     def evidence(self, source: str, age: float | None = None) -> None:
         self.tell(EvidenceSeen(self.agent.name, self.agent.incarnation, source, age))
@@ -233,6 +253,11 @@ def grows() -> Step:
 def beats(age: float | None = 0.0) -> Step:
     """Some hand writes a heartbeat; age: how old it says it is, in minutes."""
     return lambda watched: watched.evidence("heartbeat", None if age is None else age * MINUTE)
+
+
+def burns(cpu: float = 0.0, mib: float = 0.0) -> Step:
+    """From now on the processes of the open call use so many seconds of CPU, and MiB of storage, in a minute."""
+    return lambda watched: watched.burn(cpu, mib)
 
 
 def suspends(seconds: float) -> Step:

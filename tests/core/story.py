@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from phoenixd.core.actions import Action, Alert, LookAtScreen, MeasureWork, Spawn
+from phoenixd.core.actions import Action, Alert, LookAtCall, LookAtScreen, MeasureWork, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Run, Running, Starting, State
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
     AgentStarted,
+    CallWorkSeen,
     Event,
     HookSeen,
     RestartRequested,
@@ -51,6 +52,8 @@ class Story:
         """What a look at a silent run's screen finds; None: the look is not answered."""
         self.work: str | None = "new"
         """What a loop's work looks like when it is measured; see `measured`."""
+        self.spent: tuple[float, int] | None = (0.0, 0)
+        """CPU seconds and bytes that the open call's processes have used in their lives; None: no look is answered."""
         for declared in specs or (spec(),):
             self.tell(AgentDeclared(declared))
         self.decisions.clear()
@@ -97,6 +100,8 @@ class Story:
         for action in (action for decision in result.decisions for action in decision.actions):
             if isinstance(action, MeasureWork):
                 self.measured(action)
+            if isinstance(action, LookAtCall) and self.spent is not None:
+                self.worked(action)
             if not isinstance(action, LookAtScreen) or self.screen is None:
                 continue
             if isinstance(self.fleet.agents[action.agent].state, Running):
@@ -109,6 +114,11 @@ class Story:
             return
         found = f"git:{self.told}" if self.work == "new" else self.work
         self.tell(WorkMeasured(action.agent, action.number, action.at_end, found, "" if found else "git is slow"))
+
+    def worked(self, action: LookAtCall) -> None:
+        """Answer a look at the open call's processes."""
+        assert self.spent is not None
+        self.tell(CallWorkSeen(action.agent, action.incarnation, action.ticks, *self.spent, processes=2))
 
     def wait(self, seconds: float) -> None:
         """Let time pass, with a Tick at each deadline, as the alarm gives it."""

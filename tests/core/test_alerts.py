@@ -62,6 +62,7 @@ def test_another_question_is_news_and_the_one_before_is_over() -> None:
 
 
 def test_p84_processes_that_linger_are_told_once_and_are_over_when_the_tree_is_gone() -> None:
+    """F-SY-20: one alert for one cause."""
     story = Story(spec()).runs()
     story.tell(ShimLost("a", 1))
     for _ in range(30):
@@ -86,7 +87,7 @@ def test_a_quarantine_is_over_when_somebody_starts_the_agent() -> None:
     assert (over(story), standing(story)) == (["quarantined"], [])
 
 
-def test_a_hang_is_over_when_a_later_run_is_at_work_and_not_before() -> None:
+def test_a_hang_is_over_when_a_later_run_was_productive_and_not_before() -> None:
     story = Story(claude()).runs()
     story.tell(HookSeen("a", 1, "prompt-submit", text="go"))
     story.wait(901)
@@ -98,6 +99,9 @@ def test_a_hang_is_over_when_a_later_run_is_at_work_and_not_before() -> None:
     story.hook("session-start", source="resume")
     assert standing(story) == ["hung"]
     story.hook("prompt-submit", text="go on")
+    story.hook("tool-end", tool="Read")
+    assert standing(story) == ["hung"]
+    story.hook("stop")
     assert (over(story), standing(story)) == (["hung"], [])
 
 

@@ -258,8 +258,7 @@ def test_a_subagents_lease_is_not_the_main_threads() -> None:
 def test_g29_an_old_timestamp_is_believed_while_a_turn_is_open() -> None:
     story = Story(claude()).works()
     story.tell(EvidenceSeen("a", 1, "heartbeat", age=20 * MINUTE))
-    story.wait(0)
-    assert hung(story)
+    dies_after(story, 60)
 
 
 def test_g29_an_old_timestamp_is_overruled_by_newer_evidence() -> None:
@@ -293,6 +292,40 @@ def test_f_hb_3_a_timestamp_in_the_future_is_that_of_receipt(age: float) -> None
     story.wait(10 * MINUTE)
     story.tell(EvidenceSeen("a", 1, "heartbeat", age=age))
     dies_after(story, 15 * MINUTE)
+
+
+@pytest.mark.parametrize("stale", [10.0, 30.0])
+def test_a_claim_never_puts_off_a_hang_beyond_its_silence(stale: float) -> None:
+    story = Story(claude(liveness=LivenessRules(stale=stale, check_interval=60))).works()
+    story.pass_over(5)
+    story.tell(EvidenceSeen("a", 1, "heartbeat", age=40.0))
+    dies_after(story, stale - 5)
+
+
+@pytest.mark.parametrize("age", [3600.0, -8 * HOUR, 10 * HOUR])
+def test_f_hb_3_a_wrong_clock_is_told_once_in_each_run(age: float) -> None:
+    story = Story(claude()).works()
+    for _ in range(5):
+        story.wait(60)
+        story.tell(EvidenceSeen("a", story.run.incarnation, "heartbeat", age))
+    assert story.alerts() == ["clock"]
+    assert not story.agent.item
+    rows = sum("clock" in reason for reason in story.reasons)
+    assert rows == 1
+    story.exited(None, 9)
+    story.respawned()
+    story.works()
+    for _ in range(5):
+        story.wait(60)
+        story.tell(EvidenceSeen("a", story.run.incarnation, "heartbeat", age))
+    assert story.alerts() == ["clock", "clock"]
+
+
+def test_g5_an_operators_claim_is_believed_at_once_however_old() -> None:
+    story = Story(claude()).works()
+    story.tell(EvidenceSeen("a", 1, "simulated", 10 * HOUR, ordered=True))
+    story.wait(0)
+    assert hung(story)
 
 
 def test_a_heartbeat_from_before_this_run_is_no_work_of_it() -> None:
@@ -432,7 +465,7 @@ def test_g43_an_end_of_ours_is_an_incident_that_is_recorded_before_the_kill(kind
     assert actions.index(RecordIncident) < actions.index(Terminate)
     incident = story.agent.incident
     assert incident is not None
-    assert (incident.incarnation, incident.kind, incident.file) == (1, "hung", "incident-1-hung.json")
+    assert (incident.incarnation, incident.kind, incident.file) == (1, "hung", "incidents/1-hung.json")
     story.exited(143)
     assert story.agent.incident == incident
 
@@ -460,6 +493,18 @@ def test_a_simulated_hang_is_told_beforehand_as_it_comes(what: str, age: float, 
     told = untouched_by(story.agent, story.state, age, story.now)
     assert (told is None) == (why is None)
     assert why is None or why in (told or "")
-    story.tell(EvidenceSeen("a", 1, "simulated", age))
-    story.wait(11)
+    story.tell(EvidenceSeen("a", 1, "simulated", age, ordered=True))
+    story.wait(0)
     assert hung(story) == (told is None)
+
+
+def test_f_hb_11_a_loop_that_only_keeps_its_heartbeat_alive_ends_at_its_maximum_run_time() -> None:
+    story = Story(claude(kind=Kind.LOOP)).works()
+    for _ in range(60):
+        story.wait(60)
+        if story.agent.run is None or not isinstance(story.state, Running):
+            break
+        story.tell(EvidenceSeen("a", story.run.incarnation, "heartbeat", 0.0))
+
+    assert story.agent.incident is not None
+    assert story.agent.incident.kind == "overtime"

@@ -54,6 +54,7 @@ lucks = st.builds(
     screen=st.sampled_from(["unknown", "idle", "working", "trust", "resume-picker"]),
     work=st.sampled_from([None, "git:1", "git:1", "git:2", "files:1"]),
     ignores_term=st.booleans(),
+    attended=st.sampled_from([None, False, True]),
 )
 FAIR = Luck(screen="idle")
 

@@ -150,7 +150,12 @@ STREAMS = [
     case("a rate limit", fails("rate_limit", "resets 3pm (UTC)"), draws("idle--api-error")),
     case("an overload", fails("server_error"), draws("idle--api-error")),
     case("an overload that it tries to sit out", draws("working--api-retry"), after(300), ends()),
-    case("a prompt that is too long", fails("invalid_request", "prompt is too long"), draws("idle--api-error")),
+    case("a prompt that is too long", fails("invalid_request", "prompt is too long"), Needs("failed turn"),
+         draws("idle--api-error"), after(3600), hook("UserPromptSubmit", prompt="Shorter."), CALM, ends()),
+    case("an answer that is cut off again and again", fails("max_output_tokens"), Needs("failed turn"), after(60),
+         hook("UserPromptSubmit", prompt="Shorter."), CALM, ends()),
+    case("a failure by a word that is new to us", fails("quota_of_the_moon"), Needs("failed turn"), after(60),
+         hook("UserPromptSubmit", prompt="Again."), CALM, ends()),
     case("a login that is refused", fails("authentication_failed", "Invalid API key"), LOGIN,
          draws("idle--invalid-key"), after(3600), hook("UserPromptSubmit", prompt="Again."), CALM, ends()),
     case("an organisation that may not", fails("oauth_org_not_allowed"), LOGIN, after(60),
@@ -200,6 +205,8 @@ FOR_A_PERSON = (
     "hooks",
     "in-use",
     "limit",
+    "renderer",
+    "away",
 )
 """How the names of captures begin that show a question."""
 

@@ -94,7 +94,23 @@ def test_f_cb_6_a_measurement_without_an_answer_is_asked_for_again_and_then_give
     assert story.agent.breaker.tally.no_progress == 0
 
 
-def test_g59_g60_x8b_unknown_work_holds_the_counter_and_somebody_is_told_once() -> None:
+def test_g59_an_agent_that_asks_a_question_holds_the_counter_and_the_operator_is_told() -> None:
+    story = LoopStory(harness="claude").iterates().iterates()
+    assert story.breaker == ("CLOSED", 2)
+    for _ in range(4):
+        story.works()
+        story.hook("permission-request", tool="Bash", text="npm publish")
+        story.pass_over(400)
+        story.exited(0)
+        story.wait(10)
+
+    assert story.breaker == ("CLOSED", 2), "neither counted nor forgiven"
+    assert story.alerts().count("permission") == 4
+    story.iterates()
+    assert story.breaker == ("HALF_OPEN", 3)
+
+
+def test_g60_x8b_unknown_work_holds_the_counter_and_somebody_is_told_once() -> None:
     story = LoopStory()
     story.iterates().iterates()
     story.work = None

@@ -75,6 +75,7 @@ def test_x4_an_end_means_what_the_kind_and_the_policy_say(
 
 
 def test_p53_exit_zero_stays_down_for_ever() -> None:
+    """F-PROC-5."""
     story = Story().lives(60, 0)
     story.wait(7 * 24 * 3600)
     assert isinstance(story.state, Stopped)
@@ -102,7 +103,7 @@ def test_f_proc_8_five_crashes_in_half_an_hour_are_the_end_and_one_alert() -> No
 
 
 def test_p59_the_window_slides_so_that_old_crashes_are_forgotten() -> None:
-    story = Story(spec(restart=RestartRules(productive=600)))
+    story = Story(spec(restart=RestartRules(productive=600, max_unproductive=0)))
     for _ in range(40):
         # Four crashes in any half hour, for hours.
         story.lives(500, 1).respawned()
@@ -242,7 +243,7 @@ def test_a_shim_that_dies_at_every_order_is_not_stormed() -> None:
         story.respawned()
 
 
-def test_f_proc_24_a_lost_shim_with_a_living_agent_is_fenced_and_counted() -> None:
+def test_f_proc_6_a_lost_shim_with_a_living_agent_is_fenced_and_counted() -> None:
     story = Story().runs()
     story.pass_over(20)
     story.tell(ShimLost("a", 1))
@@ -462,6 +463,7 @@ def test_a_resume_that_never_executed_leaves_the_session_good(code: int) -> None
 
 
 def test_p62_fresh_is_a_clean_slate_with_the_goal() -> None:
+    """P48: one command leaves a confused session behind."""
     story = Story(claude()).works()
     first = story.spawn.session_id
     story.restart(fresh=True)
@@ -485,7 +487,7 @@ def test_p62_fresh_outlives_a_start_that_failed_and_a_second_request(asked_again
 
 
 def test_p60_every_run_has_an_id_of_its_own() -> None:
-    story = Story(spec(restart=RestartRules(max_crashes=100)))
+    story = Story(spec(restart=RestartRules(max_crashes=100, max_unproductive=0)))
     for _ in range(30):
         story.lives(1, 1).respawned()
     spawns = story.of(Spawn)
@@ -539,3 +541,83 @@ def test_an_alert_is_sent_once_however_long_a_quarantine_lasts() -> None:
         story.pass_over(600)
         story.tell(Tick())
     assert len(story.of(Alert)) == 1
+
+
+# E: exit 100 and 101 ask for a fresh start, and are no crash.
+
+
+@pytest.mark.parametrize("code", [100, 101])
+@pytest.mark.parametrize("kind", ["resident", "orchestrator", "ephemeral", "loop"])
+def test_exit_100_and_101_are_a_fresh_start_with_the_brief_and_no_crash(kind: str, code: int) -> None:
+    story = Story(claude(kind=Kind(kind))).works()
+    first = story.spawn.session_id
+    story.hook("tool-end", tool="Bash")
+    story.hook("stop")
+    story.pass_over(60)
+    story.exited(code)
+    story.respawned()
+    assert story.agent.crashes == ()
+    assert story.spawn.mode is Mode.FRESH
+    assert story.spawn.session_id != first
+    assert story.spawn.prompt is (PromptKind.GOAL if kind == "loop" else PromptKind.CONTINUE)
+    assert any("asks to be recycled" in reason for reason in story.reasons)
+
+
+def test_a_session_that_asked_to_be_recycled_is_never_gone_back_to() -> None:
+    story = Story(claude(kind=Kind.ORCHESTRATOR)).works()
+    first = story.spawn.session_id
+    story.exited(100)
+    story.respawned()
+    story.stop()
+    story.exited(143)
+    story.start()
+    assert first not in [spawn.session_id for spawn in story.of(Spawn)[1:]]
+
+
+def test_who_does_nothing_but_ask_to_be_recycled_is_slowed_down_and_given_up() -> None:
+    """A Rust program that panics exits with 101 as well."""
+    story = Story(spec())
+    waits = []
+    while not isinstance(story.state, Quarantined):
+        story.lives(1, 101)
+        waits.append(story.state.until - story.at if isinstance(story.state, BackingOff) else 0.0)
+        if not isinstance(story.state, Quarantined):
+            story.respawned()
+    assert len(story.of(Spawn)) == 8
+    assert waits[0] == 0.0
+    assert waits[2:6] == sorted(waits[2:6])
+    assert waits[5] > 1
+
+
+# F-PROC-24: killed for want of memory.
+
+
+def test_f_proc_24_at_its_own_limit_is_a_crash_that_names_it() -> None:
+    story = Story().runs()
+    story.pass_over(20)
+    story.exited(signal=9, oom="agent")
+    assert len(story.agent.crashes) == 1
+    assert "signal 9, out of memory: it reached its own limit" in story.agent.reason or any(
+        "signal 9, out of memory: it reached its own limit" in reason for reason in story.reasons
+    )
+
+
+def test_f_proc_24_of_the_whole_host_counts_against_nobody_and_waits_a_little() -> None:
+    story = Story(claude())
+    for _ in range(12):
+        story.works()
+        story.pass_over(600)
+        story.exited(signal=9, oom="host")
+        assert isinstance(story.state, BackingOff)
+        assert story.state.until >= story.at + restart.HOST_RETRY
+        assert "the host had none left" in story.agent.reason
+        story.respawned()
+    assert story.agent.crashes == story.agent.record.unproductive == ()
+
+
+def test_f_proc_24_a_kill_of_ours_is_no_matter_of_memory() -> None:
+    story = Story().runs()
+    story.stop()
+    story.exited(signal=9, oom="agent")
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.oom == ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Alert, LookAtScreen, Terminate
+from phoenixd.core.actions import Alert, LookAtScreen, Spawn, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopped, Stopping
+from phoenixd.core.calls import MAX_LEASES
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
-from phoenixd.core.liveness import MAX_LEASES
 from phoenixd.core.session import MAX_TEXT
 from phoenixd.core.spec import Kind
 from tests.core.story import Story, claude, spec
@@ -96,14 +96,30 @@ def test_hooks_that_the_shim_sends_again_change_nothing() -> None:
 # The session.
 
 
-@pytest.mark.parametrize("source", ["clear", "startup"])
-def test_f_res_5_a_new_session_id_is_the_one_to_resume(source: str) -> None:
+def test_f_res_5_a_new_session_id_is_the_one_to_resume() -> None:
     story = Story(claude()).works()
     story.hook("session-end", source="clear")
-    story.hook("session-start", session_id="new-id", source=source)
+    story.hook("session-start", session_id="new-id", source="clear")
     story.pass_over(600)
     story.exited(signal=9)
     assert (story.spawn.mode, story.spawn.session_id) == (Mode.RESUME, "new-id")
+
+
+def test_f_res_5_of_two_sessions_that_began_in_one_run_the_one_that_takes_a_prompt_is_resumed() -> None:
+    """A Left arrow starts two more in the CLI's own daemon, of which one is a spare; a new renderer starts one."""
+    story = Story(claude()).works()
+    own = story.run.session_id
+    story.hook("stop")
+    looks = len(story.of(LookAtScreen))
+    for other in ("moved", "spare"):
+        story.hook("session-start", session_id=other, source="startup")
+    assert len(story.of(LookAtScreen)) == looks + 2
+    assert "a second session began beside its own, which has not ended: spare" in story.reasons
+    assert (story.run.session_id, story.agent.session and story.agent.session.session_id) == (own, own)
+    story.hook("prompt-submit", session_id="moved", text="Go on.")
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert (story.spawn.mode, story.spawn.session_id) == (Mode.RESUME, "moved")
 
 
 def test_f_res_5_clear_ends_the_turn_and_compaction_does_not() -> None:
@@ -395,10 +411,11 @@ def test_a_death_closes_the_question() -> None:
         ("authentication_failed", "login"),
         ("oauth_org_not_allowed", "login"),
         ("billing_error", "billing"),
-        ("invalid_request", None),
-        ("max_output_tokens", None),
-        ("a word of the agent's own", None),
-        (None, None),
+        ("invalid_request", "failed turn"),
+        ("max_output_tokens", "failed turn"),
+        ("model_not_found", "failed turn"),
+        ("a word of the agent's own", "failed turn"),
+        (None, "failed turn"),
     ],
 )
 def test_f_proc_26_errors_that_only_a_person_can_mend_are_told_and_nothing_is_killed(
@@ -411,6 +428,43 @@ def test_f_proc_26_errors_that_only_a_person_can_mend_are_told_and_nothing_is_ki
     assert not activity(story).turn_open
     story.wait(24 * 3600)
     assert isinstance(story.state, Running)
+
+
+@pytest.mark.parametrize("error", ["max_output_tokens", "model_not_found", "a word\nthat no table knows " + "x" * 300])
+def test_a_failed_turn_of_any_word_is_an_item_until_the_next_prompt(error: str) -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error=error, text="The response exceeded the limit.")
+    item = story.agent.item
+    assert item is not None
+    assert (item.kind, item.answer_by) == ("failed turn", "attach")
+    assert item.text.startswith(" ".join(error.split())[:64])
+    assert item.text.endswith(": The response exceeded the limit.")
+    story.hook("notification", notification="idle_prompt")
+    assert story.agent.item == item
+    story.hook("prompt-submit", text="shorter, please")
+    assert story.agent.item is None
+    assert waits(story) is None
+
+
+def test_a_failed_turn_of_a_subagent_is_its_own_matter() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="max_output_tokens", sub=True)
+    assert story.agent.item is None
+
+
+def test_a_run_that_dies_after_a_failed_turn_is_gone_on_with_and_not_left_idle() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="max_output_tokens")
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert story.of(Spawn)[-1].prompt is PromptKind.CONTINUE
+
+
+@pytest.mark.parametrize("error", ["unknown", "server_error", "overloaded", "rate_limit"])
+def test_claudes_own_unknown_is_a_broken_connection_and_parks(error: str) -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error=error)
+    assert (story.agent.state_name, story.agent.item) == ("parked", None)
 
 
 def test_f_proc_26_a_login_is_still_asked_for_when_the_prompt_is_idle() -> None:
@@ -550,7 +604,7 @@ def test_a_turn_that_was_broken_off_is_over_within_minutes() -> None:
     assert story.spawn.prompt is PromptKind.NONE
 
 
-@pytest.mark.parametrize("screen", ["working", "unknown", "dialog"])
+@pytest.mark.parametrize("screen", ["working", "unknown"])
 def test_a_look_at_a_turn_that_goes_on_changes_nothing(screen: str) -> None:
     story = Story(claude()).works()
     story.screen = screen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from phoenixd.documents.ops import Happening
 from phoenixd.documents.state import OpenLoop, StateDocument
 from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.harness import HARNESSES
+from tests.architecture.remedies import texts
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC).timestamp()
 STATE = StateDocument(
@@ -68,6 +70,7 @@ def test_p19_the_page_tells_what_is_known() -> None:
 
 
 def test_p3_p82_an_agent_that_never_ran_is_told_its_task_loops_and_next_step() -> None:
+    """F-RES-9: no fresh start has an empty brief."""
     page = render_brief(BriefFacts(StateDocument(agent="a"), NOW))
 
     for title in ("## Task", "## Open loops", "## Next"):
@@ -91,6 +94,7 @@ def test_a_brief_that_fits_is_given_whole() -> None:
 
 
 def test_p43_a_long_brief_is_cut_at_sections_and_points_to_the_file() -> None:
+    """F-BR-10."""
     facts = replace(FACTS, happenings=tuple(Happening(NOW, "x" * 400) for _ in range(40)))
 
     text = render_injection(facts, PATH)
@@ -218,3 +222,15 @@ class TestBanner:
 )
 def test_a_resumed_turn_is_told_in_one_sentence(task: str | None, ended: float | None, how: str, sentence: str) -> None:
     assert interruption_sentence(STATE.model_copy(update={"current_task": task}), ended, how) == sentence
+
+
+WARNING = re.compile(
+    r"context (is )?at \d|\d+ ?% of (the|your) context|context (is )?(almost|nearly) (full|exhausted)|out of context",
+    re.I,
+)
+
+
+def test_p32_x1_nothing_that_an_agent_is_told_warns_of_its_context() -> None:
+    """No text of the package says how full a context is: an agent can do nothing about it, and hurries."""
+    assert WARNING.search("context at 85 %")
+    assert [str(text) for text in texts() if WARNING.search(text.words)] == []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from phoenixd.documents.hooks import hook_event
 
 
@@ -14,3 +18,28 @@ def test_why_a_session_began_or_ended_is_its_source() -> None:
 def test_a_note_about_background_work_is_nobodys_prompt() -> None:
     note = {"prompt": "<task-notification>done</task-notification>", "source": "x"}
     assert hook_event("a", 1, "prompt-submit", note).source == "machine"
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "jobs"),
+    [
+        ("stop", {"jobs": ["shell: make", 7]}, ("shell: make",)),
+        ("stop", {"jobs": []}, ()),
+        ("stop", {}, None),
+        ("stop-failure", {}, None),
+        ("tool-start", {"tool_name": "Bash", "tool_input": {"command": "make", "run_in_background": True}},
+         ("shell: make",)),
+        ("tool-start", {"tool_name": "Bash", "tool_input": {"command": "make", "run_in_background": False}}, None),
+        ("tool-end", {"tool_name": "Agent", "tool_input": {"description": "look", "run_in_background": True}},
+         ("subagent: look",)),
+        ("tool-start", {"tool_name": "ScheduleWakeup", "tool_input": {"prompt": "Look.", "reason": "x"}},
+         ("wake-up: Look.",)),
+        ("tool-start", {"tool_name": "CronCreate", "tool_input": {"cron": "* * * * *", "prompt": "Look."}},
+         ("schedule: * * * * * Look.",)),
+        ("tool-start", {"tool_name": "Bash", "tool_input": {"command": "make"}, "jobs": ["shell: forged"]}, None),
+    ],
+)  # fmt: skip
+def test_what_ends_with_the_process_is_read_from_a_turns_end_and_from_the_call_that_begins_it(
+    kind: str, payload: dict[str, Any], jobs: tuple[str, ...] | None
+) -> None:
+    assert hook_event("a", 1, kind, payload).jobs == jobs

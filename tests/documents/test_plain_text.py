@@ -29,6 +29,7 @@ from phoenixd.documents.plain_text import clip, one_line, plain
     ],
 )
 def test_control_and_disguise_are_taken_out(text: str, shown: str) -> None:
+    """F-SY-16."""
     assert plain(text) == shown
 
 

@@ -72,6 +72,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("around", ["{}", "export X={}\n", '"{}",', "see {} there", "https://h/?k={}&x=1"])
 def test_p79_a_secret_shape_is_redacted_wherever_it_stands(shape: str, around: str) -> None:
+    """F-ST-12."""
     secret, _ = drawn(SHAPES[shape])
 
     cleaned = redact(around.format(secret))

@@ -109,6 +109,7 @@ def test_p6_what_is_no_state_of_this_agent_is_refused_with_a_reason(content: byt
 
 
 def test_odd_loops_are_mended_and_none_is_dropped_silently() -> None:
+    """P11, P14, F-ST-7: ids become kebab-case, numbers become text, an odd day becomes today and is told."""
     content = json.dumps(
         {
             "agent": "a",
@@ -156,6 +157,25 @@ def test_p28_stale_is_strictly_more_than_fourteen_days() -> None:
 
     assert [item.stale for item in flagged.open_loops] == [False, True, False]
     assert flag_stale(flagged, TODAY) is flagged
+
+
+def test_p12_stale_is_reckoned_anew_and_never_believed() -> None:
+    loops = [
+        {"id": "young", "text": "t", "added": "2026-02-16", "stale": True},
+        {"id": "old", "text": "t", "added": "2026-01-01", "stale": False},
+    ]
+    document = read_state(json.dumps({"agent": "a", "open_loops": loops}).encode(), "a", TODAY).document
+
+    assert document is not None
+    assert [loop.stale for loop in flag_stale(document, TODAY, 14).open_loops] == [False, True]
+
+
+def test_f_sy_19_a_clock_that_stands_at_1970_makes_nothing_stale() -> None:
+    document = read_state(SEED_EXAMPLE.replace(b"myagent", b"a"), "a", date(1970, 1, 1)).document
+
+    assert document is not None
+    assert document.open_loops[0].added == "2026-02-15"
+    assert not flag_stale(document, date(1970, 1, 1), 14).open_loops[0].stale
 
 
 def test_p13_a_resolved_loop_is_kept_for_seven_days() -> None:
@@ -214,6 +234,7 @@ class TestMerge:
         assert (merged.current_task, merged.status, merged.extras) == ("theirs", "working", {"owner": "me"})
 
     def test_p66_the_later_last_active_holds(self) -> None:
+        """F-BR-9, X6: of the file's and the heartbeat's the later one holds."""
         early, late = document(last_active="2026-02-17T01:00:00Z"), document(last_active="2026-02-17T03:00:00+01:00")
 
         assert merge_states(early, early, late).last_active == late.last_active

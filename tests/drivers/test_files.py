@@ -155,7 +155,7 @@ def test_append_refuses_what_is_no_file(tmp_path: Path) -> None:
 
 
 def test_one_daemon_per_state_directory(tmp_path: Path) -> None:
-    """The lock is the kernel's: it names its living holder, and dies with it however it dies."""
+    """F-SY-3: the lock is the kernel's, names its living holder, and dies with it however it dies."""
     script = (
         "import sys\n"
         "from phoenixd.drivers.files import LockFile\n"

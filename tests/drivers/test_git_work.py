@@ -85,6 +85,7 @@ def touch_all(work: Path) -> None:
     ],
 )  # fmt: skip
 def test_g11_to_g14_x8b_what_is_progress(repository: Path, do: Change) -> None:
+    """G12, G13: staged content and new untracked files among it."""
     before = look(repository)
     do(repository)
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import LastExit
+from phoenixd.core.agent import LastExit, Mode, PromptKind
+from phoenixd.core.facts import RunBegan, RunEnded
 from phoenixd.drivers.journal import SqliteJournal
-from phoenixd.drivers.journal_rows import DETAIL_LIMIT, sealed
+from phoenixd.drivers.journal_rows import DETAIL_LIMIT, batch_rows, sealed, sealed_entry, stored_entry
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Entry, Journal
 from tests.agents import an_agent
@@ -246,6 +247,18 @@ async def test_entries_past_thirty_days_are_removed_by_supervised_time(path: Pat
     await eventually(lambda: rows(path, "SELECT seq FROM entries") == [(1701,), (1702,)])
 
 
+async def test_journal_keep_says_how_long_entries_are_kept(path: Path) -> None:
+    """`[journal] keep` was checked and ignored. Steps are small, and nobody waits for them."""
+    with SqliteJournal(path, keep_seconds=2 * DAY) as journal:
+        await journal.commit(Batch(0.0, 0.0, tuple(an_entry(at=1.0) for _ in range(1200))))
+        await journal.commit(Batch(DAY, DAY, (an_entry(at=DAY),)))
+        assert len(await journal.read(limit=5000)) == 1201
+
+        await journal.commit(Batch(2.5 * DAY, 2.5 * DAY, (an_entry(at=2.5 * DAY),)))
+
+        await eventually(lambda: rows(path, "SELECT seq FROM entries") == [(1201,), (1202,)])
+
+
 async def test_a_reader_that_dawdles_holds_nobody_up(path: Path, journal: SqliteJournal) -> None:
     await journal.commit(numbered_batch(1))
     with closing(sqlite3.connect(path, isolation_level=None)) as dawdler:
@@ -360,3 +373,25 @@ async def test_a_dead_thread_fails_whoever_waits(journal: SqliteJournal, monkeyp
             await journal.commit(numbered_batch(1))
 
     await eventually(lambda: not [thread for thread in threading.enumerate() if thread.name == "journal-writer"])
+
+
+async def test_facts_and_weight_come_back_and_an_older_row_tells_as_story(journal: Journal) -> None:
+    facts = (RunBegan(3, Mode.RESUME, PromptKind.CONTINUE), RunEnded(3, "death", "restart", "exit", 1, None, 2.5))
+    told = an_entry(readings=(("lived", 2.5),), weight="story", facts=facts)
+    await journal.commit(Batch(9.5, 1e9, (told, an_entry(weight="detail"))))
+    first, second = await journal.read()
+
+    assert first.entry == told
+    assert (second.entry.weight, second.entry.facts) == ("detail", ())
+
+
+@pytest.mark.parametrize(
+    "readings",
+    ['[["lived",2.5]]', '[["#weight","story"],["#facts",[{"name":"run_dreamt","of":1}]],["lived",2.5]]'],
+)
+def test_a_row_of_another_version_is_read_without_the_facts_that_are_not_known(readings: str) -> None:
+    columns = batch_rows(Batch(9.5, 1e9, (an_entry(),))).entries[0]
+    read = stored_entry(sealed_entry(1, (*columns[:8], readings, *columns[9:])))
+
+    assert read is not None
+    assert (read.entry.weight, read.entry.facts, read.entry.readings) == ("story", (), (("lived", 2.5),))

@@ -38,6 +38,7 @@ def test_a_command_cannot_disturb_the_reading_of_its_own_line(command: str) -> N
 
 
 def test_f_proc_25_a_process_that_changes_its_name_is_the_same_process() -> None:
+    """P63: by the pid's identity, not by a name."""
     script = 'echo "2.1.197 (new)" > /proc/$$/comm; echo; read end'
     with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         known = identity(process.pid)
@@ -139,7 +140,10 @@ def test_who_is_inside_a_tree(sleeper: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.faults
 def test_f_proc_23_numbers_that_are_reused_at_once_never_hit_a_stranger() -> None:
-    """In a pid name space of its own the next number can be chosen, so that each victim's is reused at once."""
+    """In a pid name space of its own the next number can be chosen, so that each victim's is reused at once.
+
+    P75: a pid with its start time is safe to keep.
+    """
     script = r"""
 import asyncio, os, signal, subprocess, sys, time
 from phoenixd.drivers.processes import Processes

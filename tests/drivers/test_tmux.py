@@ -16,7 +16,7 @@ from phoenixd.drivers.processes_proc import ancestors, read_stat
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.drivers.tmux_control import ControlConnection
 from phoenixd.drivers.tmux_panes import Pane, Panes
-from phoenixd.drivers.tmux_server import TmuxServer
+from phoenixd.drivers.tmux_server import TmuxServer, settings
 from phoenixd.errors import TerminalFailed
 from tests.drivers.terminals import a_terminal, recorder, tmux
 from tests.waiting import eventually
@@ -30,6 +30,7 @@ async def panes_or_none(terminal: TmuxTerminal) -> frozenset[str] | None:
 
 
 async def test_panes_come_and_go(short_tmp: Path) -> None:
+    """P33: one session for each agent, found by its exact name."""
     async with a_terminal(short_tmp) as terminal:
         assert await terminal.panes() == frozenset()
         await terminal.open_pane("agent-1", recorder(short_tmp / "one"))
@@ -217,7 +218,7 @@ async def test_a_request_that_the_server_dies_under_fails_at_once(short_tmp: Pat
 
 
 async def test_a_server_that_hangs_is_not_waited_for(short_tmp: Path) -> None:
-    """F-TMUX-8: all who wait fail within the same limit, and the first answer after it is the right one."""
+    """F-TMUX-8: all who wait fail within the same limit, and the first answer after it is the right one. F-SY-8."""
     async with a_terminal(short_tmp, timeout=0.5) as terminal:
         await terminal.open_pane("a", recorder(short_tmp / "typed"))
         pid = await terminal.server_pid()
@@ -385,6 +386,7 @@ async def test_the_server_outlives_what_started_it(short_tmp: Path) -> None:
 async def test_the_server_knows_nothing_of_the_daemons_environment(
     short_tmp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """F-TMUX-6."""
     for name in ("ANTHROPIC_API_KEY", "NOTIFY_SOCKET", "TMUX", "TMUX_PANE", "PHOENIX_TOKEN", "CLAUDECODE"):
         monkeypatch.setenv(name, "planted")
     async with a_terminal(short_tmp) as terminal:
@@ -493,3 +495,10 @@ async def test_a_socket_that_somebody_took_away_is_made_again_by_the_living_serv
         await terminal.keep_named()
         await eventually(terminal.server.listens)
         assert await terminal.server_pid() == before
+
+
+def test_f_tmux_10_what_scrolls_out_of_a_pane_is_bounded() -> None:
+    limits = [int(command[-1]) for command in settings() if "history-limit" in command]
+
+    assert len(limits) == 1
+    assert 1000 <= limits[0] <= 100_000

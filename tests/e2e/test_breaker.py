@@ -49,7 +49,7 @@ def breaker(stage: Stage) -> dict[str, Any]:
 
 def judged(stage: Stage) -> list[tuple[int, str]]:
     """What each iteration came to, from the journal: count and state."""
-    events = json.loads(stage.ask("events", NAME, "--json"))["events"]
+    events = json.loads(stage.ask("events", NAME, "--all", "--json"))["events"]
     return [
         (event["readings"]["no_progress"], event["reason"].partition("breaker ")[2].split()[0].strip(":;"))
         for event in events

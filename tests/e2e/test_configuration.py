@@ -41,3 +41,21 @@ def test_an_agent_that_is_removed_and_added_again_goes_on_counting_over_kill_9_o
 
     row = stage.row("a")
     assert (row["incarnation"], row["restarts"], row["mode"]) == (3, 0, "fresh")
+
+
+def test_f_sy_11_an_invalid_configuration_at_reload_changes_nothing_and_is_told(stage: Stage) -> None:
+    stage.declare("a", '[agent.a]\nargv = ["sleep", "1000"]\ncwd = "/"\n')
+    stage.up()
+    pid = stage.until_running("a", 1)["pid"]
+    stage.declare("b", '[agent.b]\nargv = ["sleep", "1000"]\ncwd = "/"\nkindd = "loop"\n')
+    stage.declare("a", '[agent.a]\nargv = ["sleep", "2000"]\ncwd = "/"\n')
+
+    refused = stage.ctl("apply")
+
+    assert refused.returncode == 2
+    assert "kindd" in refused.stderr
+    assert list(stage.rows()) == ["a"]
+    assert stage.row("a")["pid"] == pid
+    stage.declare("b", '[agent.b]\nargv = ["sleep", "1000"]\ncwd = "/"\n')
+    stage.ask("apply")
+    assert sorted(stage.rows()) == ["a", "b"]

@@ -81,7 +81,7 @@ def degrade(stage: Stage, disk: Path) -> int:
 
 def prompts(stage: Stage) -> set[int]:
     """The numbers of the talker's prompts that stand in the journal."""
-    told = json.loads(stage.ask("events", "talker", "--since", "1h", "--json"))["events"]
+    told = json.loads(stage.ask("events", "talker", "--since", "1h", "--all", "--json"))["events"]
     texts = [event["detail"].get("text", "") for event in told if event["event"] == "hook_seen"]
     return {int(text.split()[1]) for text in texts if text.startswith("task ")}
 

@@ -32,7 +32,10 @@ def at_work(stage: Stage, name: str = "a", keys: str = "") -> Puppet:
     puppet = Puppet(stage.root / name)
     argv = json.dumps(puppet.argv)
     stage.declare(name, f'[agent.{name}]\nargv = {argv}\ncwd = "/"\nprompt = "Build the shop."\n{keys}')
-    stage.up()
+    if stage.process is None:
+        stage.up()
+    else:
+        stage.ask("apply")
     stage.until_running(name, 1)
     said = puppet.do(hook("prompt-submit", '{"prompt": "Build the shop."}'))
     assert said == "0"
@@ -44,6 +47,23 @@ def hook(event: str, payload: str) -> str:
     """What an agent's hook runs, as a puppet's source."""
     call = f"[os.environ['PHOENIX_HOOK'], *{event.split()!r}], input={payload!r}, text=True"
     return f"import os, subprocess\nout = subprocess.run({call}).returncode"
+
+
+def test_g40_p36_a_heartbeat_that_an_earlier_run_left_marks_no_new_run_as_stale(stage: Stage) -> None:
+    """Both have an open turn, and both are looked at each second: only the one written after its run began is ended."""
+    keys = 'liveness = { check_interval = "1s" }\n'
+    left, control = at_work(stage, "a", keys), at_work(stage, "b", keys)
+    old = json.dumps({"timestamp": "2001-01-01T00:00:00Z"})
+    path = {name: stage.state / "agents" / name / "heartbeat.json" for name in ("a", "b")}
+    with pytest.raises(ValueError, match="Expecting value"):
+        left.do(f"import os; open({str(path['a'])!r}, 'w').write({old!r}); os.kill(os.getpid(), 9)")
+    stage.until_running("a", 2)
+    assert path["a"].read_text() == old, "nothing has written over it"
+    control.do(f"open({str(path['b'])!r}, 'w').write({old!r})")
+    stage.until("the control is ended as hung", lambda: stage.row("b")["incarnation"] == 2)
+    row = stage.row("a")
+    assert (row["state"], row["incarnation"]) == ("running", 2)
+    assert explained(stage)["incident"] is None
 
 
 def explained(stage: Stage, name: str = "a") -> dict[str, Any]:
@@ -89,7 +109,7 @@ def test_g7_g39_g43_g44_f_proc_11_f_proc_12_a_hang_ends_with_its_tree_and_is_tol
     brief = (stage.state / "agents" / "a" / "brief.md").read_text()
     assert "Run 1 was ended by phoenixd" in brief
     assert told["incident"]["file"] in brief
-    kinds = [event["event"] for event in json.loads(stage.ask("events", "a", "--json"))["events"]]
+    kinds = [event["event"] for event in json.loads(stage.ask("events", "a", "--all", "--json"))["events"]]
     assert "incident_recorded" in kinds
 
 
@@ -100,3 +120,45 @@ def test_g5_simulating_a_hang_says_what_it_will_do_and_does_it(stage: Stage) -> 
     assert "ended as hung" in said
     stage.until_running("a", 2)
     assert explained(stage)["last_exit"]["code"] == 124
+
+
+TOLD_OFTEN = """
+import datetime, json, os, subprocess, threading, time
+path = os.path.join(os.environ["PHOENIX_STATE_DIR"], "heartbeat.json")
+beats, is_over = 0, threading.Event()
+
+def work():
+    global beats
+    while not is_over.wait(0.2):
+        subprocess.run([os.environ["PHOENIX_HOOK"], "tool-end"], input='{"tool_name": "Read"}', text=True)
+        now = datetime.datetime.now(datetime.timezone.utc)
+        stamp = CLAIM
+        with open(path + ".new", "w") as new:
+            json.dump({"timestamp": stamp}, new)
+        os.rename(path + ".new", path)
+        beats += 1
+
+threading.Thread(target=work, daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "(now - datetime.timedelta(hours=1)).isoformat()",
+        "'1970-01-01T00:00:00Z'",
+    ],
+    ids=["an hour old", "1970"],
+)
+def test_promise_4_f_hb_3_a_timestamp_of_a_wrong_clock_is_told_once_and_ends_nobody(stage: Stage, claim: str) -> None:
+    """The agent works, hook by hook; its heartbeat is local time with a Z, or a container's."""
+    puppet = at_work(stage, keys='liveness = { stale = "3s", check_interval = "0.5s" }\n')
+    puppet.do(TOLD_OFTEN.replace("CLAIM", claim))
+    stage.until("it is told", lambda: "clock" in [one["kind"] for one in stage.row("a")["alerts"]])
+    beats = int(puppet.do("out = beats"))
+    stage.until("it beat thirty times more", lambda: int(puppet.do("out = beats")) >= beats + 30)
+
+    row = stage.row("a")
+    assert (row["incarnation"], row["activity"]) == (1, "working")
+    told = [one for one in json.loads(stage.ask("events", "a", "--json"))["events"] if one["event"] == "alert_raised"]
+    assert [one["detail"]["kind"] for one in told] == ["clock"]

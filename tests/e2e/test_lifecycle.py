@@ -138,17 +138,6 @@ def test_f_proc_19_ten_ways_to_escape_end_with_stop_and_strangers_live(stage: St
         stranger.wait()
 
 
-def test_g40_p36_heartbeats_of_an_earlier_run_mean_nothing_to_the_next(stage: Stage) -> None:
-    declare(stage, "a")
-    stage.up()
-    first = stage.until_running("a", 1)["pid"]
-    beat = stage.state / "agents" / "a" / "heartbeat.json"
-    beat.write_text('{"timestamp": "2001-01-01T00:00:00Z"}')
-    os.kill(first, signal.SIGKILL)
-    stage.until_running("a", 2)
-    assert stage.row("a")["state"] == "running"
-
-
 def _lives(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

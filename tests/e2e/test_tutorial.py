@@ -107,6 +107,7 @@ def newcomer(short_tmp: Path) -> Iterator[Newcomer]:
 
 
 def test_the_tutorial_the_readme_and_the_page_about_speaking_do_what_they_say(newcomer: Newcomer) -> None:
+    """P81: the recovery flow as it is documented, `kill -9` and resume among it."""
     setting, *tutorial = commands_of("docs/tutorial/first-agent.md").splitlines(keepends=True)
     setting = setting.replace("DIRECTORY", str(newcomer.installed))
     first_hour = "".join(tutorial).replace("PID", PID_OF_SHOP)

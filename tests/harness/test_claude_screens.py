@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from phoenixd.harness.claude_screens import draft, input_line, screen_says
 
 SCREENS = sorted((Path(__file__).parent / "screens" / "claude-2.1.197").glob("*.txt"))
+NEWER = sorted((Path(__file__).parent / "screens" / "claude-2.1.330").glob("*.txt"))
 BOX = "─" * 40
 
 
@@ -18,15 +19,15 @@ def screen(name: str) -> str:
     return next(path for path in SCREENS if path.stem == name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", SCREENS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*SCREENS, *NEWER], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_captured_screen_is_told(path: Path) -> None:
     assert screen_says(path.read_text(encoding="utf-8")) == path.stem.split("--")[0]
 
 
 def test_the_fixtures_cover_every_verdict() -> None:
-    assert {path.stem.split("--")[0] for path in SCREENS} == {
+    assert {path.stem.split("--")[0] for path in (*SCREENS, *NEWER)} == {
         "permission", "question", "trust", "api-key", "resume-picker", "bypass-warning", "settings", "login", "dialog",
-        "idle", "working", "unknown",
+        "idle", "working", "unknown", "renderer", "away",
     }  # fmt: skip
 
 
@@ -39,6 +40,22 @@ def test_what_a_person_is_typing_is_seen() -> None:
 def test_an_empty_prompt_and_a_placeholder_are_no_draft() -> None:
     assert draft(screen("idle--start")) == ""
     assert draft(screen("working--queued")) == ""
+
+
+def test_what_is_suggested_after_a_turn_that_failed_is_no_draft() -> None:
+    """2.1.330 draws it where something typed would stand, and a text that is sent is not to wait for it for ever."""
+    suggested = next(path for path in NEWER if path.stem == "idle--suggestion").read_text(encoding="utf-8")
+
+    assert (screen_says(suggested), draft(suggested), input_line(suggested)) == ("idle", "", "")
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_a_session_that_has_moved_away_has_no_input_line(newer: bool) -> None:
+    """What is typed there would begin another session."""
+    away = next(path for path in (NEWER if newer else SCREENS) if path.stem == "away--left-arrow")
+
+    assert draft(away.read_text(encoding="utf-8")) is None
+    assert input_line(away.read_text(encoding="utf-8")) is None
 
 
 @pytest.mark.parametrize("name", ["permission--bash", "trust--start", "dialog--shell-mode", "unknown--exited"])

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import (
@@ -43,11 +45,15 @@ class HandClock:
 
     wall: float = NOW
     slept: list[float] = field(default_factory=list)
+    stands_still: bool = False
+    """Whether whoever sleeps sleeps for ever."""
 
     def now(self) -> Moment:
         return Moment(self.wall, self.wall, 0.5, "nonce")
 
     async def sleep_until(self, at: float) -> None:
+        if self.stands_still:
+            await anyio.sleep_forever()
         self.slept.append(at)
         self.wall = max(self.wall, at)
 

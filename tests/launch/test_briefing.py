@@ -320,6 +320,7 @@ class TestSchedule:
         assert desk.room.document("brief.json")["ledger"]["last_run"] >= NOW + 5 * DAY
 
     async def test_p20_a_changed_task_is_a_run_and_not_sooner_than_the_spacing(self, desk: Desk) -> None:
+        """X22: what is a significant change is defined."""
         agent = desk.agent(daily=False, spacing=600.0)
         desk.writer.answers = [says(), says()]
         await desk.room.launch.publish(agent, [])

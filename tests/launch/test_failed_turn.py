@@ -28,7 +28,8 @@ from tests.launch.places import NOW, Room
         ("other", 402, "billing_error"),
         ("context_window_exceeded", None, "invalid_request"),
         ("something new", 418, "invalid_request"),
-        ("something new", None, "unknown"),
+        ("something new", None, "something new"),
+        ("unknown", None, "unknown"),
     ],
 )
 def test_one_vocabulary_for_the_failures_of_all_apis(kind: str, status: int | None, word: str) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import LastExit, Mode, PromptKind, Session
+from phoenixd.core.agent import LastExit, LostJobs, Mode, PromptKind, Session
 from phoenixd.core.spec import Kind, ResumeRules
 from phoenixd.documents.credential import credential_reference
 from phoenixd.errors import LaunchFailed
+from phoenixd.jobs.task_in_hand import is_ours
 from tests.launch.places import NOW, RUN_ID, SESSION_ID, Room
 
 
@@ -106,6 +107,22 @@ async def test_the_operators_own_words_to_continue_stand_in_for_ours(room: Room)
     ]
 
 
+@pytest.mark.parametrize("own", [None, "Carry on."])
+async def test_a_run_that_goes_on_is_told_what_ended_with_the_one_before(room: Room, own: str | None) -> None:
+    spec = room.spec(argv=("agent", "{prompt}"), resume=ResumeRules(prompt=own))
+    lost = LostJobs(1, ("shell: make world", "schedule: 0 4 * * * Tidy up."), NOW)
+    agent = replace(room.agent(spec), lost=lost)
+
+    words = (await room.order(agent, Mode.RESUME, PromptKind.CONTINUE))["argv"][1]
+
+    assert words.startswith(own or "You were interrupted")
+    assert words.endswith(
+        "none of them runs any more: shell: make world; schedule: 0 4 * * * Tidy up. Begin again what is still needed."
+    )
+    assert is_ours(agent, words)
+    assert "shell: make world" in (room.state / "brief.md").read_text()
+
+
 async def test_p60_the_command_line_is_rebuilt_from_the_base_each_time(room: Room) -> None:
     spec = room.spec(resume_args=("--resume", "{session_id}"))
     agent = room.agent(spec)
@@ -157,6 +174,19 @@ async def test_a_users_settings_for_claude_stay_when_no_session_is_around_us(tmp
     room = Room(tmp_path, {"CLAUDE_CODE_MAX_RETRIES": "3"})
 
     assert (await room.order(room.agent()))["env"]["CLAUDE_CODE_MAX_RETRIES"] == "3"
+
+
+async def test_what_claude_must_find_is_there_also_below_a_session_of_its_own_and_only_the_operator_takes_it_back(
+    tmp_path: Path,
+) -> None:
+    """Without it a Left arrow on an empty prompt moves the session into the CLI's own daemon."""
+    environ = {"CLAUDECODE": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "0"}
+    room = Room(tmp_path, environ)
+    spec = room.spec(harness="claude", argv=("claude",), hold_permissions=False)
+    taken_back = replace(spec, env=(("CLAUDE_CODE_DISABLE_AGENT_VIEW", ""),))
+
+    assert (await room.order(room.agent(spec)))["env"]["CLAUDE_CODE_DISABLE_AGENT_VIEW"] == "1"
+    assert (await room.order(room.agent(taken_back)))["env"]["CLAUDE_CODE_DISABLE_AGENT_VIEW"] == ""
 
 
 async def test_an_ssh_agent_that_answers_is_kept(tmp_path: Path) -> None:
@@ -424,3 +454,21 @@ async def test_a_missing_command_is_a_warning_at_add(room: Room) -> None:
     assert "not to be found" in (room.launch.command_problem(room.agent()) or "")
     assert room.launch.command_problem(room.agent(room.spec(argv=("sh",)))) is None
     assert room.launch.command_problem(room.agent(room.spec(argv=("/bin/sh",)))) is None
+
+
+async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_beforehand(tmp_path: Path) -> None:
+    """A login that is missing, and questions that nobody has answered: by the CLI's own files, without running it."""
+    home = tmp_path / "home"
+    (home / ".claude").mkdir(parents=True)
+    room = Room(tmp_path, {"HOME": str(home), "PATH": "/bin"})
+    agent = room.agent(room.spec(harness="claude", argv=("sh",)))
+
+    login, trust = await room.launch.start_problems(agent)
+
+    assert "no login is to be found" in login
+    assert str(home / ".claude" / ".credentials.json") in login
+    assert f"whether it may trust {room.work}" in trust
+    assert "--seed-trust" in trust
+    (home / ".claude" / ".credentials.json").write_text("{}")
+    seeded = room.agent(room.spec(harness="claude", argv=("sh",), seed_trust=True))
+    assert await room.launch.start_problems(seeded) == ()

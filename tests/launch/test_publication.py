@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -12,12 +13,18 @@ from typing import Any
 import anyio
 import pytest
 
-from phoenixd.core.agent import LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.actions import RecordIncident
+from phoenixd.core.agent import Incident, LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.events import Event, StateEdited
 from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.drivers import files as plain_files
+from phoenixd.drivers.directory_changes import DirectoryChanges
+from phoenixd.errors import LaunchFailed
 from phoenixd.launch import publication, shelf
 from tests.documents.test_state import SEED_EXAMPLE
 from tests.launch.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt
+from tests.waiting import eventually
 
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
 
@@ -538,7 +545,9 @@ class TestOps:
         assert "hunter2" not in room.text("ops.jsonl")
         assert "died, signal 9" in room.text("brief.md")
 
-    async def test_it_is_rotated_and_four_old_ones_are_kept(self, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_f_st_13_rotated_and_four_old_ones_are_kept(
+        self, room: Room, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(shelf, "OPS_LIMIT", 200)
         for number in range(30):
             await room.launch.publish(room.agent(), [entry("agent_started", reason=f"number {number}")])
@@ -634,3 +643,122 @@ async def test_nothing_is_written_when_nothing_changed(room: Room) -> None:
     await room.launch.publish(agent, [])
 
     assert {path.name: path.stat().st_mtime_ns for path in room.state.iterdir()} == before
+
+
+async def test_f_st_5_an_operators_edit_is_taken_over_while_nothing_else_happens(tmp_path: Path) -> None:
+    """It waited for the next write, or the look each minute, which is off here; `stale` comes with it (P28)."""
+    told: list[Event] = []
+    room = Room(tmp_path)
+    room.options = {"changes": DirectoryChanges(), "tell": told.append}
+    room.restarted()
+    await room.launch.publish(room.agent(), [])
+    room.clock.stands_still = True
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.launch.run)
+        edit(room, open_loops=[{**LOOP, "added": "2026-01-02"}], numbers={"tests": "47/52"})
+        await eventually(lambda: told == [StateEdited("a")])
+        assert room.document()["open_loops"][0]["stale"] is True
+        assert room.document()["numbers"] == {"tests": "47/52"}
+        (room.state / "state.json").unlink()
+        await eventually(lambda: told == [StateEdited("a")] * 2)
+        assert room.document()["numbers"] == {"tests": "47/52"}, "what was deleted is written anew from memory"
+        await room.launch.publish(room.running(room.agent()), [])
+        await anyio.wait_all_tasks_blocked()
+        assert len(told) == 2, "our own writes are no edits"
+        tasks.cancel_scope.cancel()
+
+
+HUNG = Incident(1, "hung", "silent for 15 minutes", NOW)
+
+
+def record(room: Room) -> RecordIncident:
+    return RecordIncident("a", 1, HUNG, (("silent_for", 900.0),))
+
+
+async def test_g43_incidents_stand_in_a_directory_of_their_own(room: Room) -> None:
+    """agents/NAME/incidents/*.json (requirements 4.3), the newest twenty."""
+    agent = room.running(room.agent())
+    for number in range(1, 23):
+        incident = replace(HUNG, incarnation=number)
+        await room.launch.record_incident(agent, replace(record(room), incident=incident), "waiting for pytest")
+
+    kept = {path.name for path in (room.state / "incidents").iterdir()}
+    assert len(kept) == 20
+    assert {"1-hung.json", "2-hung.json"} & kept == set()
+    assert room.document("incidents/22-hung.json")["pane"] == ["waiting for pytest"]
+    assert stat.S_IMODE((room.state / "incidents").stat().st_mode) == 0o700
+
+
+async def test_g43_what_an_older_version_left_is_found_in_the_new_place(room: Room) -> None:
+    room.state.mkdir(parents=True)
+    (room.state / "incident-7-overtime.json").write_text("{}")
+    await room.launch.publish(room.agent(), [])
+
+    assert replace(HUNG, incarnation=7, kind="overtime").file == "incidents/7-overtime.json"
+    assert room.text("incidents/7-overtime.json") == "{}"
+    assert not list(room.state.glob("incident-*"))
+
+
+async def test_g43_a_link_in_the_place_of_the_incidents_leads_nowhere(room: Room, tmp_path: Path) -> None:
+    room.state.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (room.state / "incidents").symlink_to(tmp_path / "elsewhere")
+    await room.launch.record_incident(room.running(room.agent()), record(room), "screen")
+
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert room.document("incidents/1-hung.json")["kind"] == "hung"
+
+
+async def test_p9_last_active_is_utc_and_moves_with_a_hook(room: Room) -> None:
+    agent = room.running(room.agent())
+    await room.launch.publish(agent, [])
+    before = room.document()["last_active"]
+    room.clock.wall = NOW + 90
+    await room.launch.publish(room.running(room.agent()), [entry("hook_seen", kind="stop")])
+
+    assert (before, room.document()["last_active"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:01:30Z")
+
+
+async def test_p21_p46_a_state_file_that_says_working_is_no_proof_of_life(room: Room) -> None:
+    """The process table decides, and nothing that a file says."""
+    place(room, status="working", current_task="Implementing feature X", last_active="2026-11-21T09:59:59Z")
+    await room.launch.publish(room.agent(), [])
+
+    assert room.document()["status"] == "idle"
+    await room.launch.publish(room.crashed(room.running(room.agent())), [])
+    assert room.document()["status"] == "error"
+
+
+async def test_p68_the_state_stands_over_a_brief_that_says_otherwise(room: Room) -> None:
+    place(room, current_task="Fix the login", status="working", open_loops=[LOOP])
+    (room.state / "brief.md").write_text("# a\n\n## Task\n\nWrite the manual\n")
+    await room.order(room.agent(room.spec(prompt=None)))
+
+    told = room.text("session-start.txt")
+    assert "Fix the login" in told
+    assert "Write the manual" not in told + room.text("brief.md")
+
+
+async def test_f_st_6_a_stale_loop_is_flagged_and_told_in_the_brief(room: Room) -> None:
+    place(room, open_loops=[{**LOOP, "added": "2026-10-01"}])
+    await room.launch.publish(room.agent(), [])
+
+    assert room.document()["open_loops"][0]["stale"] is True
+    assert room.launch.loops("a").stale == 1
+    assert "stale" in room.text("brief.md")
+
+
+async def test_f_st_4_documents_that_may_not_be_written_are_a_fault_and_the_start_is_refused(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.launch.publish(room.agent(), [])
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "state.json")
+
+    monkeypatch.setattr(plain_files, "replace", refused)
+    with pytest.raises(PermissionError):
+        await room.launch.publish(room.running(room.agent(room.spec(prompt="Else."))), [])
+    with pytest.raises(LaunchFailed, match="could not be written") as failed:
+        await room.order(room.agent(room.spec(prompt="Else.")))
+    assert failed.value.remedy

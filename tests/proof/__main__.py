@@ -31,6 +31,11 @@ PROOFS = (
     Proof(
         "prompts", "1,000 prompts to misbehaving terminals: each once, or not at all", _module("tests.proof.prompts")
     ),
+    Proof(
+        "blind",
+        "100 cases by somebody who knew neither code nor tests: who is hung, what is a restart worth, what is progress",
+        _module("tests.blind"),
+    ),
     Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
     Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
@@ -58,14 +63,21 @@ def main(arguments: list[str]) -> int:
     """Run the proofs that are named, or all; 1 when one failed."""
     parser = argparse.ArgumentParser(prog="./dev proof", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*(proof.name for proof in PROOFS), []], metavar="NAME")
+    parser.add_argument(
+        "--newest",
+        action="store_true",
+        help="contract: with what the registry has today, and what differs from the pins",
+    )
     given = parser.parse_args(arguments)
+    if given.newest and given.names != ["contract"]:
+        parser.error("--newest is for contract alone: ./dev proof contract --newest")
     verdicts = []
     for proof in PROOFS:
         if given.names and proof.name not in given.names:
             continue
         print(f"--- {proof.name}: {proof.proves}", flush=True)
         began = time.monotonic()
-        code = subprocess.run(proof.argv, check=False).returncode
+        code = subprocess.run([*proof.argv, *(["--newest"] if given.newest else [])], check=False).returncode
         verdicts.append((proof, code, time.monotonic() - began))
     print("\nproof      verdict   seconds")
     for proof, code, seconds in verdicts:

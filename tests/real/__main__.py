@@ -1,8 +1,8 @@
 """Runs the contract suite with the three real CLIs, and writes its table into docs/reference/harnesses.md.
 
-    ./dev proof contract                          the tested versions; about twenty minutes
-    PHOENIX_TEST_NEWEST=1 ./dev proof contract    the newest ones of the registry: prints the table, writes nothing
-    python -m tests.real -k codex                 a part, in the virtualenv: prints the table, writes nothing
+    ./dev proof contract              the tested versions; about twenty minutes
+    ./dev proof contract --newest     what the registry has today: prints the table and its differences to the pins
+    python -m tests.real -k codex     a part, in the virtualenv: prints the table, writes nothing
 
 Exit 0 when every cell passed, is known not to, or could not be run because a CLI cannot be had: each says so by name.
 """
@@ -15,17 +15,33 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.real.contract_table import FAILED, NOT_RUN, read_report, second_try, table, write
+from tests.real.contract_table import (
+    FAILED,
+    NOT_RUN,
+    cells,
+    differences,
+    read_report,
+    second_try,
+    table,
+    versions,
+    write,
+)
 from tests.real.installed import NEWEST
 
 
 def main(arguments: list[str]) -> int:
+    if "--newest" in arguments:
+        os.environ[NEWEST] = "1"
+        arguments = [argument for argument in arguments if argument != "--newest"]
     results = _run(arguments)
     if failed := [f"{test}[{harness}]" for (test, harness), told in results.items() if told == FAILED]:
         # On a busy machine a CLI takes longer than anybody's patience.
         results = second_try(results, _run([*arguments, *(f"{SUITE}::{name}" for name in failed)]))
     made = table(results)
     print(made)
+    if NEWEST in os.environ:
+        print("\nWhat the newest versions do otherwise:")
+        print("\n".join(f"  {line}" for line in differences(results, cells(), versions())))
     is_whole = not arguments and NEWEST not in os.environ
     if is_whole and not any(told.startswith(NOT_RUN) for told in results.values()):
         write(made)

@@ -172,7 +172,7 @@ class AgentStage:
 
     def events(self) -> list[dict[str, Any]]:
         """What the journal holds of the agent, oldest first."""
-        events: list[dict[str, Any]] = self.get(f"/v1/events?agent={NAME}&lines=1000")["events"]
+        events: list[dict[str, Any]] = self.get(f"/v1/events?agent={NAME}&lines=1000&all=1")["events"]
         return events
 
     def screen(self) -> str:

@@ -28,7 +28,7 @@ class ClaudeCli:
         return MessagesStub(scenario)
 
     def prepare(self, home: Path, stub: ApiStub) -> None:
-        (home / ".claude").mkdir()
+        (home / ".claude").mkdir(exist_ok=True)
         (home / ".claude" / "settings.json").write_text(json.dumps(self.settings))
 
     def variables(self, home: Path, stub: ApiStub) -> dict[str, str]:

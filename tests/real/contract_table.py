@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.real.installed import version
+from tests.real.installed import locate, says, version
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "harnesses.md"
 BEGIN, END = "<!-- contract: begin -->", "<!-- contract: end -->"
@@ -59,6 +59,43 @@ def table(results: Results, harnesses: tuple[str, ...] = ("claude", "codex", "ge
         cells = [results.get((test, name), NOT_RUN).replace("|", "/").replace("\n", " ") for name in harnesses]
         lines.append(f"| {row} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def differences(results: Results, tested: Results, told: Mapping[str, str]) -> list[str]:
+    """What another version does otherwise than the pinned one, a line each. told: what each CLI says of its version."""
+    lines = [f"{name}: {told.get(name, NOT_RUN)}; pinned: {version_of_table(name)}" for name in sorted(told)]
+    for (test, name), cell in results.items():
+        before = tested.get((test, name), NOT_RUN)
+        if cell != before and not cell.startswith(NOT_RUN):
+            lines.append(f"{name}: {rows().get(test, test)}: {before} -> {cell}")
+    return lines if len(lines) > len(told) else [*lines, "no row that was run differs from the pinned versions"]
+
+
+def version_of_table(name: str, page: Path = PAGE) -> str:
+    """The version that the page's column is about."""
+    head = written(page).partition("\n")[0]
+    found = re.search(rf"\b{name} (\S+)", head)
+    return found[1] if found else "none"
+
+
+def cells(page: Path = PAGE, harnesses: tuple[str, ...] = ("claude", "codex", "gemini")) -> dict[tuple[str, str], str]:
+    """What the page says of each row and harness."""
+    by_row = {row: test for test, row in rows().items()}
+    found = {}
+    for line in written(page).splitlines()[2:]:
+        row, *told = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        if row in by_row:
+            found.update({(by_row[row], name): cell for name, cell in zip(harnesses, told, strict=False)})
+    return found
+
+
+def versions(harnesses: tuple[str, ...] = ("claude", "codex", "gemini")) -> dict[str, str]:
+    """What each CLI that is to be tested says of its version, or why it cannot be had."""
+    told = {}
+    for name in harnesses:
+        found = locate(name)
+        told[name] = says(found.binary) if found.binary is not None else found.reason
+    return told
 
 
 def write(made: str, page: Path = PAGE) -> None:

@@ -1,8 +1,9 @@
 """Where the real agent CLIs of the tested versions are: installed from npm, cached outside the repository.
 
-The versions stand in phoenixd.harness, one for each CLI: what is tested is what `phoenixctl doctor` knows. opencode,
-which has no harness, has its version in OTHERS. Tests take a CLI by `require(...)`; where it cannot be had they are
-skipped with "not run: <reason>", never passed. PHOENIX_TEST_NEWEST=1 takes the newest ones instead.
+The versions stand in phoenixd.harness.pins: what is tested is what `phoenixctl doctor` knows. opencode, which has no
+harness, has its version in OTHERS. Tests take a CLI by `require(...)`, in the first version of its pins unless they
+name another; where it cannot be had they are skipped with "not run: <reason>", never passed. PHOENIX_TEST_NEWEST=1
+takes the newest ones instead.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.harness import HARNESSES
+from phoenixd.harness.pins import PINS
 
 PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
@@ -42,40 +43,43 @@ class Located:
     reason: str
 
 
-def version(harness: str) -> str:
-    """The version that is wanted."""
-    tested = OTHERS[harness] if harness in OTHERS else HARNESSES[harness].tested_version
-    assert tested is not None
-    return "latest" if os.environ.get(NEWEST) else tested
+def version(harness: str, pin: str | None = None) -> str:
+    """The version that is wanted; `pin` is one of several."""
+    if os.environ.get(NEWEST):
+        return "latest"
+    return pin or (OTHERS[harness] if harness in OTHERS else PINS[harness][0])
 
 
 @functools.cache
-def locate(harness: str) -> Located:
+def locate(harness: str, pin: str | None = None) -> Located:
     """PHOENIX_TEST_<NAME> if set (never replaced by another one), else the cached or newly installed version."""
+    wanted = version(harness, pin)
     variable = f"PHOENIX_TEST_{harness.upper()}"
+    if pin is not None and pin != PINS[harness][0]:
+        variable += f"_{pin.replace('.', '_')}"
     chosen = os.environ.get(variable)
     if chosen:
-        return _checked(harness, Path(chosen), variable)
+        return _checked(wanted, Path(chosen), variable)
     npm = shutil.which("npm")
     if npm is None:
         return Located(None, f"npm is not installed and {variable} is not set")
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phoenixd-tests"
-    cache = caches / f"{harness}-{version(harness)}"
+    cache = caches / f"{harness}-{wanted}"
     cache.mkdir(parents=True, exist_ok=True)
     binary = cache / "node_modules" / ".bin" / harness
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes must not install into one directory
-        wanted = version(harness) == "latest" or not _checked(harness, binary, "cache").binary
-        if wanted and (problem := _install(npm, cache, f"{PACKAGES[harness]}@{version(harness)}")):
+        is_missing = wanted == "latest" or not _checked(wanted, binary, "cache").binary
+        if is_missing and (problem := _install(npm, cache, f"{PACKAGES[harness]}@{wanted}")):
             return Located(None, problem)
-        return _checked(harness, binary, "cache")
+        return _checked(wanted, binary, "cache")
 
 
-def require(harness: str) -> Path:
+def require(harness: str, pin: str | None = None) -> Path:
     """The binary, or the calling test is reported as not run."""
-    located = locate(harness)
+    located = locate(harness, pin)
     if located.binary is None:
-        pytest.skip(f"not run: no {harness} {version(harness)}: {located.reason}")
+        pytest.skip(f"not run: no {harness} {version(harness, pin)}: {located.reason}")
     return located.binary
 
 
@@ -92,16 +96,20 @@ def _install(npm: str, cache: Path, package: str) -> str:
     return ""
 
 
-def _checked(harness: str, binary: Path, source: str) -> Located:
+def says(binary: Path) -> str:
+    """What it answers to --version, on one line; raises OSError or TimeoutExpired."""
+    command = [str(binary), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL).stdout
+    return " ".join(said.split())
+
+
+def _checked(wanted: str, binary: Path, source: str) -> Located:
     if not binary.exists():
         return Located(None, f"{source}: {binary} does not exist")
     try:
-        said = subprocess.run(
-            [str(binary), "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
-        ).stdout
+        said = says(binary)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Located(None, f"{source}: {binary} --version: {error}")
-    wanted = version(harness)
-    if not said.strip() or (wanted != "latest" and wanted not in said):
-        return Located(None, f"{source}: {binary} says {said.strip()[:60]!r}, the pinned version is {wanted}")
+    if not said or (wanted != "latest" and wanted not in said):
+        return Located(None, f"{source}: {binary} says {said[:60]!r}, the pinned version is {wanted}")
     return Located(binary, "")

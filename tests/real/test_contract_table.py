@@ -6,8 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.proof import __main__ as proof
 from tests.real import __main__ as contract
-from tests.real.contract_table import FAILED, read_report, rows, second_try, table, write, written
+from tests.real.contract_table import (
+    FAILED,
+    cells,
+    differences,
+    read_report,
+    rows,
+    second_try,
+    table,
+    version_of_table,
+    write,
+    written,
+)
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="c" name="test_fresh_start[claude]"/>
@@ -63,3 +75,35 @@ def test_the_page_has_a_line_for_every_row_and_the_tested_versions() -> None:
 
     assert told[:1] == made[:1]
     assert [line.split(" | ")[0] for line in told] == [line.split(" | ")[0] for line in made]
+
+
+def test_what_a_newer_release_does_otherwise_is_a_line_and_nothing_else_is() -> None:
+    before = {("test_tool", "claude"): "passed", ("test_limit", "gemini"): "**no**: a dialog"}
+    now = {
+        ("test_tool", "claude"): FAILED,
+        ("test_limit", "gemini"): "**no**: a dialog",
+        ("test_hang", "claude"): "not run: no npm",
+    }
+
+    told = differences(now, before, {"claude": "9.9.9 (Claude Code)"})
+
+    assert told == [
+        f"claude: 9.9.9 (Claude Code); pinned: {version_of_table('claude')}",
+        f"claude: {rows()['test_tool']}: passed -> {FAILED}",
+    ]
+    assert "no row" in differences(before, before, {"claude": "9.9.9"})[-1]
+
+
+def test_the_page_is_read_as_it_was_written() -> None:
+    told = cells()
+
+    assert set(told) == {(test, name) for test in rows() for name in ("claude", "codex", "gemini")}
+    assert told["test_tool", "claude"] == "passed"
+
+
+def test_newest_is_for_the_contract_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        proof.main(["slow", "--newest"])
+
+    assert refused.value.code == 2
+    assert "./dev proof contract --newest" in capsys.readouterr().err

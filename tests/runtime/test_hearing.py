@@ -6,12 +6,12 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, cast
 
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentStarted, Event, RunAdopted, RunMissing
+from phoenixd.core.events import AgentExited, AgentStarted, Event, RunAdopted, RunMissing
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_proc import boot_id
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
@@ -100,3 +100,36 @@ def test_boots_differ(child: ProcessIdentity) -> None:
     of_another_boot = replace(child, boot_id="other")
     assert child.boot_id == boot_id()
     assert Processes().is_below(of_another_boot, identity(os.getpid())) is None
+
+
+class Counters:
+    """A kernel that killed something for want of memory."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self.noted = 0
+
+    def note(self) -> None:
+        self.noted += 1
+
+    def killer_of(self, agent: str, incarnation: int) -> Literal["", "agent", "host"]:
+        self.asked.append((agent, incarnation))
+        return "agent"
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "cause", "oom"),
+    [(None, 9, "exit", "agent"), (None, 15, "exit", ""), (137, None, "exit", ""), (None, 9, "terminal_lost", "")],
+)
+async def test_f_proc_24_only_a_kill_that_nobody_explains_is_looked_up(
+    ear: Ear, code: int | None, signal: int | None, cause: str, oom: str
+) -> None:
+    counters, absent = Counters(), cast(Any, None)
+    hearing = Hearing(
+        absent, ear.processes, absent, absent, ear.find, ear.tell, lambda seconds, call: None, memory=counters
+    )
+    run = ear.story.run
+    body = {"incarnation": run.incarnation, "run_id": run.run_id, "code": code, "signal": signal, "cause": cause}
+    hearing.hear(ShimMessage("a", "exited", body))
+    assert [event.oom for event in ear.told if isinstance(event, AgentExited)] == [oom]
+    assert (counters.asked, counters.noted) == (([("a", 1)], 0) if oom else ([], 1))

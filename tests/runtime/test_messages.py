@@ -11,7 +11,7 @@ import pytest
 
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Delivered, NotDelivered
+from phoenixd.core.events import Delivered, Event, NotDelivered, ScreenSeen
 from phoenixd.core.moment import Moment
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
@@ -127,9 +127,9 @@ class Post:
 
     def __post_init__(self) -> None:
         self.clock = FastClock()
-        self.messenger = Messenger(
-            self.pane, Reader(), self.queue, self.clock, lambda name: self.agent  # type: ignore[arg-type]
-        )  # fmt: skip
+        self.told: list[Event] = []
+        find, tell = (lambda name: self.agent), self.told.append
+        self.messenger = Messenger(self.pane, Reader(), self.queue, self.clock, find, tell)  # type: ignore[arg-type]
 
     async def send(self, text: str) -> Delivered | NotDelivered:
         return await self.messenger.deliver(self.agent, Deliver("a", 1, "m", text))
@@ -294,6 +294,7 @@ async def test_what_was_left_behind_a_dialog_is_not_in_the_way_of_the_next_text(
 
 
 async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
+    """F-PROC-28."""
     touches = iter(range(3))
 
     async def last_typed(agent: str) -> float | None:
@@ -408,3 +409,32 @@ async def test_of_a_command_that_ends_the_run_its_end_is_the_receipt(post: Post)
     post.pane.on_enter = leave
 
     assert isinstance(await post.send("/exit"), Delivered)
+
+
+async def test_a_dialog_that_a_text_was_not_sent_to_is_told_to_everyone(post: Post) -> None:
+    """Two faces must never know different things: what `send` reads is an event, and so an item of the inbox."""
+    post.pane.screen = PERMISSION
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.told == [ScreenSeen("a", 1, "permission", "send")]
+
+
+@pytest.mark.parametrize(("ago", "attended"), [(30.0, True), (90.0, False)])
+async def test_a_menu_may_be_that_of_the_person_who_sits_there(post: Post, ago: float, attended: bool) -> None:
+    post.clock.at = 1000.0
+    post.pane.touched = 1000.0 - ago
+    post.pane.screen = f"{BOX}\n Select model\n ❯ 1. Opus\n Esc to cancel\n"
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.told == [ScreenSeen("a", 1, "dialog", "send", attended=attended)]
+
+
+async def test_a_dialog_that_opens_after_the_paste_is_told_too(post: Post) -> None:
+    def opens() -> None:
+        post.pane.screen = PERMISSION
+
+    post.pane.after_paste = opens
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.told == [ScreenSeen("a", 1, "permission", "send")]
+    assert "Enter" not in post.pane.typed

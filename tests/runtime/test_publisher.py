@@ -84,6 +84,7 @@ class Broken:
 
 
 async def test_a_fault_with_one_agents_files_is_told_and_costs_nobody_else() -> None:
+    """F-SY-9."""
     launcher = Broken()
     told = await publish(launcher, an_agent("bad"), an_agent("good"), until=2)
     assert launcher.published == ["good"]

@@ -73,6 +73,7 @@ def test_ordinary_hooks_pass_at_once() -> None:
 
 
 def test_38_000_notifications_are_some_hundred_rows_that_say_how_many_they_were() -> None:
+    """F-SY-10."""
     flow = Flow()
     for _ in range(38_000):
         flow.hook("notification")
@@ -104,6 +105,7 @@ def test_what_waits_goes_before_the_end_of_the_run() -> None:
 
 
 def test_one_agents_flood_costs_another_nothing() -> None:
+    """F-SY-10."""
     flow = Flow()
     for _ in range(1000):
         flow.hook("notification", "bad")

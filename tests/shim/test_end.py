@@ -31,6 +31,7 @@ IGNORES_HANG_UPS = "trap '' HUP TERM INT; while :; do sleep 1000; done"
     ],
 )
 def test_the_status_is_exact(daemon: Daemon, script: str, code: int | None, number: int | None) -> None:
+    """F-TMUX-1: the exit record has it, whatever tmux lost."""
     exited = daemon.run_to_end(["sh", "-c", script])
     assert (exited["code"], exited["signal"], exited["cause"], exited["killed"]) == (code, number, "exit", [])
     record = daemon.pane.record("exit.json")
@@ -82,6 +83,7 @@ def test_terminate_asks_the_whole_group_and_continues_who_is_stopped(daemon: Dae
 
 @pytest.mark.parametrize(("code", "clean"), [(0, True), (130, True), (1, False), (137, False)])
 def test_p53_only_a_clean_exit_leaves_the_marker_bound_to_its_run(daemon: Daemon, code: int, clean: bool) -> None:
+    """P30, P47: a clean exit is told from a crash by this handshake."""
     exited = daemon.run_to_end(["sh", "-c", f"exit {code}"])
     marker = daemon.pane.state / ".clean-exit"
     assert marker.exists() == clean

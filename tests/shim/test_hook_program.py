@@ -101,6 +101,7 @@ def test_a_terminal_is_not_waited_for(daemon: Daemon, library: Path) -> None:
 
 
 def test_f_hb_9_in_a_session_that_is_none_of_ours_it_does_nothing(library: Path, tmp_path: Path) -> None:
+    """P83: an operator's private sessions are unaffected."""
     environment = {"PATH": os.environ["PATH"], "PHOENIX_HOOK_DIR": str(tmp_path), "PHOENIX_STATE_DIR": str(tmp_path)}
     (tmp_path / "session-start.json").write_text("{}")
     assert result(hook(library, environment, "session-start")) == SILENT
@@ -167,6 +168,7 @@ def test_it_waits_for_no_shim_and_no_directory(
 
 
 def test_f_hb_8_it_does_not_wait_for_a_shim_that_is_stopped(open_pane: Callable[..., Pane], library: Path) -> None:
+    """P73: a hook never blocks a tool."""
     pane = open_pane()
     daemon = pane.daemon()
     environment = environment_of(daemon)

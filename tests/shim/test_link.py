@@ -61,7 +61,7 @@ def test_a_daemon_that_comes_back_is_told_everything(pane: Pane) -> None:
     assert (hello["exit"]["run_id"], hello["exit"]["signal"]) == (started["run_id"], 9)
 
 
-def test_p1_a_daemon_that_dies_at_any_moment_harms_neither_shim_nor_agent(pane: Pane) -> None:
+def test_promise_1_a_daemon_that_dies_at_any_moment_harms_neither_shim_nor_agent(pane: Pane) -> None:
     started = pane.daemon().start(["sleep", "1000"])
     dice = random.Random(7)
     for _ in range(200):

@@ -37,7 +37,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=10), children, max_size=4),
     max_leaves=12,
 )
-FIELDS = [*payload.TEXT_LIMITS, "stop_hook_active", "background_tasks", "tool_input", "tool_response"]
+FIELDS = [*payload.TEXT_LIMITS, "stop_hook_active", "background_tasks", "session_crons", "tool_input", "tool_response"]
 INPUTS = st.dictionaries(st.sampled_from(FIELDS), JSON | st.text(max_size=30_000)) | st.dictionaries(
     st.just("tool_input"),
     st.dictionaries(st.sampled_from(["timeout", "command", "description", "run_in_background", "x"]), JSON),
@@ -85,7 +85,7 @@ def test_a_refused_head_takes_in_no_body() -> None:
 @given(INPUTS, st.sampled_from([1, 2, 8]))
 def test_only_known_fields_are_kept_each_within_its_limit(hook_input: dict[str, Any], divisor: int) -> None:
     kept = payload.trim(hook_input, divisor)
-    assert set(kept) <= {*FIELDS, "prompt_sha256", "prompt_bytes"} - {"tool_response"}
+    assert set(kept) <= {*FIELDS, "prompt_sha256", "prompt_bytes", "jobs"} - {"tool_response", "session_crons"}
     for name, limit in payload.TEXT_LIMITS.items():
         if isinstance(kept.get(name), str):
             assert hook_input[name].encode("utf-8", "replace").startswith(kept[name].encode())
@@ -109,8 +109,32 @@ def test_a_timeout_that_is_no_number_is_not_kept(value: object) -> None:
 def test_background_tasks_are_counted() -> None:
     assert payload.trim({"background_tasks": [{"id": 1}, {"id": 2}], "stop_hook_active": True}) == {
         "background_tasks": 2,
+        "jobs": ["job: ", "job: "],
         "stop_hook_active": True,
     }
+
+
+def test_what_goes_on_in_the_background_is_named_and_bounded() -> None:
+    """As Claude Code 2.1.197 and 2.1.330 tell it at the end of a turn."""
+    told = payload.trim(
+        {
+            "background_tasks": [
+                {"id": "b", "type": "shell", "status": "running", "description": "Run", "command": "make\n  world"},
+                {"id": "c", "type": "shell", "status": "completed", "command": "true"},
+                7,
+            ],
+            "session_crons": [
+                {"id": "x", "schedule": "*/5 * * * *", "recurring": True, "prompt": "Check the queue."},
+                {"id": "y", "schedule": "50 12 * * *", "recurring": False, "prompt": "Look at the build."},
+            ],
+        }
+    )
+    assert told["jobs"] == [
+        "shell: make world", "schedule: */5 * * * * Check the queue.", "wake-up: 50 12 * * * Look at the build.",
+    ]  # fmt: skip
+    many = payload.trim({"background_tasks": [{"type": "shell", "command": "x" * 10_000}] * 100})["jobs"]
+    assert len(many) == payload.MOST_JOBS
+    assert all(len(line) == payload.JOB_LIMIT for line in many)
 
 
 @pytest.mark.parametrize("limit", range(8))

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, StopRequested
+from phoenixd.core.events import Event, RestartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.ports import Outside, ShimMessage, StoredEntry
@@ -68,7 +68,9 @@ class Daemon:
             cleaner=SimulatedCleaner(),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
-        messenger = Messenger(terminal, launcher, self._outside.transcripts, clock, self._find)
+        messenger = Messenger(
+            terminal, launcher, self._outside.transcripts, clock, self._find, lambda event: self.supervisor.tell(event)
+        )
         self.supervisor = Supervisor(
             restore(saved, dict(specs), limits),
             clock,
@@ -118,12 +120,23 @@ class Daemon:
                 found = self._find(agent)
                 may_begin = found.incarnation if found is not None and after_iteration else 0
                 self._host.promises.operator_was_answered(agent, wants_running, may_begin)
+            if refusal is None and wants_running is not None:
+                self._host.ledger.wanted(agent, after_iteration)
+            if refusal is None and isinstance(event, StopRequested | RestartRequested) and not after_iteration:
+                self._note_order(agent, isinstance(event, StopRequested))
 
         if self._life.is_over or not self.is_ready or self._tasks is None:
             return
         if wants_running is not None:
             self._host.promises.operator_asks(agent, wants_running)
         self._tasks.start_soon(ask)
+
+    def _note_order(self, agent: str, to_stop: bool) -> None:
+        shim = self._host.shims.get(agent)
+        if shim is not None and shim.run is not None and shim.run.how is None:
+            self._host.ledger.asked(agent, shim.run.incarnation)
+        if to_stop:
+            self._host.ledger.down(agent)
 
     def _find(self, name: str) -> Agent | None:
         return self.supervisor.fleet.agents.get(name)

@@ -208,3 +208,5 @@ class SimulatedNotifier:
 
     def tell(self, word: Alert | Reassure) -> None:
         self._host.seen[f"alert: {word.kind}" if isinstance(word, Alert) else f"over: {word.kind}"] += 1
+        if isinstance(word, Alert) and word.kind == "quarantined" and word.agent is not None:
+            self._host.ledger.given_up(word.agent)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from phoenixd.ports import ProcessIdentity
+from tests.simulate.ledger import Ledger
 from tests.simulate.promises import Promises
 from tests.simulate.virtual_loop import VirtualLoop
 
@@ -57,6 +58,9 @@ class Host:
         """Tells the daemon that lives now that an agent wrote its heartbeat file."""
         self.is_calm = False
         """Once true, agents behave, starts are quick and nothing fails by itself."""
+        self.is_plain = False
+        """Whether agents meet no limits, and nothing of them sticks in the kernel: who ended how is then plain."""
+        self.ledger = Ledger()
         self.seen: Counter[str] = Counter()
         self._next_pid = 100
 

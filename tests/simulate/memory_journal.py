@@ -80,11 +80,14 @@ class MemoryJournal:
         since_wall: float | None = None,
         limit: int = 1000,
         newest: bool = False,
+        story: bool = False,
     ) -> list[StoredEntry]:
         found = [
             stored
             for stored in self.entries[after:]
-            if agent in (None, stored.entry.agent) and (since_wall is None or stored.entry.wall >= since_wall)
+            if agent in (None, stored.entry.agent)
+            and (since_wall is None or stored.entry.wall >= since_wall)
+            and (not story or stored.entry.weight == "story")
         ]
         return found[-limit:] if newest else found[:limit]
 

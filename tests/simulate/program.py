@@ -31,6 +31,11 @@ class Program:
         self.screen = "working"
         self.stays_down = agent.spec.kind is Kind.RESIDENT
 
+    @property
+    def mode(self) -> Mode:
+        """How it was ordered to begin."""
+        return self._spawn.mode
+
     def exec_delay(self) -> float:
         return self._host.dice.uniform(5.0, 40.0) if self._host.happens(0.01) else self._host.dice.uniform(0.002, 0.05)
 
@@ -96,7 +101,7 @@ class Program:
                     self._hangs = True
                 case "exited 0":
                     self._exit(0)
-                case _:
+                case _ if not host.is_plain:
                     self._run.child.busy_until = host.now + dice.uniform(5, 90)
                     self._shim.end(self._run, 1, None, "exit")
 
@@ -104,7 +109,7 @@ class Program:
 
     def _leave_child_behind(self) -> None:
         child = self._host.spawn(self._agent.name, self._run.run_id)
-        if self._host.happens(0.05):
+        if self._host.happens(0.05) and not self._host.is_plain:
             child.busy_until = self._host.now + self._host.dice.uniform(10, 2 * HOUR)
 
     def _session_start(self) -> None:
@@ -128,7 +133,7 @@ class Program:
         dice = self._host.dice
         if self._hangs and not self._host.is_calm:
             return
-        if self._host.happens(0.004):
+        if self._host.happens(0.004) and not self._host.is_plain:
             self._meet_limit()
         elif self._host.now > self._turn_ends:
             self._hook("stop", last_assistant_message="done")

@@ -9,6 +9,7 @@ from typing import Any
 
 from phoenixd.ports import ShimHello, ShimMessage, ShimRun
 from tests.simulate.host import Host, Process
+from tests.simulate.ledger import SLOW_START
 from tests.simulate.program import Program
 
 Listener = Callable[[ShimMessage], None]
@@ -86,9 +87,12 @@ class Shim:
             self.run = Run(incarnation, run_id, child, program, self.host.now)
             identity = child.identity
             self._say("started", about | {"pid": identity.pid, "start_time": identity.start_time})
+            if delay < SLOW_START:
+                self.host.ledger.began(self.agent, incarnation, program.mode, self.host.now)
             program.begin(self, self.run)
 
-        self.host.later(program.exec_delay(), execute)
+        delay = program.exec_delay()
+        self.host.later(delay, execute)
 
     def terminate(self, incarnation: int) -> None:
         if (run := self._current(incarnation)) is not None:
@@ -129,6 +133,7 @@ class Shim:
         if run.how is not None:
             return
         run.how = {"code": code, "signal": signal, "cause": cause}
+        self.host.ledger.ended(self.agent, run.incarnation, code, self.host.now)
         for process in self.host.tree(run.run_id):
             self.host.kill(process)
         self._settle(run)

@@ -26,6 +26,8 @@ class Weather:
 
 
 DAY = Weather("day", fault_every=1200.0, order_every=900.0)
+NIGHT = Weather("night", fault_every=1e9, order_every=900.0)
+"""Nothing fails but the agents themselves."""
 STORM = Weather("storm", fault_every=20.0, order_every=45.0)
 
 FAULTS = {

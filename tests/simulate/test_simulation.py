@@ -45,6 +45,7 @@ def storms(quiet: None) -> list[Outcome]:
 
 @pytest.mark.slow
 def test_promises_1_to_6_twenty_agents_live_through_a_day() -> None:
+    """P4: more than seven agents, killed at random for a day, and each is running again with its own state."""
     outcome = simulate("1", agents=20, hours=24, weather=DAY)
 
     assert outcome.healed_in <= HEAL_BOUND

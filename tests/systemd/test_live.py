@@ -104,6 +104,7 @@ def test_agents_live_in_the_tmux_unit_each_in_a_group_of_its_own(fleet: Fleet) -
 
 
 def test_agents_live_through_a_restart_of_the_service_and_are_adopted(fleet: Fleet) -> None:
+    """F-SY-6."""
     before = fleet.all_run()
 
     fleet.host.systemctl("restart", "phoenixd.service")

@@ -123,6 +123,7 @@ def test_one_agent_out_of_memory_does_not_end_the_fleet(scope: Scope) -> None:
 @both_scopes
 @pytest.mark.parametrize("unit", ["phoenixd.service", "phoenixd-tmux.service"])
 def test_systemd_never_gives_up_on_either_unit(scope: Scope, unit: str) -> None:
+    """F-SY-2: a crash loop of the daemon is never given up on; agents do not notice."""
     found = settings(scope, unit)
 
     assert found["Restart"] == ["always"]

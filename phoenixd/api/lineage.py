@@ -1,0 +1,202 @@
+"""To which agent a process belongs, by its control group and by who started whom.
+
+The way up is walked through whatever can be read. Under hidepid an ordinary user's daemon cannot read other users'
+processes, nor those of its own user that may not be traced (sshd's, an ssh-agent, a hardened CLI). Such a process ends
+the walk, and what it means is found from the other side: a shim is always the daemon's own and can be read, and so
+below each shim are listed also those children that cannot be read themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from phoenixd import hidden
+
+DEPTH = 256
+"""Ancestors looked at; a deeper tree is taken for a hostile one."""
+TRIES = 5
+READ_LIMIT = 65536
+CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+GONE = "its lineage is not known: it ended, or its ancestors did, while they were looked at"
+TOO_DEEP = f"its lineage is not known: it has more than {DEPTH} ancestors"
+OF_THE_TERMINAL = "its lineage leads to the agents' terminal server, from which an agent can start programs"
+
+
+class Lineage(NamedTuple):
+    """agent: whose tree a process lies in, None for none. unknown: why that cannot be told, else empty."""
+
+    agent: str | None
+    unknown: str = ""
+
+
+class Stat(NamedTuple):
+    """Of /proc/PID/stat. start_time: clock ticks since boot."""
+
+    parent: int
+    start_time: int
+
+
+@dataclass(slots=True)
+class _Trees:
+    """What lies below the shims. agents: by pid, also of those that cannot be read.
+
+    doors: processes of other users there, whose own children cannot be listed: by pid the agent, and the start of the
+    parent, after which all that lies behind it was started.
+    """
+
+    agents: dict[int, str] = field(default_factory=dict)
+    doors: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+
+def lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
+    """Where a process comes from. shims: the living ones, by pid. agents_cgroup: as /proc/PID/cgroup spells it."""
+    agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
+    if agent is not None:
+        return Lineage(agent)
+    server = _terminal_server(shims)
+    for _ in range(TRIES):
+        ancestor, highest = pid, None
+        for _ in range(DEPTH):
+            if ancestor in shims:
+                return Lineage(shims[ancestor])
+            if ancestor == server:
+                # An agent can have the terminal server start a program; operators' programs are never below it.
+                return Lineage(None, OF_THE_TERMINAL)
+            # A peer of an outer pid namespace has the number 0, and nobody knows more about it.
+            if ancestor == 1 or (ancestor == 0 and highest is not None):
+                return Lineage(None)
+            stat = _stat(ancestor)
+            if stat is None:
+                break
+            ancestor, highest = stat.parent, stat
+        else:
+            return Lineage(None, TOO_DEEP)
+        if hidden.exists(ancestor) and _stat(ancestor) is None:
+            return _behind(ancestor, highest, shims, agents_cgroup)
+        # It ended between two reads, and its children have a new parent: read again from the start.
+        agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
+        if agent is not None:
+            return Lineage(agent)
+    return Lineage(None, GONE)
+
+
+def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
+    """The agent in a /proc/PID/cgroup listing, when one of its paths lies below the agents' cgroup."""
+    if not agents_cgroup:
+        return None
+    root = agents_cgroup.rstrip("/") + "/"
+    for line in listing.splitlines():
+        _, _, path = line.split(":", 2) if line.count(":") >= 2 else ("", "", "")
+        if path.startswith(root):
+            return path[len(root) :].partition("/")[0] or None
+    return None
+
+
+def read(pid: int, name: str) -> str:
+    """A file of a process; empty where it is gone or hidden."""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+            return file.read(READ_LIMIT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
+    """What a walk means that ended at a living process which cannot be read. highest: the last one that could.
+
+    A shim of ours is never of another user, so that what lies below none of them is no agent's: a login shell below
+    root's sshd. An agent can put another user's program (sudo) between itself and what asks, and a second one behind
+    that is not listed anywhere: what could have come from there is nobody, unless it is older.
+    """
+    listed = _in_a_leaf(unseen, agents_cgroup)
+    if listed is not None:
+        return Lineage(listed)
+    trees = _trees(shims)
+    for member in (unseen, _session(unseen)):
+        if member in trees.agents:
+            return Lineage(trees.agents[member])
+    for door, (agent, since) in trees.doors.items():
+        if highest is None or highest.start_time >= since:
+            return Lineage(
+                None,
+                f"its ancestors are hidden (hidepid), and {agent} runs another user's program (pid {door}) from which "
+                "it may come",
+            )
+    return Lineage(None)
+
+
+def _trees(shims: Mapping[int, str]) -> _Trees:
+    found = _Trees()
+    for shim, agent in shims.items():
+        found.agents[shim] = agent
+        waiting = [shim]
+        while waiting:
+            parent = waiting.pop()
+            for child in _children(parent):
+                if child in found.agents:
+                    continue
+                found.agents[child] = agent
+                waiting.append(child)
+                if _stat(child) is None and hidden.is_foreign(child):
+                    above = _stat(parent)
+                    found.doors[child] = (agent, above.start_time if above is not None else 0)
+    return found
+
+
+def _children(pid: int) -> Iterator[int]:
+    """The children of all threads, whether they can be read or not."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return
+    for thread in threads:
+        yield from map(int, read(pid, f"task/{thread}/children").split())
+
+
+def _session(pid: int) -> int:
+    """The leader of a process's session, of which it descends; -1 where the kernel does not tell."""
+    try:
+        return os.getsid(pid) or -1
+    except OSError:
+        return -1
+
+
+def _in_a_leaf(pid: int, agents_cgroup: str | None) -> str | None:
+    """The agent in whose control group a process is listed that cannot be asked itself."""
+    for mount in CGROUP_MOUNTS if agents_cgroup else ():
+        root = mount + (agents_cgroup or "").rstrip("/")
+        for directory, _, files in os.walk(root):
+            if "cgroup.procs" in files and directory != root and pid in _members(f"{directory}/cgroup.procs"):
+                return directory[len(root) + 1 :].partition("/")[0]
+    return None
+
+
+def _members(path: str) -> frozenset[int]:
+    try:
+        with open(path, "rb") as file:
+            return frozenset(map(int, file.read().split()))
+    except OSError:
+        return frozenset()
+
+
+def _terminal_server(shims: Mapping[int, str]) -> int | None:
+    """The tmux server of ours, which is the parent of every shim."""
+    for shim in shims:
+        stat = _stat(shim)
+        if stat is None or stat.parent <= 1:
+            continue
+        # One that is hidden cannot be asked for its name; nothing else that is hidden starts shims.
+        if read(stat.parent, "comm").startswith("tmux: server") or _stat(stat.parent) is None:
+            return stat.parent
+    return None
+
+
+def _stat(pid: int) -> Stat | None:
+    # The command's name stands in parentheses and may hold anything, also parentheses.
+    fields = read(pid, "stat").rpartition(")")[2].split()
+    if len(fields) < 20 or not fields[1].isdigit():
+        return None
+    return Stat(int(fields[1]), int(fields[19]))

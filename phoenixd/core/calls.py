@@ -1,0 +1,98 @@
+"""Tool calls in flight: which are open, and until when their silence is expected (G37, G54, X7b)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.agent import Activity, Lease
+from phoenixd.core.events import HookSeen
+from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.spec import LivenessRules
+
+MAX_LEASES = 64
+"""Calls in flight that are remembered; an agent cannot make the daemon remember more."""
+
+MAX_COMMAND = 120
+"""Characters of a call's command that are kept, to say later what hung."""
+
+
+def begin(leases: tuple[Lease, ...], event: HookSeen, rules: LivenessRules, now: Moment) -> tuple[Lease, ...]:
+    """Remember a call of the main thread; only a declared timeout, or a Task call, is a promise of silence."""
+    promised = _declared(event, rules)
+    until = now.at + (promised or (rules.stale if event.is_subagent_call else 0.0))
+    return _added(leases, _opened(event, until, rules, now))
+
+
+def end(leases: tuple[Lease, ...], event: HookSeen) -> tuple[Lease, ...]:
+    """The leases without that of the call that ended; with the last Task call go those of its subagents."""
+    rest = tuple(lease for lease in leases if _call(lease) != (event.tool_use_id or "", event.sub))
+    if len(rest) == len(leases) and event.kind == "permission-denied":
+        denied = [lease for lease in leases if (lease.tool, lease.sub) == (event.tool or "", event.sub)][-1:]
+        rest = tuple(lease for lease in leases if lease not in denied)
+    if any(lease.is_subagent for lease in rest):
+        return rest
+    return tuple(lease for lease in rest if not lease.sub)
+
+
+def hear_subagent(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
+    """Renew the open Task calls, and keep a subagent's own call; without a Task call it counts nothing.
+
+    Which call belongs to which subagent no hook tells, so one that works stands in for all that are open.
+    """
+    tasks = [lease for lease in activity.leases if lease.is_subagent]
+    if not tasks:
+        return activity
+    leases = activity.leases
+    if event.kind in ("tool-end", "tool-failure"):
+        leases = end(leases, event)
+    if event.kind == "tool-start":
+        most = max(task.started for task in tasks) + rules.subagent_max
+        opened = _opened(event, min(most, now.at + _declared(event, rules)), rules, now)
+        leases = _added(leases, replace(opened, most=min(most, opened.most)))
+    renewed = tuple(
+        replace(lease, until=min(lease.started + rules.subagent_max, now.at + rules.stale))
+        if lease.is_subagent
+        else lease
+        for lease in leases
+    )
+    return replace(activity, leases=renewed)
+
+
+def newest_end(leases: tuple[Lease, ...], default: Instant) -> Instant:
+    """Until when the silence of any call in flight is expected."""
+    return max((lease.until for lease in leases), default=default)
+
+
+def put_off(lease: Lease, seconds: float) -> Lease:
+    """The lease of a call that could not begin for so long."""
+    return replace(lease, until=lease.until + seconds, started=lease.started + seconds, most=lease.most + seconds)
+
+
+def _opened(event: HookSeen, until: Instant, rules: LivenessRules, now: Moment) -> Lease:
+    limit = event.limit + rules.lease_slack if event.limit else rules.busy_max
+    return Lease(
+        event.tool_use_id or "",
+        until,
+        now.at,
+        event.is_subagent_call,
+        event.sub,
+        tool=event.tool or "",
+        command=" ".join(event.command.split())[:MAX_COMMAND],
+        declared=event.lease,
+        ticks=event.ticks,
+        most=now.at + (_declared(event, rules) or limit),
+    )
+
+
+def _added(leases: tuple[Lease, ...], lease: Lease) -> tuple[Lease, ...]:
+    kept = tuple(other for other in leases if _call(other) != _call(lease))
+    return (*kept, lease)[-MAX_LEASES:]
+
+
+def _call(lease: Lease) -> tuple[str, bool]:
+    return lease.tool_use_id, lease.sub
+
+
+def _declared(event: HookSeen, rules: LivenessRules) -> float:
+    """Seconds of silence that a started tool has announced; 0 if it announced none (G37, X7b)."""
+    return min(event.lease, rules.lease_max) + rules.lease_slack if event.lease else 0.0

@@ -1,0 +1,114 @@
+"""What a decision established, as typed values: whoever counts reads these, and never the words of a reason.
+
+They stand in the journal beside reason and readings. An older row has none; a fact that a newer version wrote is left
+out by an older one. So every fact is small, carries its `name`, and each field but the first ones has a default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.core.agent import Mode, ParkingKind, PromptKind
+
+Weight = Literal["story", "detail", "noise"]
+"""story: what a person would tell of the night. detail: a note with its reason. noise: a look that changed nothing."""
+
+Meaning = Literal["asked", "finished", "iteration", "recycled", "limit", "unstarted", "death"]
+"""What an end was. asked: somebody ended it. finished, iteration: as it should, and nothing or the next run follows.
+
+recycled: it asked for a fresh start. limit: a limit or an outage ended its work. unstarted: it was never executed.
+"""
+
+Then = Literal["stay", "restart", "park", "quarantine", "remove"]
+Verb = Literal["declare", "remove", "start", "stop", "restart", "send", "answer", "breaker"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunBegan:
+    """A run was ordered; `prompt` is what it is told first."""
+
+    incarnation: int
+    mode: Mode
+    prompt: PromptKind
+    name: Literal["run_began"] = "run_began"
+
+
+@dataclass(frozen=True, slots=True)
+class RunProductive:
+    """A run has shown progress, by the rule of design section 3; said once for each run."""
+
+    incarnation: int
+    name: Literal["run_productive"] = "run_productive"
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A run is over and its tree is gone. `lived` is seconds; code and signal are None where nobody could know."""
+
+    incarnation: int
+    meaning: Meaning
+    then: Then
+    cause: str
+    code: int | None = None
+    signal: int | None = None
+    lived: float = 0.0
+    name: Literal["run_ended"] = "run_ended"
+
+
+@dataclass(frozen=True, slots=True)
+class PutInQuarantine:
+    """The agent stays down until an operator starts it."""
+
+    cause: str
+    name: Literal["put_in_quarantine"] = "put_in_quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class BeganParking:
+    """Nothing is asked of the agent before a wall time."""
+
+    kind: ParkingKind
+    until_wall: float
+    name: Literal["began_parking"] = "began_parking"
+
+
+@dataclass(frozen=True, slots=True)
+class EndedParking:
+    """The agent goes on, or is down for another reason."""
+
+    name: Literal["ended_parking"] = "ended_parking"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An inbox item was opened."""
+
+    item: int
+    kind: str
+    name: Literal["asked"] = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class AskingOver:
+    """An inbox item was closed by what this row tells."""
+
+    item: int
+    kind: str
+    name: Literal["asking_over"] = "asking_over"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """An operator's order. taken: it was not refused. moved: it changed the agent's state, or what it is to be."""
+
+    verb: Verb
+    by: str
+    taken: bool = True
+    moved: bool = False
+    name: Literal["ordered"] = "ordered"
+
+
+Fact = (
+    RunBegan | RunProductive | RunEnded | PutInQuarantine | BeganParking | EndedParking | Asked | AskingOver | Ordered
+)

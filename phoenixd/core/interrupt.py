@@ -1,0 +1,52 @@
+"""Ctrl-C at a loop's terminal: whoever sits there wants it stopped; with nobody there it is a failed iteration.
+
+A program that ends by SIGINT, or with 130, does not say who sent that. So the terminal is asked whether somebody is
+attached who can type, and the next iteration waits for that word a few seconds at most (G42, F-PROC-5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import progress, restart
+from phoenixd.core.actions import SeeAttendance
+from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Stopped, Stopping
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import AttendanceSeen
+from phoenixd.core.moment import Moment
+from phoenixd.core.transitions import enter, keep, open_item
+
+ITEM = "stopped"
+ANSWER_WITHIN = 5.0
+"""Seconds in which the terminal says who is there; after that nobody was."""
+
+
+def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decision:
+    """Hold the next iteration back until it is known whether a person ended this one."""
+    waiting = decision.agent.state if decision.agent is not None else None
+    if isinstance(agent.state, Stopping) or not isinstance(waiting, BackingOff):
+        return decision
+    if not progress.is_loop(agent) or not restart.is_interrupted(end):
+        return decision
+    assert decision.agent is not None
+    held = replace(waiting, until=max(waiting.until, now.at + ANSWER_WITHIN), unattended=waiting.until)
+    look = SeeAttendance(agent.name, end.incarnation)
+    return replace(decision, agent=replace(decision.agent, state=held), actions=(*decision.actions, look))
+
+
+def decide(agent: Agent, event: AttendanceSeen, now: Moment) -> Decision:
+    """Stop the loop where somebody sat at its terminal; else its next iteration comes when it was due."""
+    state, end = agent.state, agent.last_exit
+    if not isinstance(state, BackingOff) or state.unattended is None:
+        return Decision(agent)
+    if end is None or end.incarnation != event.incarnation or agent.incarnation != event.incarnation:
+        return Decision(agent)
+    if event.attended:
+        text = f"somebody ended it at its terminal ({end.text}): it is down until phoenixctl start {agent.name}"
+        stopped = replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=())
+        decision = enter(stopped, Stopped(), f"stopped by Ctrl-C at its terminal ({end.text})", now)
+        assert decision.agent is not None
+        return replace(decision, agent=open_item(decision.agent, ITEM, text, "command", now))
+    goes_on = replace(agent, state=replace(state, until=state.unattended, unattended=None))
+    known = "nobody sat at its terminal" if event.attended is False else "nobody can tell who sat at its terminal"
+    return keep(goes_on, f"{known}: {end.text} was a failed iteration")

@@ -1,0 +1,171 @@
+"""What a decision tells beside its reason: the facts that follow from before and after, and its weight.
+
+A rule that establishes more than a change of state (RunProductive, say) puts the fact into its decision itself; a rule
+whose decision weighs otherwise than its effects do sets the weight itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from phoenixd.core import restart
+from phoenixd.core.actions import Alert, LookAtScreen, Reassure
+from phoenixd.core.agent import (
+    Afterwards,
+    Agent,
+    Desired,
+    InboxItem,
+    LastExit,
+    Parked,
+    Quarantined,
+    Starting,
+    Stopped,
+    Stopping,
+)
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentWithdrawn,
+    AnswerRequested,
+    OperatorEvent,
+    RestartRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.facts import (
+    Asked,
+    AskingOver,
+    BeganParking,
+    EndedParking,
+    Fact,
+    Meaning,
+    Ordered,
+    PutInQuarantine,
+    RunBegan,
+    RunEnded,
+    Then,
+    Verb,
+    Weight,
+)
+from phoenixd.core.spec import Kind
+
+MAX_WORDS = 200
+"""Characters of a cause that a fact keeps; the reason of its row has the rest."""
+
+VERBS: dict[type[OperatorEvent], Verb] = {
+    AgentDeclared: "declare",
+    AgentWithdrawn: "remove",
+    StartRequested: "start",
+    StopRequested: "stop",
+    RestartRequested: "restart",
+    SendRequested: "send",
+    AnswerRequested: "answer",
+}
+
+
+def weighed(before: Agent | None, decision: Decision) -> Decision:
+    """The decision with what follows from the agent before and after it; `before` is None for a new agent."""
+    after = decision.agent
+    if after is None:
+        return replace(decision, weight=decision.weight or "story")
+    facts = (*decision.facts, *_facts(before, after, decision.removed))
+    weight = decision.weight or _weight(before, after, replace(decision, facts=facts))
+    if weight == "noise":
+        after = replace(after, looks=after.looks + 1)
+    elif before is not None and after.since_wall != before.since_wall:
+        after = replace(after, looks=0)
+    return replace(decision, agent=after, facts=facts, weight=weight)
+
+
+def ordered(event: OperatorEvent, before: Agent | None, decision: Decision) -> Decision:
+    """The decision with the order that it answers."""
+    after, taken = decision.agent, decision.refusal is None
+    moved = taken and (
+        before is None
+        or after is None
+        or decision.removed
+        or (before.state, before.desired) != (after.state, after.desired)
+    )
+    order = Ordered(VERBS.get(type(event), "breaker"), str(getattr(event, "by", "operator"))[:MAX_WORDS], taken, moved)
+    return replace(decision, facts=(order, *decision.facts))
+
+
+def _facts(before: Agent | None, after: Agent, removed: bool) -> Iterator[Fact]:
+    if before is not None and before.run is not None and after.last_exit is not before.last_exit:
+        assert after.last_exit is not None
+        yield _end(before, after, after.last_exit, removed)
+    elif before is not None and removed and before.run is not None:
+        yield RunEnded(before.incarnation, "asked", "remove", "removed")
+    if isinstance(after.state, Starting) and (before is None or after.incarnation > before.incarnation):
+        run = after.state.run
+        yield RunBegan(run.incarnation, run.mode, run.prompt)
+    was_parked = before is not None and before.state_name == "parked"
+    if after.state_name == "parked" and not was_parked:
+        held = after.state if isinstance(after.state, Parked) else after.parking
+        assert held is not None
+        yield BeganParking(held.kind, held.until_wall)
+    elif was_parked and after.state_name != "parked":
+        yield EndedParking()
+    if isinstance(after.state, Quarantined) and not (before is not None and isinstance(before.state, Quarantined)):
+        yield PutInQuarantine(after.state.cause[:MAX_WORDS])
+    yield from _items(_open_items(before), () if removed else _open_items(after))
+
+
+def _items(before: tuple[InboxItem, ...], after: tuple[InboxItem, ...]) -> Iterator[Fact]:
+    old, new = {one.id for one in before}, {one.id for one in after}
+    yield from (AskingOver(one.id, one.kind) for one in before if one.id not in new)
+    yield from (Asked(one.id, one.kind) for one in after if one.id not in old)
+
+
+def _open_items(agent: Agent | None) -> tuple[InboxItem, ...]:
+    return agent.items if agent is not None else ()
+
+
+def _end(before: Agent, after: Agent, end: LastExit, removed: bool) -> RunEnded:
+    then = _then(after, removed)
+    meaning = _meaning(before, after, end)
+    return RunEnded(end.incarnation, meaning, then, end.cause[:MAX_WORDS], end.code, end.signal, round(end.lived, 3))
+
+
+def _then(after: Agent, removed: bool) -> Then:
+    if removed:
+        return "remove"
+    match after.state:
+        case Stopped():
+            return "stay"
+        case Parked():
+            return "park"
+        case Quarantined():
+            return "quarantine"
+        case _:
+            return "restart"
+
+
+def _meaning(before: Agent, after: Agent, end: LastExit) -> Meaning:
+    if isinstance(before.state, Stopping) and before.state.then is not Afterwards.JUDGE:
+        return "asked"
+    is_given_up = isinstance(after.state, Quarantined) or (isinstance(after.state, Stopped) and after.state.failed)
+    if not end.ran and not is_given_up:
+        return "unstarted"
+    if end.limited:
+        return "limit"
+    is_overtime = end.cause == restart.CAUSES[restart.OVERTIME] and before.spec.kind is Kind.LOOP
+    if restart.ended_well(before.spec, end) or is_overtime:
+        return "finished" if isinstance(after.state, Stopped) and after.desired is Desired.STOPPED else "iteration"
+    if end.code in restart.RECYCLE_CODES and not is_given_up:
+        return "recycled"
+    return "death"
+
+
+def _weight(before: Agent | None, after: Agent, decision: Decision) -> Weight:
+    if decision.facts or decision.refusal is not None or decision.removed:
+        return "story"
+    if any(isinstance(action, Alert | Reassure) for action in decision.actions):
+        return "story"
+    if before is None or after.state_name != before.state_name:
+        return "story"
+    if decision.actions and all(isinstance(action, LookAtScreen) for action in decision.actions):
+        return "noise"
+    return "detail"

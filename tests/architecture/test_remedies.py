@@ -1,0 +1,89 @@
+"""Whatever the package tells people to do can be done: commands parse, keys are accepted, options exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from pydantic import BaseModel
+
+from phoenixd.api.operations import OPERATIONS, verbs
+from phoenixd.config.tables import AgentTable, ConfigurationTable
+from phoenixd.ctl.command_line import PASSED_ON
+from phoenixd.ctl.grammar import parse
+from tests.architecture.remedies import KEY, ROOT, SAMPLE, commands, remedies, texts
+
+OTHERS_OPTIONS = frozenset({"--help", "--version", "--reinstall"})
+"""Options of every program, and of apt-get."""
+PROSE = frozenset({"and", "answered", "for", "is", "phoenixctl", "prints"})
+"""Words with which a sentence about phoenixctl goes on."""
+OWN_OPTIONS = re.compile(r'add_argument\(\s*"(--[a-z-]+)"')
+
+
+def test_every_command_that_a_text_names_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    told = {tuple(words): text for text in texts() for words in commands(text.words)}
+
+    assert len(told) > 50
+    assert [str(text) for words, text in told.items() if not is_understood(list(words), capsys)] == []
+
+
+def test_every_key_that_a_remedy_names_is_accepted() -> None:
+    """ "[daemon] tmux" was the remedy against a tmux that is too old, and a key that is refused."""
+    wrong = []
+    for text in remedies():
+        for table, key, short_table, short_key in KEY.findall(text.words):
+            known = keys_of(table or short_table)
+            if known is not None and (key or short_key) not in known:
+                wrong.append(str(text))
+
+    assert wrong == []
+    assert keys_of("daemon") is not None
+    assert "tmux" not in (keys_of("daemon") or ())
+
+
+def test_every_option_that_a_remedy_names_exists() -> None:
+    named = {(option, str(text)) for text in remedies() for option in re.findall(r"(?<![\w-])--[a-z-]+", text.words)}
+    known = OTHERS_OPTIONS | set(options())
+
+    assert {option for option, _ in named} > {"--state-dir"}
+    assert [text for option, text in sorted(named) if option not in known] == []
+
+
+def is_understood(words: list[str], capsys: pytest.CaptureFixture[str]) -> bool:
+    """Whether the words are a command, perhaps with prose after it; an option that is named has to be understood."""
+    if words[0] in (*PASSED_ON, *PROSE, SAMPLE) or tuple(words) in verbs():
+        return True
+    for length in range(len(words), 0, -1):
+        if any(word.startswith("-") for word in words[length:]):
+            break
+        try:
+            parse(words[:length])
+        except SystemExit as leaving:
+            if leaving.code == 0:
+                return True
+            continue
+        finally:
+            capsys.readouterr()
+        return True
+    return False
+
+
+def keys_of(table: str) -> set[str] | None:
+    """The keys of a table of the configuration, or of an agent's; None where there is no such table."""
+    if table == "agent":
+        return set(AgentTable.model_fields)
+    for model in (ConfigurationTable, AgentTable):
+        field = model.model_fields.get(table)
+        if field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            return set(field.annotation.model_fields)
+    return None
+
+
+def options() -> Iterator[str]:
+    for operation in OPERATIONS:
+        yield from (parameter.flag for parameter in operation.parameters if parameter.flag)
+    yield "--socket"
+    yield "--json"
+    for path in (ROOT / "phoenixd").rglob("*.py"):
+        yield from OWN_OPTIONS.findall(path.read_text(encoding="utf-8"))

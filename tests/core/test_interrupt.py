@@ -1,0 +1,79 @@
+"""Ctrl-C at a loop's terminal is a person's word, and elsewhere a failed iteration (G42, F-PROC-5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from phoenixd.core.actions import SeeAttendance, Spawn
+from phoenixd.core.agent import BackingOff, Desired, Starting, Stopped
+from phoenixd.core.events import AttendanceSeen
+from phoenixd.core.interrupt import ANSWER_WITHIN
+from phoenixd.core.spec import Kind, LoopRules
+from tests.core.story import Story, spec
+
+ENDS = [(130, None), (None, 2)]
+
+
+def interrupted(code: int | None, signal: int | None, pause: float = 10.0) -> Story:
+    story = Story(spec(kind=Kind.LOOP, loop=LoopRules(pause=pause)))
+    return story.lives(20, code, signal)
+
+
+@pytest.mark.parametrize(("code", "signal"), ENDS)
+def test_with_somebody_attached_it_means_stop_and_is_an_item(code: int | None, signal: int | None) -> None:
+    story = interrupted(code, signal)
+    assert story.of(SeeAttendance) == [SeeAttendance("a", 1)]
+    story.tell(AttendanceSeen("a", 1, True))
+    assert isinstance(story.state, Stopped)
+    assert story.agent.desired is Desired.STOPPED
+    item = story.agent.item
+    assert item is not None
+    assert (item.kind, item.answer_by) == ("stopped", "command")
+    story.wait(24 * 3600)
+    assert len(story.of(Spawn)) == 1
+    story.stop()
+    assert story.agent.item is None, "who stops it has read it"
+    story.start()
+    assert isinstance(story.state, Starting)
+
+
+@pytest.mark.parametrize("attended", [False, None])
+@pytest.mark.parametrize(("code", "signal"), ENDS)
+def test_with_nobody_there_it_is_a_failed_iteration(
+    code: int | None, signal: int | None, attended: bool | None
+) -> None:
+    story = interrupted(code, signal)
+    story.tell(AttendanceSeen("a", 1, attended))
+    assert "a failed iteration" in story.reasons[-1]
+    assert len(story.agent.crashes) == 1
+    story.respawned()
+    assert story.agent.item is None
+
+
+@pytest.mark.parametrize("pause", [0.0, 1.0, 10.0])
+def test_the_next_iteration_waits_for_that_word_and_not_for_ever(pause: float) -> None:
+    story = interrupted(130, None, pause)
+    assert isinstance(story.state, BackingOff)
+    assert story.state.until == story.at + max(pause, ANSWER_WITHIN)
+    told = Story(spec(kind=Kind.LOOP, loop=LoopRules(pause=pause))).lives(20, 130)
+    told.tell(AttendanceSeen("a", 1, False))
+    assert isinstance(told.state, Starting if pause == 0 else BackingOff)
+    story.wait(max(pause, ANSWER_WITHIN))
+    assert isinstance(story.state, Starting)
+    story.tell(AttendanceSeen("a", 1, True))
+    assert isinstance(story.state, Starting), "too late: the next iteration has begun"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.LOOP])
+def test_f_proc_5_other_kinds_stay_down_without_a_question(kind: Kind) -> None:
+    story = Story(spec(kind=kind)).lives(20, 130)
+    assert isinstance(story.state, Stopped)
+    assert story.of(SeeAttendance) == []
+    assert story.agent.item is None
+
+
+def test_an_iteration_that_we_ended_is_asked_about_by_nobody() -> None:
+    story = Story(spec(kind=Kind.LOOP)).runs()
+    story.restart()
+    story.exited(130)
+    assert story.of(SeeAttendance) == []

@@ -1,0 +1,188 @@
+"""Looks at the screen of a run of which no hook tells: when, and what becomes of a dialog that somebody read there."""
+
+from __future__ import annotations
+
+import pytest
+
+from phoenixd.core.actions import LookAtScreen
+from phoenixd.core.agent import Activity, Running
+from phoenixd.core.events import ScreenSeen
+from phoenixd.core.session import SCREEN_DIALOGS
+from tests.core.story import Story, claude, spec
+
+CLIS = ("claude", "codex", "gemini")
+DAY = 24 * 3600.0
+
+
+def looked_at(story: Story, seconds: float) -> list[float]:
+    """The instants of the looks in this time."""
+    found: list[float] = []
+    until = story.at + seconds
+    while story.at < until:
+        seen = len(story.of(LookAtScreen))
+        story.wait(min(0.5, until - story.at))
+        found += [story.at] * (len(story.of(LookAtScreen)) - seen)
+    return found
+
+
+def activity(story: Story) -> Activity:
+    assert isinstance(story.state, Running)
+    return story.state.activity
+
+
+def asked(story: Story) -> str | None:
+    """What stands in the inbox of it, and what the run waits for: never two different things."""
+    item, waiting = story.agent.item, activity(story).waiting
+    assert (item and (item.kind, item.text)) == (waiting and (waiting.kind, waiting.text))
+    return item.text if item else None
+
+
+def idle(harness: str = "claude") -> Story:
+    """A run without a prompt, at its empty input line since its start."""
+    story = Story(spec(harness=harness, prompt=None))
+    story.screen = "idle"
+    story.start()
+    story.started()
+    story.hook("session-start", session_id=story.run.session_id, source="startup")
+    return story
+
+
+@pytest.mark.parametrize("harness", ["claude", "gemini"])
+def test_f_proc_16_a_start_without_a_hook_is_looked_at_after_2_4_8_and_16_s(harness: str) -> None:
+    story = Story(claude(harness=harness))
+    story.start()
+    story.started()
+    assert looked_at(story, 29) == [2, 4, 8, 16]
+
+
+@pytest.mark.parametrize("harness", CLIS)
+@pytest.mark.parametrize("verdict", ["trust", "login", "hooks", "dialog", "renderer", "away"])
+def test_f_proc_16_a_dialog_of_a_start_is_an_item_within_4_s(harness: str, verdict: str) -> None:
+    story = Story(claude(harness=harness))
+    story.start()
+    story.started()
+    story.wait(4)
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert asked(story) == SCREEN_DIALOGS[verdict]
+    assert story.alerts() == ["dialog"]
+
+
+@pytest.mark.parametrize("verdict", ["idle", "working"])
+def test_f_hb_7_an_early_look_takes_no_agent_for_one_without_hooks(verdict: str) -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.wait(2)
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert story.state.name == "starting"
+    assert story.alerts() == []
+
+
+@pytest.mark.parametrize("harness", CLIS)
+def test_an_idle_run_is_looked_at_ever_less_often_until_its_first_prompt_and_then_every_5_minutes(harness: str) -> None:
+    story = idle(harness)
+    assert looked_at(story, 300) == [2, 4, 8, 16, 32, 64, 128, 256]
+    story.wait(DAY)
+    story.hook("prompt-submit", text="Go.")
+    story.hook("stop")
+    ended = story.at
+    assert looked_at(story, 1000) == [ended + 2, ended + 302, ended + 602, ended + 902]
+
+
+def test_an_idle_fleet_is_looked_at_no_more_than_every_5_minutes() -> None:
+    story = idle()
+    story.wait(3600)
+    before = len(story.of(LookAtScreen))
+    story.wait(DAY)
+    assert len(story.of(LookAtScreen)) - before <= DAY / 300
+
+
+def test_a_program_of_which_no_screen_is_known_is_never_looked_at() -> None:
+    story = Story(spec(prompt=None)).runs()
+    story.wait(DAY)
+    assert not story.of(LookAtScreen)
+
+
+@pytest.mark.parametrize("harness", CLIS)
+@pytest.mark.parametrize("verdict", sorted(SCREEN_DIALOGS))
+def test_what_any_look_finds_at_an_idle_run_is_an_item_until_it_has_left_the_screen(harness: str, verdict: str) -> None:
+    story = idle(harness)
+    story.screen = verdict
+    story.wait(2)
+    assert asked(story) == SCREEN_DIALOGS[verdict]
+    story.wait(600)
+    assert story.alerts() == ["dialog"]
+    story.screen = "idle"
+    story.wait(300)
+    assert asked(story) is None
+    assert not activity(story).turn_open
+
+
+def test_what_is_found_after_hours_is_watched_as_closely_as_what_is_found_at_once() -> None:
+    story = idle()
+    story.wait(DAY)
+    story.tell(ScreenSeen("a", 1, "away", reader="send"))
+    assert asked(story) == SCREEN_DIALOGS["away"]
+    story.wait(3)
+    assert asked(story) is None
+
+
+@pytest.mark.parametrize("verdict", sorted(SCREEN_DIALOGS))
+def test_what_send_reads_is_an_item_although_nobody_ordered_a_look(verdict: str) -> None:
+    story = idle()
+    story.wait(5)
+    story.hook("notification", notification="idle_prompt")
+    story.tell(ScreenSeen("a", 1, verdict, reader="send"))
+    assert asked(story) == SCREEN_DIALOGS[verdict]
+
+
+def test_of_two_dialogs_one_after_the_other_each_is_an_item_of_its_own() -> None:
+    story = idle()
+    story.screen = "trust"
+    story.wait(2)
+    first = story.agent.item
+    story.screen = "api-key"
+    story.wait(2)
+    assert asked(story) == SCREEN_DIALOGS["api-key"]
+    assert first is not None
+    assert story.agent.item is not None
+    assert story.agent.item.id != first.id
+
+
+def test_a_person_who_has_a_menu_open_is_not_told_of_it() -> None:
+    story = idle()
+    for verdict, told in (("dialog", None), ("trust", SCREEN_DIALOGS["trust"])):
+        story.tell(ScreenSeen("a", 1, verdict, reader="send", attended=True))
+        assert asked(story) == told
+
+
+def test_a_dialog_that_stands_after_a_turn_is_an_item_two_seconds_later() -> None:
+    """2.1.330 offers another renderer when the prompt that it was started with has been worked through."""
+    story = Story(claude()).works()
+    story.wait(600)
+    story.screen = "renderer"
+    story.hook("stop")
+    story.wait(2)
+    assert asked(story) == SCREEN_DIALOGS["renderer"]
+
+
+def test_a_prompt_that_nobody_took_is_told_when_the_start_is_long_over() -> None:
+    """Enter on a dialog over the input line can eat the prompt that a run was started with."""
+    story = Story(claude()).runs()
+    story.screen = "idle"
+    story.wait(20)
+    assert activity(story).turn_open
+    story.wait(300)
+    assert not activity(story).turn_open
+    assert story.alerts() == ["prompt"]
+    story.hook("prompt-submit", text="Build the shop.")
+    assert story.agent.alerts == ()
+
+
+def test_a_parked_run_with_a_dialog_on_its_screen_needs_a_person() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="rate_limit", reset_wall=story.wall + 60)
+    story.screen = "trust"
+    story.wait(120)
+    assert asked(story) == SCREEN_DIALOGS["trust"]
+    assert "dialog" in story.alerts()

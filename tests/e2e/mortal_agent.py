@@ -1,0 +1,33 @@
+"""An agent that dies in each of its runs, and before that does what it is told to: nothing, a turn, or work.
+
+python -m tests.e2e.mortal_agent nothing|turn|work
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def report(kind: str, **payload: Any) -> None:
+    told = {"session_id": os.environ["PHOENIX_SESSION_ID"], **payload}
+    subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
+
+
+def main() -> None:
+    report("session-start", source="resume")
+    report("prompt-submit", prompt="go on")
+    if sys.argv[1] == "turn":
+        report("tool-end", tool_name="Bash", tool_use_id="t")
+        report("stop")
+    if sys.argv[1] == "work":
+        Path("work.txt").write_text(os.environ["PHOENIX_RUN_ID"])
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

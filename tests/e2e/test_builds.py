@@ -1,0 +1,92 @@
+"""A long call that works is left alone, and one that is blocked beside a spinner is ended at the limit, for real."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from phoenixd.demo.stage import Stage
+from tests.e2e.puppet import Puppet
+from tests.e2e.test_hangs import at_work, explained, hook
+
+pytestmark = pytest.mark.slow
+
+KEYS = 'liveness = { stale = "6s", check_interval = "4s" }\nstop = { grace = "0.5s" }\n'
+ONCE = 'restart = { policy = "never" }\n'
+SECRET = "sk-ant-0123456789abcdefghijkl"
+SHORT_LIVED = "awk 'BEGIN { for (i = 0; i < 200000; i++) x += i }'"
+BUILD = f"for job in 1 2 3 4; do (until [ -e OVER ]; do {SHORT_LIVED}; done) & done; wait"
+"""Compilers that live for a moment: no look at the processes meets most of them."""
+SPINNER = "import time\nwhile True:\n  print(end=chr(13) + 'collecting', flush=True)\n  time.sleep(0.1)"
+BLOCKED = (
+    f"echo {SECRET} >/dev/null; {shlex.quote(sys.executable)} -c {shlex.quote(SPINNER)} & "
+    f"sleep 1000 | {shlex.quote(sys.executable)} -c 'input()'"
+)
+"""A test that waits for what never comes, and a line that says that it collects."""
+
+
+def calls(puppet: Puppet, command: str) -> None:
+    """A call of the main thread begins, as its hook tells, and then runs."""
+    made = json.dumps({"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": command}})
+    assert puppet.do(hook("tool-start", made)) == "0"
+    puppet.do(f"import subprocess\ncall = subprocess.Popen(['sh', '-c', {command!r}])")
+
+
+def test_promise_4_a_long_build_completes_at_its_first_try_and_a_blocked_test_dies_at_the_limit(stage: Stage) -> None:
+    over = stage.root / "over"
+    builder, tester = at_work(stage, "a", KEYS), at_work_too(stage, "b", KEYS + ONCE)
+    calls(builder, BUILD.replace("OVER", str(over)))
+    calls(tester, BLOCKED)
+
+    stage.until("its silence is longer than the limit", lambda: tries(stage, "a") > 1 or silence(stage, "a") > 10)
+    assert tries(stage, "a") == 1
+    over.touch()
+    assert builder.do("out = call.wait(20)") == "0"
+    assert builder.do(hook("tool-end", '{"tool_name": "Bash", "tool_use_id": "t1"}')) == "0"
+    assert builder.do(hook("stop", "{}")) == "0"
+    stage.until("its turn is over", lambda: stage.row("a")["activity"] == "idle")
+    assert tries(stage, "a") == 1
+    assert "its open call (Bash: for job in" in json.dumps(explained(stage, "a"))
+
+    brief = stage.state / "agents" / "b" / "brief.md"
+    stage.until("the blocked test is ended", lambda: stage.row("b")["state"] == "stopped")
+    stage.until("its brief tells of it", lambda: "It was in a call of" in brief.read_text())
+    told = explained(stage, "b")
+    assert (told["last_exit"]["code"], told["last_exit"]["cause"]) == (124, "hung")
+    incident = json.loads((stage.state / "agents" / "b" / told["incident"]["file"]).read_text())
+    assert incident["call"]["tool"] == "Bash"
+    assert incident["call"]["idle"] is None
+    assert incident["readings"]["call_worked"] is None
+    assert incident["readings"]["call_processes"] >= 2
+    assert "It was in a call of Bash, `echo" in brief.read_text()
+    assert "declare a timeout" in brief.read_text()
+    assert SECRET not in brief.read_text()
+    assert SECRET not in json.dumps(incident)
+
+
+def tries(stage: Stage, name: str) -> int:
+    return int(stage.row(name)["incarnation"])
+
+
+def silence(stage: Stage, name: str) -> float:
+    """Seconds since the daemon last heard of an agent's run."""
+    last = datetime.fromisoformat(stage.row(name)["last_evidence"])
+    return (datetime.now(UTC) - last).total_seconds()
+
+
+def at_work_too(stage: Stage, name: str, keys: str) -> Puppet:
+    """A second puppet under the daemon that runs already."""
+    puppet = Puppet(stage.root / name)
+    argv = json.dumps(puppet.argv)
+    stage.declare(name, f'[agent.{name}]\nargv = {argv}\ncwd = "/"\nprompt = "Test the shop."\n{keys}')
+    stage.ask("apply")
+    if stage.row(name)["state"] == "stopped":
+        stage.ask("start", name)
+    stage.until_running(name, 1)
+    assert puppet.do(hook("prompt-submit", '{"prompt": "Test the shop."}')) == "0"
+    stage.until("it works", lambda: stage.row(name)["activity"] == "working")
+    return puppet

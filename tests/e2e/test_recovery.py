@@ -1,0 +1,52 @@
+"""P1: an agent survives the end of its context, of its process and of its session, and knows what it was at."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from phoenixd.demo.stage import Stage
+from tests.e2e.puppet import Puppet
+from tests.e2e.test_hangs import at_work, hook
+
+pytestmark = pytest.mark.slow
+
+
+def told_at_session_start(puppet: Puppet, source: str) -> str:
+    """What the hook of a session's start prints for the model."""
+    call = "[os.environ['PHOENIX_HOOK'], 'session-start']"
+    payload = json.dumps({"session_id": "s", "source": source})
+    return puppet.do(
+        f"import os, subprocess\nout = subprocess.run({call}, input={payload!r}, capture_output=True, text=True).stdout"
+    )
+
+
+def works_again(stage: Stage, puppet: Puppet) -> bool:
+    assert puppet.do(hook("prompt-submit", '{"prompt": "Build the shop."}')) == "0"
+    stage.until("it works again", lambda: stage.row("a")["activity"] == "working")
+    return True
+
+
+def test_p1_compaction_sigkill_and_a_refused_resume_end_with_an_agent_at_work_that_has_its_brief(stage: Stage) -> None:
+    """Three ways to lose a session, one after the other, and P9: last_active moves with the hooks of each."""
+    puppet = at_work(stage)
+    active = [last_active(stage)]
+
+    assert puppet.do(hook("compacted", "{}")) == "0"
+    assert "Build the shop." in told_at_session_start(puppet, "compact")
+    assert works_again(stage, puppet)
+
+    assert puppet.do("import os, threading; threading.Timer(0.1, os.kill, (os.getpid(), 9)).start()") == "None"
+    assert stage.until_running("a", 2)["mode"] == "resume"
+    # Within 2 s of its start: the resume is taken for refused, and what follows is fresh.
+    assert puppet.do("import os, threading; threading.Timer(0.1, os.kill, (os.getpid(), 9)).start()") == "None"
+    assert stage.until_running("a", 3)["mode"] == "fresh"
+    assert "Build the shop." in told_at_session_start(puppet, "startup")
+    assert works_again(stage, puppet)
+    stage.until("last_active has moved", lambda: last_active(stage) > active[0])
+
+
+def last_active(stage: Stage) -> str:
+    moment: str = json.loads((stage.state / "agents" / "a" / "state.json").read_text())["last_active"]
+    return moment

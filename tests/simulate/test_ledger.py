@@ -1,0 +1,64 @@
+"""What `since` counts is what happened: compared with a ledger that the simulated host keeps by itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import anyio
+import pytest
+import structlog
+
+from phoenixd.api.history import Digest
+from phoenixd.core.facts import RunProductive
+from phoenixd.ports import StoredEntry
+from tests.simulate.simulation import Simulation, fleet_of
+from tests.simulate.storm import NIGHT
+from tests.simulate.virtual_loop import VirtualLoop
+
+HOURS = 8.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet() -> Iterator[None]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+def a_night(seed: str, agents: int) -> Simulation:
+    simulations: list[Simulation] = []
+
+    async def main() -> None:
+        simulation = Simulation(seed, fleet_of(agents))
+        simulation.host.is_plain = True
+        simulations.append(simulation)
+        await simulation.run(NIGHT, HOURS * 3600)
+
+    anyio.run(main, backend_options={"loop_factory": VirtualLoop})
+    return simulations[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_since_counts_what_the_ledger_of_the_host_counts(seed: str) -> None:
+    """Deaths, healed, resumed, fresh, quarantined, finished and iterations: 0 differences (F-RES-1, P34)."""
+    night = a_night(seed, agents=15)
+    rows = night.host.journal.entries
+    digest = Digest(0.0)
+    digest.feed(rows)
+
+    counted = night.host.ledger.add_up(night.specs, productive_runs(rows))
+
+    assert {name: getattr(digest, name) for name in counted} == counted
+    assert digest.deaths == digest.healed + digest.repeated + digest.quarantined + digest.ended + digest.healing
+    assert min(counted["deaths"], counted["resumed"], counted["fresh"], counted["iterations"]) > 0, counted
+
+
+def productive_runs(rows: list[StoredEntry]) -> set[tuple[str, int]]:
+    return {
+        (row.entry.agent or "", fact.incarnation)
+        for row in rows
+        for fact in row.entry.facts
+        if isinstance(fact, RunProductive)
+    }
