@@ -167,7 +167,7 @@ async def wait_agent(ask: Ask) -> Reply:
     told = text_agent.summary(row) if row is not None else f"{name} is removed"
     if asks and row is not None:
         why = f": {row.waiting_for}" if row.waiting_for else ""
-        remedy = f"phoenixctl attach {name}" if row.state == "running" else f"phoenixctl explain {name}"
+        remedy = text.answer_command(row) if row.state == "running" else f"phoenixctl explain {name}"
         message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
     elif met:
         message = told

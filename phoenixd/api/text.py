@@ -14,6 +14,7 @@ from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.core.projection import SIGNS, Group, Row
 from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 
 LINES = 24
 """Lines of a terminal: what `status` says at a glance fits, however many agents there are."""
@@ -104,7 +105,7 @@ def _commands(rows: Sequence[Row]) -> tuple[str, str]:
 
 def answer_from_afar(row: Row) -> int:
     """The number by which what it asks can be answered from afar; 0 where it cannot."""
-    return row.item.id if row.item is not None and row.item.answer_by == "answer" else 0
+    return row.item.id if row.item is not None and is_reachable(row.item) else 0
 
 
 def answer_command(row: Row) -> str:

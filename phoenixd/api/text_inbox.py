@@ -10,7 +10,7 @@ from phoenixd.api.times import ago
 from phoenixd.core.agent import InboxItem
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.render import render, title
-from phoenixd.core.question.reply import asked_in, limits
+from phoenixd.core.question.reply import asked_in, is_reachable, limits
 
 INDENT = "  "
 DEEP = "    "
@@ -42,8 +42,8 @@ def one(item: InboxItem, here: Page) -> str:
 
 def advice(item: InboxItem) -> str:
     """The command that answers it, in its shortest form; it can be typed as it stands."""
-    if item.answer_by != "answer":
-        return f"phoenixctl attach {item.agent}" if item.answer_by == "attach" else f"phoenixctl explain {item.agent}"
+    if not is_reachable(item):
+        return f"phoenixctl explain {item.agent}" if item.answer_by == "command" else f"phoenixctl attach {item.agent}"
     if item.kind == QUESTION:
         words = " ".join("1" if question.options else '"TEXT"' for question in asked_in(item))
         return f"phoenixctl answer {item.id} {words}"
@@ -80,12 +80,10 @@ def _instead(item: InboxItem) -> tuple[str, str]:
     """How it is answered: a command that can be typed, and what else there is."""
     if item.answer_by == "command":
         return f"why: {advice(item)}", ""
-    if item.answer_by != "answer":
+    if not is_reachable(item):
         return f"answer: {advice(item)}", ""
     attach = "" if item.left else f"; or attach {item.agent}"
     if item.kind == QUESTION:
-        if limits(item):
-            return f"answer: phoenixctl attach {item.agent}", ""
         questions = asked_in(item)
         several = ", of several options the numbers with commas (1,2)" if any(one.several for one in questions) else ""
         each = ", one answer for each question in order" if len(questions) > 1 else ""

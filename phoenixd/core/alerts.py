@@ -16,6 +16,7 @@ from phoenixd.core.agent import Agent, Desired, InboxItem, Quarantined, Running,
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 
 QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
@@ -95,7 +96,7 @@ def fold(
             continue
         bears = item.id if item is not None else number
         standing = (*standing, StandingAlert(bears, action.kind, text, now.wall, incarnation, action.watched))
-        reached = item is not None and item.answer_by == "answer"
+        reached = item is not None and is_reachable(item)
         kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
         number += item is None
     return standing, tuple(kept), number

@@ -38,6 +38,7 @@ from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import close_items, end_run, enter
 
@@ -205,7 +206,7 @@ def unheard(agent: Agent) -> Decision | None:
     match agent.state:
         case Running(activity=activity) if activity.waiting is not None and stands_on_screen(activity.waiting):
             item = agent.item
-            asked = item is not None and not item.left and item.answer_by == "answer"
+            asked = item is not None and not item.left and is_reachable(item)
             remedy = f"phoenixctl answer {item.id}" if item is not None and asked else f"phoenixctl attach {agent.name}"
             said = f"{agent.name} asks: {activity.waiting.kind} ({title(activity.waiting)}); Enter would answer that"
             return _refuse(agent, said, remedy)

@@ -88,8 +88,8 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
         case PromptKind.CONTINUE:
             idle = agent.session is not None and not agent.session.turn_open
             go_on = agent.spec.resume.prompt or _continue(agent, state)
+            go_on = f"{go_on} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else go_on
             words = asked if idle and leftover.has_answer(agent) else f"{go_on} {asked}".rstrip()
-            words = f"{words} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else words
             return f"{goal}\n\n{words}" if mode is Mode.FRESH and goal is not None else words
 
 

@@ -48,12 +48,11 @@ class TaskInHand:
 def is_ours(agent: Agent, prompt: str) -> bool:
     """Whether a prompt is one with which the daemon starts runs or has them go on."""
     words = prompt.strip()
-    words = words.split(leftover.ASKED)[0].strip() or leftover.ASKED
     ours = (agent.spec.resume.prompt or "").strip()
-    # What ended with the run before stands behind it.
+    # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    known = continues or words in CONTINUE.values() or words.startswith((INTERRUPTED, POINTER, leftover.ASKED))
-    return _is_goal(agent, words) or known
+    begins = (INTERRUPTED, POINTER, leftover.ASKED)
+    return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
 
 
 def _is_goal(agent: Agent, prompt: str) -> bool:

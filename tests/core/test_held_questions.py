@@ -174,3 +174,29 @@ def test_p15_two_calls_that_read_alike_are_two_alerts() -> None:
         given = {"file_path": "x", "content": content}
         story.hook("permission-request", tool="Write", text=json.dumps(given), held=True, seq=seq)
     assert len(story.of(Alert)) == 2
+
+
+def test_p14_an_answer_is_the_call_as_it_was_with_the_answers_in_it() -> None:
+    story = asking()
+    question = {"question": "Which, \u00e9?", "options": [{"label": "one"}, {"label": "two"}], "more": [1, None, 2.5]}
+    text = json.dumps({"questions": [question], "kept": {"as": "it is"}})
+    story.hook("permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+
+    story.tell(AnswerRequested("a", newest(story).id, words=("2",)))
+
+    (order,) = story.of(AnswerHold)
+    assert order.allow
+    assert json.loads(order.updated) == {**json.loads(text), "answers": {"Which, \u00e9?": "two"}}
+    assert story.reasons[-1] == f"operator answers #{newest(story).id} (question): option 2"
+
+
+def test_p14_no_allowance_and_no_denial_reaches_a_question() -> None:
+    story = asking()
+    text = json.dumps({"questions": [{"question": "Which?"}]})
+    story.hook("permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+
+    for allow in (True, False):
+        refusal = story.tell(AnswerRequested("a", newest(story).id, allow=allow, reason="no"))
+        assert refusal is not None
+        assert refusal.code == "invalid"
+    assert story.of(AnswerHold) == []

@@ -164,3 +164,26 @@ async def test_p15_nothing_an_agent_writes_forges_a_line_an_escape_or_a_second_i
         told = [line for line in (await ctl("inbox")).out.splitlines() if line.startswith(("!", "#"))]
         assert told == [told[0], f"#{seq} asks for:"]
         assert told[0].startswith(f"! #{seq} ")
+
+
+async def test_p15_every_face_advises_answer_where_it_works_and_attach_where_it_does_not(
+    ctl: Ctl, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    text = json.dumps({"questions": [DATABASE]})
+    faces = (("status",), ("status", "docs"), ("explain", "docs"), ("inbox",), ("inbox", "docs"))
+    ask(daemon, DATABASE)
+    for words in faces:
+        assert "phoenixctl answer 1" in (await ctl(*words)).out, words
+    refused = await ctl("send", "docs", "hello")
+    assert refused.err.endswith("do: phoenixctl answer 1\n")
+    waited = await ctl("wait", "docs", "--for", "idle", "--timeout", "1s")
+    assert "phoenixctl answer 1" in " ".join((waited.out + waited.err).split())
+
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=text, held=True, veiled=True, seq=2)
+    for words in faces:
+        shown = (await ctl(*words)).out
+        assert "phoenixctl attach docs" in shown, words
+        assert "phoenixctl answer" not in shown, words
+    assert "secrets were taken out" in (await ctl("inbox", "docs")).out
+    assert (await ctl("answer", "docs", "1")).code == CONFLICT

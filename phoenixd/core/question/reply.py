@@ -60,5 +60,10 @@ def limits(item: InboxItem) -> str:
     return ""
 
 
+def is_reachable(item: InboxItem) -> bool:
+    """Whether an answer from afar can do anything with it; what secrets were taken out of can still be denied."""
+    return item.answer_by == "answer" and not (item.kind == QUESTION and limits(item))
+
+
 def _verbs(item: InboxItem) -> str:
     return "approve" if item.kind == PLAN else "allow"
