@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 import time
 from typing import Any
 
-from phoenixd import packages
 from phoenixd.api import exits
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, find_directories
@@ -86,9 +84,10 @@ def _ends(pidfd: int, timeout: float) -> bool:
 def start(command: Command) -> int:
     """Start the daemon in a session of its own, its output in STATE_DIR/phoenixd.log; returns when it answers."""
     given = command.given
-    if shutil.which("tmux") is None:
-        why = "tmux is not installed, and every agent runs in it"
-        return refuse(exits.FAILED, why, f"{packages.install_line('tmux')}, then phoenixctl up")
+    terminal = local_doctor.tmux()
+    if terminal.level == "problem":
+        why = f"{terminal.title}: {terminal.detail}" if terminal.detail else terminal.title
+        return refuse(exits.FAILED, why, f"{terminal.remedy}, then: phoenixctl up")
     try:
         directories = _wanted(command)
         directories.state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ def absent_daemon(command: Command) -> list[Finding]:
 
 def machine() -> list[Finding]:
     """What this machine and this user can offer."""
-    return [_python(), _tmux(), *_directories(), _cgroup(), *_hidepid(), _linger()]
+    return [_python(), tmux(), *_directories(), _cgroup(), *_hidepid(), _linger()]
 
 
 def _python() -> Finding:
@@ -63,7 +63,8 @@ def _python() -> Finding:
     )
 
 
-def _tmux() -> Finding:
+def tmux() -> Finding:
+    """Whether there is one that agents can run in (F-TMUX-7)."""
     if shutil.which("tmux") is None:
         return Finding("problem", "tmux is not installed", "every agent runs in it", packages.install_line("tmux"))
     try:

@@ -157,6 +157,20 @@ async def test_up_without_tmux_says_how_it_is_installed(place: Place, home: Path
     assert not place.state.exists(), "nothing was begun"
 
 
+async def test_up_refuses_a_tmux_that_is_too_old(place: Place, home: Path) -> None:
+    """F-TMUX-7"""
+    programs = home / "bin"
+    programs.mkdir()
+    (programs / "tmux").write_text("#!/bin/sh\necho tmux 3.1c\n")
+    (programs / "tmux").chmod(0o755)
+    place.env["PATH"] = os.fspath(programs)
+
+    ran = await place.ctl("up")
+
+    assert ran.code == 1
+    assert "tmux 3.1c is too old: 3.2 is the lowest\ndo: install tmux 3.2 or newer, then: phoenixctl up" in ran.err
+
+
 async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, home: Path) -> None:
     assert "No shim is alive." in (await place.ctl("status")).err
     directory = place.runtime / "agents" / "docs"
