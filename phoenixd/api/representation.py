@@ -197,8 +197,13 @@ def incident(told: Agent) -> Json | None:
 
 def _call(call: OpenCall) -> Json:
     return {
-        "tool": call.tool, "command": call.command, "ran": call.ran, "declared": call.declared, "idle": call.idle,
-    }  # fmt: skip
+        "tool": call.tool,
+        "command": call.command,
+        "ran": call.ran,
+        "declared": call.declared,
+        "idle": call.idle,
+        "over": call.over,
+    }
 
 
 def leftovers(name: str, found: Leftovers, *, dry_run: bool) -> Json:

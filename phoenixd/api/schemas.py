@@ -167,6 +167,7 @@ SCHEMAS: dict[str, Schema] = {
             "ran": NUMBER,
             "declared": _or_null(NUMBER),
             "idle": _or_null(NUMBER),
+            "over": BOOLEAN,
         }
     ),
     "Explanation": _object(

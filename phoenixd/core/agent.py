@@ -120,13 +120,17 @@ class WorkWatch:
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """The call in which a run was ended. Seconds. idle: since its processes were last seen to work; None: never."""
+    """The call in which a run was ended. Seconds. idle: since its processes were last seen to work; None: never.
+
+    over: they worked to the end, and it took longer than a call may.
+    """
 
     tool: str
     command: str
     ran: float
     declared: float | None = None
     idle: float | None = None
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

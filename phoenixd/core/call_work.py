@@ -111,8 +111,8 @@ def put_off(state: Running, at: Instant) -> Instant:
     return max(at, min(watch.asked, at) + LOOK_TIME)
 
 
-def open_call(state: Running | Starting, now: Moment) -> OpenCall | None:
-    """The call in which a run is ended: what the brief and the next session are told of it."""
+def open_call(state: Running | Starting, stale: float, now: Moment) -> OpenCall | None:
+    """The call in which a run is ended: what the brief and the next session are told of it. stale: liveness.stale."""
     # The newest: an older one may have ended without a word.
     found = watchable(state) or sorted(state.activity.leases, key=lambda lease: lease.started)
     if not found:
@@ -121,7 +121,8 @@ def open_call(state: Running | Starting, now: Moment) -> OpenCall | None:
     is_of_one = watch is not None and any(one.ticks == watch.ticks for one in found)
     worked = watch.worked if watch is not None and is_of_one else None
     idle = None if worked is None else round(now.at - worked, 1)
-    return OpenCall(call.tool, call.command, round(now.at - call.started, 1), call.declared, idle)
+    ran, over = round(now.at - call.started, 1), idle is not None and idle < stale
+    return OpenCall(call.tool, call.command, ran, call.declared, idle, over)
 
 
 def readings(state: Running | Starting, now: Moment) -> Readings:

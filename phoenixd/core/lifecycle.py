@@ -497,7 +497,7 @@ def _unseen(state: Running) -> Running:
 
 def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
     readings = liveness.readings(agent, state, now)
-    call = call_work.open_call(state, now) if overdue.kind == "hung" else None
+    call = call_work.open_call(state, agent.spec.liveness.stale, now) if overdue.kind == "hung" else None
     incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall, call)
     agent = replace(agent, incident=incident)
     ending = end_run(agent, Afterwards.JUDGE, overdue.reason, now, code=overdue.code)

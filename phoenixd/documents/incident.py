@@ -75,7 +75,9 @@ def call_sentence(call: OpenCall) -> str:
     tool = plain(call.tool) or "a tool"
     what = f"{tool}, `{command}`," if command else tool
     ran = f"had run for {in_words(call.ran)}"
-    if call.idle is None:
+    if call.over:
+        did = "and still worked, which is longer than a call may take"
+    elif call.idle is None:
         did = "and nothing that it started did any work"
     else:
         did = f"and had done nothing for {in_words(call.idle)}"
@@ -93,4 +95,5 @@ def _call(call: OpenCall, clean: Callable[[str], str]) -> dict[str, Any]:
         "ran": call.ran,
         "declared": call.declared,
         "idle": call.idle,
+        "over": call.over,
     }

@@ -148,6 +148,9 @@ def test_the_limit_is_configured_where_the_harness_has_none() -> None:
         story.spent = 50.0 * number, 0
         story.wait(MINUTE)
         assert bool(story.of(Terminate)) is (number >= 20)
+    assert story.agent.incident is not None
+    assert story.agent.incident.call is not None
+    assert story.agent.incident.call.over
 
 
 def test_a_program_of_the_open_contract_has_the_same_rule() -> None:
@@ -198,6 +201,10 @@ def test_what_could_not_be_read_is_no_work_and_is_told() -> None:
         (
             OpenCall("Bash", "make", 1860.0, 1800.0, 5.0),
             "31 min (it had announced 30 min), and had done nothing for 5 s",
+        ),
+        (
+            OpenCall("Bash", "make", 1860.0, None, 5.0, over=True),
+            "31 min, and still worked, which is longer than a call",
         ),
         (OpenCall("", "", 900.0), "It was in a call of a tool which had run for 15 min"),
         (OpenCall("Bash", "echo `id`\x1b[2J", 900.0), "`echo 'id'"),

@@ -11,7 +11,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.e2e.puppet import Puppet
-from tests.e2e.test_hangs import at_work, explained, hook
+from tests.e2e.test_hangs import ROOT, explained, hook
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,11 @@ KEYS = 'liveness = { stale = "6s", check_interval = "4s" }\nstop = { grace = "0.
 ONCE = 'restart = { policy = "never" }\n'
 SECRET = "sk-ant-0123456789abcdefghijkl"
 SHORT_LIVED = "awk 'BEGIN { for (i = 0; i < 200000; i++) x += i }'"
-BUILD = f"for job in 1 2 3 4; do (until [ -e OVER ]; do {SHORT_LIVED}; done) & done; wait"
+WRITES = "head -c 2000000 /dev/zero >OVER.o"
+BUILD = (
+    f"for job in 1 2 3; do (until [ -e OVER ]; do {SHORT_LIVED}; done) & done; "
+    f"until [ -e OVER ]; do {WRITES}; {SHORT_LIVED}; done; wait"
+)
 """Compilers that live for a moment: no look at the processes meets most of them."""
 SPINNER = "import time\nwhile True:\n  print(end=chr(13) + 'collecting', flush=True)\n  time.sleep(0.1)"
 BLOCKED = (
@@ -30,17 +34,23 @@ BLOCKED = (
 
 
 def calls(puppet: Puppet, command: str) -> None:
-    """A call of the main thread begins, as its hook tells, and then runs."""
+    """A turn begins, and in it a call, as their hooks tell; and then it runs."""
     made = json.dumps({"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": command}})
-    assert puppet.do(hook("tool-start", made)) == "0"
-    puppet.do(f"import subprocess\ncall = subprocess.Popen(['sh', '-c', {command!r}])")
+    told = [hook("prompt-submit", "{}"), hook("tool-start", made)]
+    puppet.do("\n".join([*told, f"call = subprocess.Popen(['sh', '-c', {command!r}])"]))
 
 
 def test_promise_4_a_long_build_completes_at_its_first_try_and_a_blocked_test_dies_at_the_limit(stage: Stage) -> None:
     over = stage.root / "over"
-    builder, tester = at_work(stage, "a", KEYS), at_work_too(stage, "b", KEYS + ONCE)
+    builder, tester = declared(stage, "a"), declared(stage, "b", ONCE)
+    stage.up()
+    for name in ("a", "b"):
+        stage.until_running(name, 1)
     calls(builder, BUILD.replace("OVER", str(over)))
     calls(tester, BLOCKED)
+    # Nobody has looked at either call yet: the next daemon learns of both from the shims.
+    stage.kill()
+    stage.up()
 
     stage.until("its silence is longer than the limit", lambda: tries(stage, "a") > 1 or silence(stage, "a") > 10)
     assert tries(stage, "a") == 1
@@ -73,20 +83,15 @@ def tries(stage: Stage, name: str) -> int:
 
 
 def silence(stage: Stage, name: str) -> float:
-    """Seconds since the daemon last heard of an agent's run."""
-    last = datetime.fromisoformat(stage.row(name)["last_evidence"])
-    return (datetime.now(UTC) - last).total_seconds()
+    """Seconds since the daemon last heard of an agent's run; 0 where it has not."""
+    last = stage.row(name)["last_evidence"]
+    return (datetime.now(UTC) - datetime.fromisoformat(last)).total_seconds() if last else 0.0
 
 
-def at_work_too(stage: Stage, name: str, keys: str) -> Puppet:
-    """A second puppet under the daemon that runs already."""
+def declared(stage: Stage, name: str, keys: str = "") -> Puppet:
+    """A puppet that does nothing until it is told a call."""
+    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     puppet = Puppet(stage.root / name)
     argv = json.dumps(puppet.argv)
-    stage.declare(name, f'[agent.{name}]\nargv = {argv}\ncwd = "/"\nprompt = "Test the shop."\n{keys}')
-    stage.ask("apply")
-    if stage.row(name)["state"] == "stopped":
-        stage.ask("start", name)
-    stage.until_running(name, 1)
-    assert puppet.do(hook("prompt-submit", '{"prompt": "Test the shop."}')) == "0"
-    stage.until("it works", lambda: stage.row(name)["activity"] == "working")
+    stage.declare(name, f'[agent.{name}]\nargv = {argv}\ncwd = "/"\n{KEYS}{keys}')
     return puppet

@@ -37,9 +37,8 @@ def silence(last_evidence: str | None) -> float:
 def test_promise_4_a_build_of_25_minutes_scaled_completes_at_its_first_try(stage: ClaudeStage) -> None:
     over = stage.workspace / "over"
     build = BUILD.replace("OVER", shlex.quote(str(over)))
-    stage.scenario.add(
-        bash(f"(while :; do echo compiling; sleep 0.2; done) & {build.replace('wait', 'wait $!')}; kill %1")
-    )
+    told = "while :; do echo compiling; sleep 0.2; done & told=$!"
+    stage.scenario.add(bash(f"{told}; {build.removesuffix('wait')} kill $told; wait"))
     stage.up(keys=KEYS)
     first = stage.asked()
 
