@@ -162,7 +162,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             if went_on is not None:
                 return went_on
             begun = opening.over(heard, event.message_id)
-            return keep(begun if begun is not heard else session.hear_sent(heard), f"text delivered ({evidence})")
+            return keep(session.hear_sent(begun, event.message_id), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             agent = leftover.typed(agent, event.message_id, reason)
             missed = parking.hear_outcome(agent, event.message_id, reason, now)

@@ -9,7 +9,7 @@ import pytest
 
 from phoenixd.core.actions import MeasureWork, Spawn
 from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
-from phoenixd.core.events import Delivered, ScreenSeen, ShimLost, Tick, WorkMeasured
+from phoenixd.core.events import Delivered, ScreenSeen, SendRequested, ShimLost, Tick, WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
@@ -182,6 +182,10 @@ def test_the_count_goes_to_zero_with_a_persons_prompt_with_send_and_after_a_day(
     lives.exited(signal=9)
     assert lives.count == 1
     lives.respawned().started()
+    lives.hook("session-start", session_id=lives.run.session_id)
+    lives.tell(Delivered("a", lives.run.incarnation, "ours", "a text of our own, to go on"))
+    assert lives.count == 1
+    lives.tell(SendRequested("a", "m1", "do it"))
     lives.tell(Delivered("a", lives.run.incarnation, "m1", "the transcript shows it"))
     assert lives.count == 0
     lives = dying()
