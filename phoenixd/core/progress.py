@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import productive, restart, sequence, signals
+from phoenixd.core import productive, restart, sequence, signals, workplaces
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import (
     Afterwards,
@@ -33,9 +33,6 @@ from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, Kind
 from phoenixd.core.transitions import enter, keep, open_item
 from phoenixd.core.work import Findings, Survey
-
-MOST_WORKPLACES = 32
-"""Directories that are remembered until the next measurement tells which of them are places to work in."""
 
 
 def is_loop(agent: Agent) -> bool:
@@ -77,7 +74,7 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
         case Opening(number=number), WorkMeasured(at_end=False) if number == event.number:
             note = _note_before(agent, event)
             underway = Underway(number, event.fingerprint, event.note, survey=event.survey)
-            opened = replace(moved_in(agent, event), iteration=underway)
+            opened = replace(workplaces.moved_in(agent, event), iteration=underway)
             return keep(opened, f"iteration {number}: the work is measured{note}")
         case Closing(number=number) as closing, WorkMeasured(at_end=True) if number == event.number:
             return _judge(agent, closing, event, now)
@@ -113,17 +110,10 @@ def findings(before: Survey | None, event: WorkMeasured) -> Findings:
     return Findings(event.deeds, notes, event.lost, event.shared)
 
 
-def follow(agent: Agent, event: HookSeen) -> Agent:
-    """Note that the agent, or a subagent of its, is in another directory than its own."""
-    if event.cwd is None or not event.cwd.startswith("/") or event.cwd in (agent.spec.cwd, *agent.workplaces):
-        return agent
-    return replace(agent, workplaces=(*agent.workplaces, event.cwd)[-MOST_WORKPLACES:])
-
-
 def hear(agent: Agent, event: HookSeen) -> Agent:
     """Note what a hook says of the iteration: errors, limits, denials, that nothing is left to do, and its place."""
     if isinstance(agent.iteration, Underway):
-        agent = follow(agent, event)
+        agent = workplaces.follow(agent, event)
     underway, run = agent.iteration, agent.run
     if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
         return agent
@@ -171,13 +161,6 @@ def let_go(agent: Agent) -> Agent:
     return agent if isinstance(agent.iteration, Closing) else replace(agent, iteration=None)
 
 
-def moved_in(agent: Agent, event: WorkMeasured) -> Agent:
-    """The agent with those places that the measurement found to be worktrees of its repository."""
-    if event.survey is None or event.survey.entered == agent.workplaces:
-        return agent
-    return replace(agent, workplaces=event.survey.entered[-MOST_WORKPLACES:])
-
-
 def alerts(agent: Agent, judgement: breakers.Judgement, what: str = "the loop") -> tuple[Action, ...]:
     """What operators are told of a judgement: that a warning stands, or that for the first time nobody can judge."""
     found = judgement.breaker
@@ -190,7 +173,7 @@ def alerts(agent: Agent, judgement: breakers.Judgement, what: str = "the loop") 
 
 
 def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> Decision:
-    rules, judged = agent.spec.breaker, replace(moved_in(agent, event), iteration=None)
+    rules, judged = agent.spec.breaker, replace(workplaces.moved_in(agent, event), iteration=None)
     done = closing.done or _done_by_work(agent, event)
     if not rules.enabled:
         return _done(judged, done, now) if done else keep(judged, f"iteration {closing.number} is over")

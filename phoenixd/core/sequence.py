@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import signals
+from phoenixd.core import signals, workplaces
 from phoenixd.core.actions import LookForFile, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Signals
@@ -119,6 +119,7 @@ def overhear(agents: Mapping[str, Agent], member: Agent, event: RunEvent) -> Ite
     run, state = member.run, member.state
     if run is None or run.incarnation <= passing.since or _awaited(lead, passing) != member.name:
         return
+    placed = workplaces.follow(lead, event) if isinstance(event, HookSeen) else lead
     heard, what = passing.heard, "its end"
     if isinstance(event, HookSeen) and not event.sub and not 0 < event.seq <= run.hook_seq:
         heard, what = signals.hear(heard, event), event.kind
@@ -127,9 +128,10 @@ def overhear(agents: Mapping[str, Agent], member: Agent, event: RunEvent) -> Ite
     ):
         heard = replace(heard, excuse=heard.excuse or f"it waited for a person ({state.activity.waiting.kind})")
     if heard != passing.heard:
-        yield Decision(
-            replace(lead, iteration=replace(passing, heard=heard)), reason=f"noted of the turn of {member.name}: {what}"
-        )
+        told = replace(placed, iteration=replace(passing, heard=heard))
+        yield Decision(told, reason=f"noted of the turn of {member.name}: {what}")
+    elif placed is not lead:
+        yield Decision(placed)
 
 
 def _advance(lead: Agent, passing: Passing, agents: Mapping[str, Agent], now: Moment) -> Decision | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import liveness, progress, signals
+from phoenixd.core import liveness, progress, signals, workplaces
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
@@ -41,7 +41,7 @@ def hear(before: Agent, decision: Decision, event: HookSeen) -> Decision:
     agent, run = decision.agent, before.run
     if agent is None or run is None or not has_judged_turns(agent) or 0 < event.seq <= run.hook_seq:
         return decision
-    heard = progress.follow(agent, event) if agent.turns else agent
+    heard = workplaces.follow(agent, event) if agent.turns else agent
     if event.sub:
         return decision if heard is agent else replace(decision, agent=heard)
     action: MeasureWork | None = None
@@ -63,9 +63,9 @@ def decide(agent: Agent, event: WorkMeasured | MeasurementLost, now: Moment) -> 
         return Decision(agent)
     if turn.phase == "opening" and not event.at_end:
         measured = replace(turn, phase="underway", before=event.fingerprint, note=event.note, survey=event.survey)
-        return Decision(_with(progress.moved_in(agent, event), measured))
+        return Decision(_with(workplaces.moved_in(agent, event), measured))
     if turn.phase == "closing" and event.at_end:
-        return _judge(_without(progress.moved_in(agent, event), turn), turn, event, now)
+        return _judge(_without(workplaces.moved_in(agent, event), turn), turn, event, now)
     return Decision(agent)
 
 

@@ -91,7 +91,9 @@ def appended(path: bytes, mark: str | None, since: float) -> Appended:
     moves = _moves(content)
     fresh = [move.at >= int(since) for move in moves]
     first = fresh.index(True) if True in fresh else len(moves)
-    return Appended(moves[first:], moves[:first], lost=mark is not None)
+    # One that begins with nothing, and only now, is that of another repository or worktree in the same place.
+    is_another = start == 0 and first == 0 and bool(moves) and not moves[0].old.strip("0")
+    return Appended(moves[first:], moves[:first], lost=mark is not None and not is_another)
 
 
 def kind_of(move: Move, branch: bytes = b"") -> Kind:

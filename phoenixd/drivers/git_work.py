@@ -55,11 +55,11 @@ class WorkPrints:
         if name in self._under_way:
             return WorkReading(None, "an earlier look at it has not come back yet")
         self._under_way.add(name)
-        neighbours = tuple(neighbours_of(agent, self._agents()))
+        everybody = tuple(self._agents())
 
         def look() -> WorkReading:
             try:
-                return self.read(agent, since, neighbours)
+                return self.read(agent, since, tuple(neighbours_of(agent, everybody)))
             finally:
                 self._under_way.discard(name)
 

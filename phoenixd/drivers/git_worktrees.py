@@ -6,6 +6,7 @@ Found by the files that git keeps of them (gitrepository-layout(5)), without run
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from phoenixd.drivers.git import WHERE
 from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed
 
 MOST_LINKED = 200
+HEAD_SIZE = 1 << 16
 COARSE = 0.011
 """Seconds by which the kernel's clock for files may lag behind ours."""
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -70,16 +72,29 @@ def linked_worktrees(common: bytes) -> Iterator[Linked]:
     except OSError:
         return
     for path in names:
+        told = head_of(path + b"/gitdir").rstrip(b"\n")
         try:
-            descriptor = os.open(path + b"/gitdir", READ_FLAGS)
-            with os.fdopen(descriptor, "rb", buffering=0) as file:
-                told = file.read(8192).rstrip(b"\n")
             made = os.stat(path + b"/commondir", follow_symlinks=False).st_mtime
         except OSError:
             continue
         top = os.path.realpath(os.path.join(path, os.path.dirname(told)))
         if told.endswith(b"/.git") and os.path.lexists(top + b"/.git"):
             yield Linked(top, made, path + b"/logs/HEAD")
+
+
+def head_of(path: bytes) -> bytes:
+    """The beginning of a small file of git's; nothing where no plain file can be read."""
+    try:
+        descriptor = os.open(path, READ_FLAGS)
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        try:
+            return file.read(HEAD_SIZE)
+        except OSError:
+            return b""
 
 
 def top_of(path: bytes) -> bytes:

@@ -99,7 +99,7 @@ def _print_hooks(costs: dict[str, Figures]) -> None:
 def _print_work(costs: dict[str, Figures]) -> None:
     print(f"\na repository of {work.FILES} files, {work.CHANGED} of them changed: median / p99 in ms")
     for name, figures in costs.items():
-        reference = costs[name.replace("fingerprint", "git status")]
+        reference = costs["git status, CPU" if name.endswith(", CPU") else "git status"]
         print(f"{name:24}{figures.text():>22}   {figures.median / reference.median:.2f} x git status")
 
 

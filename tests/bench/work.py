@@ -9,25 +9,30 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from phoenixd.drivers.git_work import work_print
+from phoenixd.core.work import Survey
+from phoenixd.drivers.git_work import survey, work_print
 from tests.bench.arena import Figures
 from tests.drivers.repositories import git
 
-FILES, CHANGED = 50_000, 500
+FILES, CHANGED, MOVES = 50_000, 500, 100_000
 
 
 def measure(runs: int = 10, files: int = FILES, changed: int = CHANGED) -> dict[str, Figures]:
-    """Milliseconds of a fingerprint, and of `git status`, which runs what the repository names, beside it; by the clock
-    and of the processors."""
+    """Milliseconds of a fingerprint, also where a reflog of years tells what was committed, and beside it of
+    `git status`, which runs what the repository names; by the clock and of the processors."""
     with tempfile.TemporaryDirectory() as directory:
         _fill(Path(directory), files, changed)
-        return compare(directory, runs)
+        _age_the_reflog(Path(directory))
+        before = survey([directory]).survey
+        _commit_on_a_branch(Path(directory))
+        return compare(directory, runs, before)
 
 
-def compare(directory: str, runs: int) -> dict[str, Figures]:
-    """The same in a repository that is there."""
+def compare(directory: str, runs: int, since: Survey | None = None) -> dict[str, Figures]:
+    """The same in a repository that is there. since: an earlier look, to tell what was committed after it."""
     works: dict[str, Callable[[], object]] = {
         "fingerprint": lambda: work_print([directory]),
+        "fingerprint and deeds": lambda: survey([directory], since=since),
         "git status": lambda: subprocess.run(
             ["git", "status", "--porcelain"], cwd=directory, stdout=subprocess.DEVNULL, check=True
         ),
@@ -40,6 +45,23 @@ def compare(directory: str, runs: int) -> dict[str, Figures]:
             costs[name].samples.append(1000 * (time.perf_counter() - began))
             costs[f"{name}, CPU"].samples.append(1000 * (_cpu() - spent))
     return costs
+
+
+def _age_the_reflog(top: Path) -> None:
+    log = Path(git(top, "rev-parse", "--absolute-git-dir").strip()) / "logs/HEAD"
+    line = log.read_text().splitlines(keepends=True)[-1]
+    with log.open("a") as file:
+        file.writelines([line] * MOVES)
+
+
+def _commit_on_a_branch(top: Path) -> None:
+    """As a loop does that opens a pull request for each iteration; the worktree is as it was when it is done."""
+    branch = git(top, "branch", "--show-current").strip()
+    git(top, "checkout", "-q", "-b", "bench")
+    (top / "new.txt").write_text("new\n")
+    git(top, "add", "new.txt")
+    git(top, "commit", "-q", "-m", "New", "new.txt")
+    git(top, "checkout", "-q", branch)
 
 
 def _cpu() -> float:

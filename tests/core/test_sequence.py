@@ -340,6 +340,17 @@ def test_g60_g49_a_limit_or_a_question_of_any_member_holds_the_counter() -> None
         assert (tally.iterations, tally.no_progress) == (1, 0), hooks
 
 
+def test_x8b_a_worktree_that_a_member_entered_is_a_place_of_the_first_ones_work() -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+    begun(story, "criticizer")
+    run = story.of_name("criticizer").run
+    assert run is not None
+    story.tell(HookSeen("criticizer", run.incarnation, "tool-start", tool="Bash", cwd="/srv/side"))
+
+    assert story.of_name("builder").workplaces == ("/srv/side",)
+
+
 def test_g56_denials_and_errors_of_any_member_reach_the_rules() -> None:
     for signal, rules in ((None, BreakerRules(permission_denials=2)), (9, BreakerRules(same_error=2))):
         story = SequenceStory()

@@ -83,6 +83,13 @@ BUSY = {
     "a clone within, with commits": (
         "[ -d inner ] || git clone -q ../remote.git inner; cd inner; echo $n > kept.txt; git commit -qam $n"
     ),
+    "a squash": (
+        "git checkout -q -b b$n; echo $n > kept.txt; git commit -qm $n kept.txt; git checkout -q main;"
+        " git merge -q --squash b$n; git commit -qm squashed"
+    ),
+    "a commit of another time": (
+        "echo $n > kept.txt; GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git commit -qm $n kept.txt; git reset -q --keep @^"
+    ),
     "renames": "git mv $(ls | grep '^r\\?[0-9]*kept.txt$' | head -1) r${n}kept.txt; git commit -qm $n",
 }
 
@@ -113,6 +120,13 @@ IDLE = {
     "touches": "touch *; chmod +x kept.txt; chmod -x kept.txt",
     "the same commit once more": "git reset -q --soft HEAD; git commit -q --allow-empty -m same",
     "ignored files": "echo $n > noise.log",
+    "a checkout of the upstream": "git fetch -q; git stash -q; git checkout -q -B b origin/main; git stash pop -q",
+    "a clone made anew": "rm -rf inner; git clone -q ../remote.git inner",
+    "a worktree made anew": "git fetch -q; git worktree remove ../s || true; git worktree add -q ../s origin/main",
+    "an empty branch, merged": (
+        "git checkout -q -b b$n; git commit -q --allow-empty -m x; git checkout -q main; git merge -q --no-ff -m m b$n"
+    ),
+    "a push of what is known": "git push -q origin HEAD:refs/heads/b$n",
 }  # fmt: skip
 
 
