@@ -101,7 +101,7 @@ def _checked(operation: Operation, parameter: Parameter, value: Any) -> Any:
                 raise _wrong(operation, parameter, f"is more than {parameter.maximum}")
         case "duration":
             return _duration(operation, parameter, value)
-        case "strings":
+        case "strings" | "words":
             if not isinstance(value, list) or len(value) > MAX_ITEMS:
                 raise _wrong(operation, parameter, f"is not a list of at most {MAX_ITEMS} texts")
             for item in value:

@@ -101,7 +101,7 @@ async def send_text(ask: Ask) -> Reply:
     await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name, timeout))
     if not ask.arguments["wait"]:
         return _sent(message_id, None, "", "it is being typed", exits.OK)
-    verdict = await _verdict(ask, message_id, after, timeout + TYPING)
+    verdict = await typing_verdict(ask, ask.name, message_id, after, timeout + TYPING)
     if verdict is None:
         words = f"no word of it after {ago(timeout + TYPING)}. Look: phoenixctl attach {ask.name} --read-only"
         return _sent(message_id, None, "", words, exits.TIMED_OUT)
@@ -227,7 +227,7 @@ async def _sent_before(ask: Ask, key: str) -> StoredEntry | None:
 async def _outcome_of(ask: Ask, sent: StoredEntry) -> Reply:
     """What became of a text of an earlier daemon, which may have died before it could tell."""
     key, text = str(sent.entry.detail["message_id"]), str(sent.entry.detail.get("text", ""))
-    verdict = await _verdict(ask, key, sent.seq, ORPHAN_WAIT, text)
+    verdict = await typing_verdict(ask, ask.name, key, sent.seq, ORPHAN_WAIT, text)
     if verdict is None:
         verdict = False, "phoenixd was restarted while it was being typed, and nothing tells that it arrived"
     delivered, evidence = verdict
@@ -237,8 +237,8 @@ async def _outcome_of(ask: Ask, sent: StoredEntry) -> Reply:
     return _sent(key, False, evidence, words, exits.FAILED)
 
 
-async def _verdict(
-    ask: Ask, message_id: str, after: int, timeout: float, orphan: str | None = None
+async def typing_verdict(
+    ask: Ask, agent: str, message_id: str, after: int, timeout: float, orphan: str | None = None
 ) -> tuple[bool, str] | None:
     """Whether a text arrived, with the evidence or the reason, as soon as the journal says so.
 
@@ -248,9 +248,9 @@ async def _verdict(
     while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
         for stored in await ask.service.journal.read(after=after):
             after, entry = stored.seq, stored.entry
-            if orphan and entry.agent == ask.name and _submits(entry, orphan):
+            if orphan and entry.agent == agent and _submits(entry, orphan):
                 return True, "the agent took the prompt"
-            if entry.agent != ask.name or entry.detail.get("message_id") != message_id:
+            if entry.agent != agent or entry.detail.get("message_id") != message_id:
                 continue
             match event_key(entry.event):
                 case "delivered":

@@ -123,6 +123,18 @@ def wrap(words: str, width: int, indent: str = "") -> list[str]:
     return [*lines, line] if line else lines
 
 
+def fold(line: str, width: int) -> list[str]:
+    """The cleaned line, every character of it, on as many lines of at most `width` columns as it takes."""
+    parts, room = [""], width
+    for character in clean(line):
+        room -= _columns_of(character)
+        if room < 0:
+            parts.append("")
+            room = width - _columns_of(character)
+        parts[-1] += character
+    return parts
+
+
 def with_command(words: str, command: str, width: int) -> list[str]:
     """Words and the command that follows from them, which gets a line of its own rather than be broken or cut."""
     if columns(words) + 1 + len(command) <= width:

@@ -121,7 +121,7 @@ def schema(parameter: Parameter) -> Json:
     """JSON Schema of one parameter."""
     told: Json = {"description": parameter.help}
     match parameter.type:
-        case "strings":
+        case "strings" | "words":
             told |= {"type": "array", "items": {"type": "string"}, "maxItems": 1000}
         case "pairs":
             told |= {"type": "object", "additionalProperties": {"type": "string"}}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Place = Literal["path", "query", "body", "local"]
-Type = Literal["string", "integer", "boolean", "duration", "strings", "pairs"]
+Type = Literal["string", "integer", "boolean", "duration", "strings", "words", "pairs"]
 Rights = Literal["agent", "own", "read", "operate", "admin"]
 Method = Literal["GET", "POST", "DELETE"]
 Value = str | int | bool | None
@@ -25,7 +25,8 @@ SEND_LIMIT = 2 * KIBIBYTE * KIBIBYTE
 class Parameter:
     """One argument of an operation. `flag` is how phoenixctl spells it; without one it is positional.
 
-    Type `strings` is a list; on the command line it is what follows `--`. `pairs` is a table, given as repeated K=V.
+    Type `strings` is a list; on the command line it is what follows `--`. `words` is one too, of what follows the
+    other arguments. `pairs` is a table, given as repeated K=V.
     A hidden parameter is set by the client itself and has no spelling.
     """
 
@@ -77,6 +78,10 @@ class Operation:
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
 NAME = Parameter("name", "path", "string", "the agent", required=True, pattern=NAME_PATTERN)
+ITEM = Parameter(
+    "id", "path", "string", "the number that inbox shows, or the agent's name where one thing of it waits",
+    required=True, pattern=NAME_PATTERN,
+)
 NEW_NAME = Parameter("name", "body", "string", "name of the new agent", required=True, pattern=NAME_PATTERN)
 WIDTH = Parameter("width", "query", "integer", "columns of the text", default=80, minimum=20, maximum=1000, hidden=True)
 COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", default=False, hidden=True)
@@ -134,7 +139,7 @@ OPERATIONS: tuple[Operation, ...] = (
             CONFIG, Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
             Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
         ),
-        exits=(TIMED_OUT,),
+        exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
     Operation(
         "down", ("down",), "Stop the daemon; agents run on unless --agents",
@@ -237,11 +242,29 @@ OPERATIONS: tuple[Operation, ...] = (
         "inbox", ("inbox",), "What waits for a person, oldest first", TEXT_FORM, path="/v1/inbox", response="Inbox",
     ),
     Operation(
-        "answer_item", ("answer",), "Answer what an agent asks: allow once, or deny with a reason",
+        "show_item", ("inbox",), "One thing that waits, in full", (ITEM, *TEXT_FORM), path="/v1/inbox/{id}",
+        response="OneItem", exits=((6, "the agent has more than one"),),
+    ),
+    Operation(
+        "answer_item", ("answer",), "Answer what an agent asks: a permission, a plan, or a question; show it whole",
         (
-            Parameter("id", "path", "integer", "the number that inbox shows", required=True, minimum=1),
-            Parameter("verdict", "body", "string", "allow: this once; deny", required=True, choices=("allow", "deny")),
-            Parameter("reason", "body", "string", "what a denied agent is told", default=""),
+            ITEM,
+            Parameter(
+                "answer", "body", "words",
+                "a permission: allow (this once), or deny REASON; a plan: approve, or deny REASON; a question: an "
+                "option by its number or its exact words, anything else is told as it is; several options of one "
+                "question with commas (1,3), several questions one answer each, in order; without an answer all that "
+                "is asked is shown",
+            ),
+            Parameter(
+                "text", "body", "boolean", "tell a question's answer as it is: it is no number and no option",
+                flag="--text", default=False,
+            ),
+            Parameter(
+                "verdict", "body", "string", "in place of answer, for a permission or a plan",
+                choices=("allow", "deny"), hidden=True,
+            ),
+            Parameter("reason", "body", "string", "why, where the verdict is deny", default="", hidden=True),
             Parameter("text_hash", "body", "string", "text_hash of the item that you were shown", flag="--hash"),
             _timeout("30s"), *TEXT_FORM,
         ),
@@ -268,8 +291,9 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(
-        "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",
-        response="Doctor", exits=((3, "something needs repair"),),
+        "doctor", ("doctor",), "What is wrong here, each with its remedy",
+        (Parameter("all", "query", "boolean", "also what is well", flag="--all", default=False), *TEXT_FORM),
+        path="/v1/doctor", response="Doctor", exits=((3, "something needs repair"),),
     ),
     Operation(
         "resolve_loop", ("resolve",), "Close an open loop, and say why",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-from phoenixd.api import exits, problems, representation, text, text_agent, text_history
+from phoenixd.api import exits, problems, representation, text, text_agent, text_history, text_inbox
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import Stretch
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import Agent, InboxItem
 from phoenixd.core.breaker import Open
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.question.call import ASKS
+from phoenixd.core.question.render import title
 from phoenixd.ports import StoredEntry
 
 EXPLAINED = 12
@@ -55,7 +57,34 @@ async def show_agent(ask: Ask) -> Reply:
 async def inbox(ask: Ask) -> Reply:
     items = projection.inbox(ask.service.fleet())
     body = {"items": [representation.item(item) for item in items]}
-    return Reply(body, lambda here: text_agent.inbox(items, here))
+    return Reply(body, lambda here: text_inbox.inbox(items, here))
+
+
+async def show_item(ask: Ask) -> Reply:
+    item = find_item(ask)
+    return Reply({"item": representation.item(item)}, lambda here: text_inbox.one(item, here))
+
+
+def find_item(ask: Ask) -> InboxItem:
+    """The item of that number, or the one item of the agent of that name; raises Problem."""
+    word, fleet = str(ask.arguments["id"]), ask.service.fleet()
+    if word.isdecimal():
+        found = next((item for item in projection.inbox(fleet) if item.id == int(word)), None)
+        if found is None:
+            said = f"nothing waits under #{word}: it was answered, or is gone"
+            raise Problem("not_found", said, "phoenixctl inbox")
+        return found
+    agent = fleet.agents.get(word)
+    if agent is None:
+        raise problems.no_agent(word)
+    items = [item for item in projection.inbox(fleet) if item.agent == word]
+    asking = [item for item in items if item.kind in ASKS] or items
+    if not asking:
+        raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")
+    if len(asking) > 1:
+        each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asking)
+        raise Problem("conflict", f"{len(asking)} things of {word} wait: {each}", f"phoenixctl answer {asking[0].id}")
+    return asking[0]
 
 
 async def since(ask: Ask) -> Reply:
@@ -138,7 +167,7 @@ async def wait_agent(ask: Ask) -> Reply:
     told = text_agent.summary(row) if row is not None else f"{name} is removed"
     if asks and row is not None:
         why = f": {row.waiting_for}" if row.waiting_for else ""
-        remedy = f"phoenixctl attach {name}" if row.state == "running" else f"phoenixctl explain {name}"
+        remedy = text.answer_command(row) if row.state == "running" else f"phoenixctl explain {name}"
         message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
     elif met:
         message = told
@@ -152,7 +181,8 @@ async def doctor(ask: Ask) -> Reply:
     findings = await ask.service.doctor()
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
-    return Reply(body, lambda here: text_agent.doctor(findings, here), code)
+    everything = bool(ask.arguments["all"])
+    return Reply(body, lambda here: text_agent.doctor(findings, here, everything=everything), code)
 
 
 async def plan(ask: Ask) -> Reply:
@@ -183,7 +213,8 @@ async def breaker_show(ask: Ask) -> Reply:
 
 async def version(ask: Ask) -> Reply:
     facts = ask.service.facts()
-    body = {"version": facts.version, "api": API, "pid": facts.pid}
+    directories = {"state": facts.state, "runtime": facts.runtime, "configuration": facts.configuration}
+    body = {"version": facts.version, "api": API, "pid": facts.pid, "directories": directories}
     return Reply(body, said(f"phoenixd {facts.version}, pid {facts.pid}"))
 
 

@@ -8,11 +8,16 @@ from typing import Any
 from phoenixd.api.history import Stretch
 from phoenixd.api.layout import clean
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
+from phoenixd.api.text_inbox import advice
 from phoenixd.api.times import rfc3339
-from phoenixd.core.agent import Agent, InboxItem, StandingAlert
+from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.projection import Row
+from phoenixd.core.question.call import QUESTION, call_of
+from phoenixd.core.question.choices import questions_of
+from phoenixd.core.question.render import render, title
+from phoenixd.core.question.reply import limits
 from phoenixd.core.turns import is_judged
 from phoenixd.documents.codec import encode
 from phoenixd.ports import Leftovers, StoredEntry
@@ -55,6 +60,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "due_in": None if row.due is None else round(row.due, 3),
         "hooks": row.hooks,
         "item": row.item.id if row.item else None,
+        "items": [one.id for one in row.items],
         "alerts": [alert(standing) for standing in row.alerts],
     }
 
@@ -127,7 +133,9 @@ def event(stored: StoredEntry) -> Json:
 
 
 def item(inbox_item: InboxItem) -> Json:
-    """One thing that waits for a person."""
+    """One thing that waits for a person. text is what its hash is over, shown how people read it."""
+    shown = render(inbox_item)
+    questions = questions_of(call_of(inbox_item)) if inbox_item.kind == QUESTION else ()
     return {
         "id": inbox_item.id,
         "agent": inbox_item.agent,
@@ -137,6 +145,21 @@ def item(inbox_item: InboxItem) -> Json:
         "text_hash": inbox_item.text_hash,
         "opened": rfc3339(inbox_item.opened_wall),
         "answer_by": inbox_item.answer_by,
+        "title": title(inbox_item),
+        "shown": list(shown.lines),
+        "flags": list(shown.flags),
+        "limits": limits(inbox_item),
+        "advice": advice(inbox_item),
+        "left": inbox_item.left,
+        "questions": [
+            {
+                "question": one.text,
+                "header": one.header,
+                "several": one.several,
+                "options": [{"label": option.label, "description": option.description} for option in one.options],
+            }
+            for one in questions
+        ],
     }
 
 
@@ -151,6 +174,8 @@ def last_exit(told: Agent) -> Json | None:
         "signal": end.signal,
         "cause": end.cause,
         "lived": round(end.lived, 3),
+        "productive": end.proof or None,
+        "oom": end.oom or None,
         "at": rfc3339(end.at_wall),
     }
 
@@ -166,7 +191,14 @@ def incident(told: Agent) -> Json | None:
         "reason": found.reason,
         "at": rfc3339(found.at_wall),
         "file": found.file,
+        "call": _call(found.call) if found.call is not None else None,
     }
+
+
+def _call(call: OpenCall) -> Json:
+    return {
+        "tool": call.tool, "command": call.command, "ran": call.ran, "declared": call.declared, "idle": call.idle,
+    }  # fmt: skip
 
 
 def leftovers(name: str, found: Leftovers, *, dry_run: bool) -> Json:

@@ -92,6 +92,7 @@ SCHEMAS: dict[str, Schema] = {
             "due_in": _or_null(NUMBER),
             "hooks": _words("ok", "missing", "none"),
             "item": _or_null(INTEGER),
+            "items": _list(INTEGER),
             "alerts": _list(_ref("Alert")),
         }
     ),
@@ -135,6 +136,8 @@ SCHEMAS: dict[str, Schema] = {
             "signal": _or_null(INTEGER),
             "cause": STRING,
             "lived": NUMBER,
+            "productive": _or_null(STRING),
+            "oom": _or_null(STRING),
             "at": _or_null(TIME),
         }
     ),
@@ -154,6 +157,16 @@ SCHEMAS: dict[str, Schema] = {
             "reason": STRING,
             "at": _or_null(TIME),
             "file": STRING,
+            "call": _nullable_ref("OpenCall"),
+        }
+    ),
+    "OpenCall": _object(
+        {
+            "tool": STRING,
+            "command": STRING,
+            "ran": NUMBER,
+            "declared": _or_null(NUMBER),
+            "idle": _or_null(NUMBER),
         }
     ),
     "Explanation": _object(
@@ -175,8 +188,24 @@ SCHEMAS: dict[str, Schema] = {
             "text_hash": STRING,
             "opened": _or_null(TIME),
             "answer_by": _words("reply", "attach", "command", "answer"),
+            "title": STRING,
+            "shown": _list(STRING),
+            "flags": _list(STRING),
+            "limits": STRING,
+            "advice": STRING,
+            "left": BOOLEAN,
+            "questions": _list(_ref("Question")),
         }
     ),
+    "Question": _object(
+        {
+            "question": STRING,
+            "header": STRING,
+            "several": BOOLEAN,
+            "options": _list(_object({"label": STRING, "description": STRING})),
+        }
+    ),
+    "OneItem": _object({"item": _ref("Item")}),
     "Inbox": _object({"items": _list(_ref("Item"))}),
     "Since": _object(
         {
@@ -213,7 +242,15 @@ SCHEMAS: dict[str, Schema] = {
         {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
     ),
     "Answered": _object(
-        {"id": INTEGER, "agent": AGENT_NAME, "verdict": _words("allow", "deny"), "taken": BOOLEAN, "message": STRING}
+        {
+            "id": INTEGER,
+            "agent": AGENT_NAME,
+            "verdict": _words("allow", "deny", "answer"),
+            "answer": _list(STRING),
+            "taken": BOOLEAN,
+            "kept": BOOLEAN,
+            "message": STRING,
+        }
     ),
     "Resolved": _object(
         {
@@ -291,7 +328,12 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Rechecked": _object({"agents": _list(_object({"agent": STRING, "found": STRING, "done": STRING}))}),
-    "Version": _object({"version": STRING, "api": INTEGER, "pid": INTEGER}),
+    "Version": _object(
+        {
+            "version": STRING, "api": INTEGER, "pid": INTEGER,
+            "directories": _object({"state": STRING, "runtime": STRING, "configuration": _or_null(STRING)}),
+        }
+    ),
     "Health": _object({"ok": BOOLEAN}),
     "OpenAPI": {"type": "object"},
     "Problem": _object(

@@ -13,6 +13,8 @@ from phoenixd.api.layout import Page, clip, columns, pad, page, with_command, wr
 from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.core.projection import SIGNS, Group, Row
+from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 
 LINES = 24
 """Lines of a terminal: what `status` says at a glance fits, however many agents there are."""
@@ -81,6 +83,8 @@ def reason(row: Row) -> str:
     """Why the agent is in its state, without saying the state again; what needs a person goes before that."""
     if row.pressing is not None:
         return f"{row.pressing.kind}: {row.pressing.text}"
+    if row.item is not None and row.item.left:
+        return f"asked, and its run ended: {title(row.item)}"
     return row.reason.removeprefix(f"{row.state}: ")
 
 
@@ -89,15 +93,25 @@ def _commands(rows: Sequence[Row]) -> tuple[str, str]:
     row = urgent[0]
     why = f"why: phoenixctl explain {row.name}"
     if row.group == "needs_you":
-        if row.activity == "waiting":
-            from_afar = row.item is not None and row.item.answer_by == "answer"
-            return f"answer: phoenixctl {'inbox' if from_afar else f'attach {row.name}'}", why
+        if row.activity == "waiting" or answer_from_afar(row):
+            return f"answer: {answer_command(row)}", why
         return why, f"again: phoenixctl start {row.name}"
     if row.group in BY_EXCEPTION:
         return why, "since you looked: phoenixctl since last"
     if len(rows) == 1:
         return f"next: phoenixctl {'attach' if row.pid is not None else 'start'} {row.name}", why
     return "each agent: phoenixctl status --all", "since you looked: phoenixctl since last"
+
+
+def answer_from_afar(row: Row) -> int:
+    """The number by which what it asks can be answered from afar; 0 where it cannot."""
+    return row.item.id if row.item is not None and is_reachable(row.item) else 0
+
+
+def answer_command(row: Row) -> str:
+    """How what it asks is answered."""
+    number = answer_from_afar(row)
+    return f"phoenixctl answer {number}" if number else f"phoenixctl attach {row.name}"
 
 
 def _since_line(digest: Digest | None, here: Page) -> list[str]:
@@ -176,7 +190,8 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     if row.activity == "waiting" and row.waiting_for is not None:
         age = ago(here.now - (row.item.opened_wall if row.item is not None else row.since))
         lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
-        said, hint = f"waiting: {row.waiting_for}", f"- phoenixctl attach {row.name}"
+        number = f"#{row.item.id} " if row.item is not None else ""
+        said, hint = f"{number}waiting: {row.waiting_for}", f"- {answer_command(row)}"
         room = here.width - 2 - columns(lead)
         if columns(said) + 1 + len(hint) <= room:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]

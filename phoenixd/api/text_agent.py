@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.layout import Page, clean, clip, columns, pad, page, wrap
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
-from phoenixd.api.text import AGE_COLUMNS, NAME_COLUMNS, next_commands
+from phoenixd.api.text import NAME_COLUMNS, next_commands
 from phoenixd.api.times import ago
-from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
+from phoenixd.core.question.render import title
 from phoenixd.core.turns import is_judged
 from phoenixd.ports import Leftovers
 
@@ -23,12 +24,14 @@ LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
     """One agent in full."""
     run = [f"incarnation {row.incarnation}"]
+    asks = row.item if row.activity == "waiting" else None
     if row.pid is not None:
         run.append(f"pid {row.pid}")
     if row.mode is not None:
         run.append("resumed" if row.mode == "resume" else "fresh")
     told = {
-        "waiting": row.waiting_for or "",
+        "waiting": f"#{asks.id} {row.waiting_for}" if asks is not None and row.waiting_for else row.waiting_for or "",
+        "asks": "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in row.items if item is not asks),
         "reason": row.reason.removeprefix(f"{row.state}: "),
         "since": f"{ago(here.now - row.since)} ({here.clock(row.since)})",
         "due": f"in {ago(row.due)}" if row.due is not None else "",
@@ -60,40 +63,14 @@ def summary(row: Row) -> str:
     return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
 
 
-def inbox(items: Sequence[InboxItem], here: Page) -> str:
-    """What waits for a person, oldest first."""
-    if not items:
-        return page(["Nothing waits for you. What happened: phoenixctl since last"])
-    width = _name_columns(item.agent for item in items)
-    lines = [f"{len(items)} {'waits' if len(items) == 1 else 'wait'} for you, oldest first.", ""]
-    for item in items:
-        lead = f"#{item.id:<5}{pad(item.agent, width)} {ago(here.now - item.opened_wall):>{AGE_COLUMNS}}  "
-        said = f"{item.kind}: {item.text}" if item.text else item.kind
-        lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
-    first = items[0]
-    if any(item.answer_by == "answer" for item in items):
-        return page([*lines, *(line for item in items if item.answer_by == "answer" for line in _asked(item, here))])
-    if first.answer_by == "command":
-        return page([*lines, "", f"why: phoenixctl explain {first.agent}"])
-    return page([*lines, "", f"answer: phoenixctl attach {first.agent}"])
-
-
-def _asked(item: InboxItem, here: Page) -> list[str]:
-    """All that an item asks for, character by character: who answers has to have seen it."""
-    width = max(20, here.width - 4)
-    told = [line[at : at + width] for line in item.text.split("\n") for at in range(0, max(1, len(line)), width)]
-    allow = "" if item.veiled else "allow, or "
-    answer = f'answer: phoenixctl answer {item.id} {allow}deny "REASON"; or attach {item.agent}'
-    hidden = ["    (secrets were taken out of it, so it can be allowed at its terminal alone)"] if item.veiled else []
-    return ["", f"#{item.id} asks for:", *(f"    {line}" for line in told), *hidden, answer]
-
-
-def doctor(findings: Sequence[Finding], here: Page) -> str:
-    """Findings, the worst first, each with its remedy."""
+def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False) -> str:
+    """Findings, the worst first, each with its remedy; what is well is a count, unless everything is wanted."""
     ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
     wrong = sum(finding.level != "ok" for finding in findings)
-    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else "All is as it should be.", ""]
-    for finding in ranked:
+    well = len(findings) - wrong
+    all_well = f"All is as it should be, in {well} checks."
+    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else all_well, ""]
+    for finding in ranked if everything else ranked[:wrong]:
         said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
         told = wrap(said, here.width - 2)
         lines += [
@@ -102,6 +79,9 @@ def doctor(findings: Sequence[Finding], here: Page) -> str:
         ]
         if finding.remedy:
             lines.append(f"    do: {' '.join(finding.remedy.split())}")
+    if well and not everything:
+        is_well = "1 check is well" if well == 1 else f"{well} checks are well"
+        lines += ["", f"{is_well}; see: phoenixctl doctor --all"] if wrong else ["see each: phoenixctl doctor --all"]
     return page(lines)
 
 

@@ -7,11 +7,12 @@ from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.layout import Page, clip, page, wrap
-from phoenixd.api.text import reason, side_by_side
+from phoenixd.api.text import answer_command, reason, side_by_side
 from phoenixd.api.text_agent import summary
 from phoenixd.api.times import ago, span
 from phoenixd.core.agent import Incident
 from phoenixd.core.projection import Row
+from phoenixd.documents.incident import call_sentence
 from phoenixd.ports import StoredEntry
 
 REPEATS_SHOWN = 1
@@ -34,7 +35,7 @@ def since(stretch: Stretch, here: Page) -> str:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if stretch.waiting:
         shown = stretch.waiting[:NAMES_SHOWN]
-        waits = [f"{item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
+        waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
         if len(shown) < len(stretch.waiting):
             waits.append("phoenixctl inbox has them all")
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
@@ -79,6 +80,8 @@ def explain(
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if incident is not None:
         said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({incident.file})"
+        if incident.call is not None:
+            said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
     if looks:
@@ -90,7 +93,7 @@ def explain(
     if row.state in ("quarantined", "stopped"):
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
-        return page([*lines, "", side_by_side(f"answer: phoenixctl attach {row.name}", each, here)])
+        return page([*lines, "", side_by_side(f"answer: {answer_command(row)}", each, here)])
     return page([*lines, "", each])
 
 

@@ -213,7 +213,7 @@ class AgentBriefTable(Table):
 
 
 class PreparedAnswerTable(Table):
-    """One question that is answered without asking a person, word for word as `phoenixctl inbox` shows it."""
+    """One question that is answered without asking a person, word for word as `text` in `phoenixctl inbox --json`."""
 
     dialog: Literal["permission", "dialog"] = "permission"
     asks: Text

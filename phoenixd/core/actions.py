@@ -68,7 +68,8 @@ class Deliver:
 class AnswerHold:
     """Give an operator's answer to a request that the shim holds, and say what became of it.
 
-    item: the inbox item's number, by which a denial is found in the transcript.
+    item: the inbox item's number, by which a denial is found in the transcript. updated: what the tool is given
+    instead, as JSON; empty: what it asked for.
     """
 
     agent: str
@@ -77,6 +78,7 @@ class AnswerHold:
     item: int
     allow: bool
     reason: str = ""
+    updated: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,8 @@ class Alert:
     id: int = 0
     raised_wall: float = 0.0
     watched: bool = False
+    answerable: bool = False
+    """It stands for an item that `phoenixctl answer` reaches by that number."""
 
 
 @dataclass(frozen=True, slots=True)

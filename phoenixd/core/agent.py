@@ -147,6 +147,8 @@ class Waiting:
     veiled: bool = False
     """Secrets were taken out of the text, so who reads it does not see all that it asks for."""
     since: Instant = 0.0
+    whole: bool = False
+    """The text holds the whole call, so it can be shown as its tool's form (core.question)."""
     dismissed: bool = False
     """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 
@@ -410,9 +412,18 @@ class InboxItem:
     hold: int = 0
     """The request that an answer goes to; 0 where only the terminal can answer."""
     answering: str = ""
-    """The answer that is under way: allow or deny."""
+    """The answer that is under way: allow, deny, or the message that types it."""
     veiled: bool = False
     """It asks for more than its text shows, so it cannot be allowed from afar."""
+    tool: str | None = None
+    whole: bool = False
+    """The text holds the whole call."""
+    left: bool = False
+    """The run that asked is over, and its program has forgotten the question: it is told again, with the answer."""
+    answer: str = ""
+    """What the agent is to be told of it, once it can be told."""
+    carried: int = 0
+    """The incarnation whose first prompt says the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +459,8 @@ class Agent:
     """The newest one."""
     last_prompt: str | None = None
     """The newest prompt that a person or `send` submitted; None while the operator's goal stands."""
-    item: InboxItem | None = None
+    items: tuple[InboxItem, ...] = ()
+    """What of it needs a person, the oldest first; at most one is what its run asks now."""
     breaker: Breaker = field(default_factory=Closed)
     iteration: Iteration | None = None
     """What a loop is at; None between two iterations."""
@@ -479,6 +491,11 @@ class Agent:
     @property
     def name(self) -> str:
         return self.spec.name
+
+    @property
+    def item(self) -> InboxItem | None:
+        """The newest one, if any: what its run asks now comes before what an earlier one left."""
+        return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
 
     @property
     def has_begun(self) -> bool:

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 from phoenixd.core import background
 from phoenixd.core.actions import Action, Alert, Reassure
-from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
+from phoenixd.core.agent import Agent, Desired, InboxItem, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.moment import Moment
+from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 
-QUESTIONS = frozenset({"permission", "question", "dialog", "login", "billing", "cannot go on", "failed turn"})
+QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
 NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock"})
@@ -43,10 +45,12 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
     return tuple(sorted((one for one in standing if needs_person_kind(one.kind)), key=lambda one: one.raised_wall))
 
 
-def next_command(kind: str, agent: str | None) -> str:
-    """What a person does about an alert, as a command."""
+def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
+    """What a person does about an alert, as a command. answer: the number by which it can be answered from afar."""
     if agent is None:
         return "phoenixctl doctor"
+    if answer:
+        return f"phoenixctl answer {answer}"
     return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"
 
 
@@ -77,23 +81,24 @@ def fold(
 
     An alert of what stands in the inbox bears that item's number.
     """
-    name, incarnation, item = (agent.name, agent.incarnation, agent.item) if agent else (None, 0, None)
+    name, incarnation, items = (agent.name, agent.incarnation, agent.items) if agent else (None, 0, ())
     kept: list[Action] = []
     for action in actions:
         if not isinstance(action, Alert):
             kept.append(action)
             continue
-        text = action.text[:MAX_TEXT]
-        known = next((one for one in standing if _is_same(one, action.kind, text)), None)
+        item = next((one for one in reversed(items) if (one.kind, one.text) == (action.kind, action.text)), None)
+        text = (title(item) if item is not None else action.text)[:MAX_TEXT]
+        known = next((one for one in standing if _is_same(one, action.kind, text, item)), None)
         if known is not None:
             newer = replace(known, text=text)
             standing = tuple(newer if one is known else one for one in standing)
             continue
-        is_item = item is not None and item.kind == action.kind and item.text[:MAX_TEXT] == text
-        bears = item.id if item is not None and is_item else number
+        bears = item.id if item is not None else number
         standing = (*standing, StandingAlert(bears, action.kind, text, now.wall, incarnation, action.watched))
-        kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall))
-        number += not is_item
+        reached = item is not None and is_reachable(item)
+        kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
+        number += item is None
     return standing, tuple(kept), number
 
 
@@ -142,7 +147,7 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
         case "steady deaths":
             return _is_down(agent) or not agent.record.is_steady
         case kind if kind in QUESTIONS:
-            return agent.item is None or not _is_same(standing, agent.item.kind, agent.item.text[:MAX_TEXT])
+            return all(one.id != standing.id for one in agent.items)
         case _:
             return _is_back(standing, agent)
 
@@ -169,5 +174,7 @@ def _is_later(standing: StandingAlert, agent: Agent) -> bool:
     return agent.incarnation > standing.incarnation
 
 
-def _is_same(standing: StandingAlert, kind: str, text: str) -> bool:
+def _is_same(standing: StandingAlert, kind: str, text: str, item: InboxItem | None) -> bool:
+    if item is not None and kind in QUESTIONS:
+        return standing.id == item.id
     return standing.kind == kind and (kind not in QUESTIONS or standing.text == text)

@@ -1,4 +1,4 @@
-"""Answers to a permission dialog without a keystroke: the shim holds the request, and the first answer wins.
+"""Answers to what an agent asks, without a keystroke: the shim holds the request, and the first answer wins.
 
 An item is answered once, by the number of the request that it was opened for, so an answer can reach no other dialog.
 Whoever answers at the terminal makes the agent let go of the request; the operator who is second is told so.
@@ -6,48 +6,92 @@ Whoever answers at the terminal makes the agent let go of the request; the opera
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
-from phoenixd.core import liveness, session
+from phoenixd.core import liveness, requests, session
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
-from phoenixd.core.agent import Agent, Running
-from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.agent import Agent, InboxItem, Running
+from phoenixd.core.decision import Decision, Refusal, RefusalCode
 from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted, RunEvent
 from phoenixd.core.moment import Moment
-from phoenixd.core.transitions import keep
+from phoenixd.core.question import leftover
+from phoenixd.core.question.call import ASKS, QUESTION, call_of
+from phoenixd.core.question.choices import Unclear
+from phoenixd.core.question.reply import Said, asked_in, limits, understand
+from phoenixd.core.transitions import keep, put_item
 
 BY_CONFIGURATION = "the configuration"
 
 
-def answer(agent: Agent, event: AnswerRequested) -> Decision:
+def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     """Give an answer to the open item, if it is still the one that was shown, and nobody else has answered it."""
-    item, state = agent.item, agent.state
-    inbox = "phoenixctl inbox"
-    if item is None or item.id != event.item or not isinstance(state, Running):
-        return _refuse(agent, f"#{event.item} does not wait any more: it was answered, or its dialog is gone", inbox)
+    item, state = next((one for one in agent.items if one.id == event.item), None), agent.state
+    attach = f"phoenixctl attach {agent.name}"
+    if item is None or not (isinstance(state, Running) or item.left):
+        words = f"#{event.item} does not wait any more: it was answered, or its dialog is gone"
+        return _refuse(agent, words, "phoenixctl inbox")
     if event.text_hash is not None and event.text_hash != item.text_hash:
-        return _refuse(agent, f"#{event.item} asks for something else than what you were shown", inbox)
+        words = f"#{event.item} asks for something else than what you were shown"
+        return _refuse(agent, words, f"phoenixctl answer {item.id}")
     if item.answering:
-        return _refuse(agent, f"#{event.item} is being answered already: {item.answering}", inbox)
-    if not item.hold:
-        return _refuse(agent, f"#{event.item} can be answered at its terminal alone", f"phoenixctl attach {agent.name}")
-    if item.veiled and event.allow:
-        why = "secrets were taken out of what you were shown, so you have not seen all of it; deny it, or attach"
-        return _refuse(agent, f"#{event.item} cannot be allowed from here: {why}", f"phoenixctl attach {agent.name}")
-    verdict = "allow" if event.allow else "deny"
-    action = AnswerHold(agent.name, state.run.incarnation, item.hold, item.id, event.allow, event.reason)
-    readings = (("item", item.id), ("text_hash", item.text_hash), ("hold", item.hold), ("by", event.by))
-    reason = f"{event.by} answers #{item.id} ({item.kind}): {verdict}"
-    return Decision(replace(agent, item=replace(item, answering=verdict)), (action,), reason, readings)
+        how = item.answering if not item.left else "it is being typed"
+        return _refuse(agent, f"#{event.item} is being answered already: {how}", "phoenixctl inbox")
+    if item.kind not in ASKS:
+        why = f"#{event.item} ({item.kind}) is no question that an answer could be given to"
+        attach = attach if item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
+        return _refuse(agent, why, attach)
+    if not item.hold and not item.left:
+        return _refuse(agent, f"#{event.item} can be answered at its terminal alone: {limits(item)}", attach)
+    said = understand(item, event.words, event.as_text) if event.words else Said(event.allow, event.reason)
+    if isinstance(said, Unclear):
+        return _refuse(agent, f"#{item.id}: {said.why}", f"phoenixctl answer {item.id} {said.instead}", "invalid")
+    if said.allow and (why := limits(item)):
+        return _refuse(agent, f"#{event.item} cannot be answered from here: {why}; deny it, or attach", attach)
+    if item.kind == QUESTION and not said.answers:
+        why = "a question is answered by an option or a text, not allowed or denied"
+        return _refuse(agent, f"#{item.id}: {why}", f"phoenixctl answer {item.id}", "invalid")
+    if item.left:
+        return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now)
+    assert isinstance(state, Running)
+    return _give(agent, state.run.incarnation, item, said, event.by)
+
+
+def _give(agent: Agent, incarnation: int, item: InboxItem, said: Said, by: str) -> Decision:
+    """Hand the answer to the shim that holds the request."""
+    verdict = "answered" if said.answers else "allow" if said.allow else "deny"
+    updated = _updated(item, said)
+    action = AnswerHold(agent.name, incarnation, item.hold, item.id, said.allow, said.reason, updated)
+    readings = (("item", item.id), ("text_hash", item.text_hash), ("hold", item.hold), ("by", by))
+    reason = f"{by} answers #{item.id} ({item.kind}): {_in_words(item, said) if said.answers else verdict}"
+    return Decision(put_item(agent, replace(item, answering=verdict)), (action,), reason, readings)
+
+
+def _in_words(item: InboxItem, said: Said) -> str:
+    """The answers by their options; what an operator wrote stands in the order itself, and not in what is shown."""
+    chosen = [
+        f"option {labels.index(given) + 1}" if given in labels else f"{len(given)} characters"
+        for given, labels in zip(said.answers, ([o.label for o in one.options] for one in asked_in(item)), strict=True)
+    ]
+    return ", ".join(chosen)
+
+
+def _updated(item: InboxItem, said: Said) -> str:
+    """The call as it was, with the answers in it; empty where nothing has to be put in."""
+    call = call_of(item)
+    if call is None or not said.answers:
+        return ""
+    texts = (question.text for question in asked_in(item))
+    return json.dumps({**call.given, "answers": dict(zip(texts, said.answers, strict=True))})
 
 
 def prepared(before: Agent | None, agent: Agent | None) -> AnswerRequested | None:
     """The operator's prepared answer to a question that has just been asked; most agents have none."""
-    if agent is None or agent.item is None or not agent.item.hold or agent.item.answering or agent.item.veiled:
+    item = agent.item if agent is not None else None
+    if agent is None or item is None or not item.hold or item.answering or item.veiled:
         return None
-    if before is not None and before.item is not None and before.item.hold == agent.item.hold:
+    if before is not None and any(one.hold == item.hold for one in before.items):
         return None
-    item = agent.item
     for one in agent.spec.answers:
         if (one.dialog, one.asks) == (item.kind, item.text):
             return AnswerRequested(agent.name, item.id, one.allow, one.reason, item.text_hash, BY_CONFIGURATION)
@@ -65,10 +109,10 @@ def quietly(before: Agent, decision: Decision) -> Decision:
 
 def hear_outcome(agent: Agent, event: HoldAnswered, now: Moment) -> Decision:
     """Close the question that was answered, or leave it to whoever was first."""
-    state, item = agent.state, agent.item
+    state, item = agent.state, _holding(agent, event.hold)
     if not isinstance(state, Running):
         return keep(agent, _came_of(event))
-    mine = item is not None and item.hold == event.hold
+    mine = item is not None
     if event.taken or not mine or item is None:
         left = _settled(agent, state, event.hold, now) if event.taken else agent
         return Decision(
@@ -78,9 +122,9 @@ def hear_outcome(agent: Agent, event: HoldAnswered, now: Moment) -> Decision:
     alert = Alert(agent.name, item.kind, item.text)
     why = f"#{item.id} is not answered: {event.why}"
     if event.still_held:
-        return Decision(replace(agent, item=replace(item, answering="")), (alert,), why)
+        return Decision(put_item(agent, replace(item, answering="")), (alert,), why)
     given_up = _give_up(agent, state, event.hold, why, now)
-    asks_on = given_up.agent is not None and given_up.agent.item is not None
+    asks_on = given_up.agent is not None and any(one.id == item.id for one in given_up.agent.items)
     return replace(given_up, actions=(*given_up.actions, alert)) if asks_on else given_up
 
 
@@ -88,6 +132,9 @@ def hear_release(agent: Agent, event: HoldReleased, now: Moment) -> Decision:
     """The request is held no longer: see what became of its dialog."""
     state = agent.state
     if not isinstance(state, Running) or event.hold not in holds_of(agent):
+        return Decision(agent)
+    if state.exit_due is not None:
+        # Its process is gone, and that is why nobody waits: what it asked is judged when its run is over.
         return Decision(agent)
     return _give_up(agent, state, event.hold, "its question was answered at the terminal, or given up", now)
 
@@ -114,6 +161,8 @@ def let_go(before: Agent, decision: Decision, event: RunEvent, now: Moment) -> D
 
 def _met(decision: Decision, event: RunAdopted, now: Moment) -> Decision:
     """After a daemon start: what the shim still holds can be answered, whatever was under way; all else cannot."""
+    if decision.agent is not None and event.unwatched:
+        decision = replace(decision, agent=leftover.met(decision.agent))
     if event.held is None:
         return decision
     for hold in holds_of(decision.agent):
@@ -123,8 +172,8 @@ def _met(decision: Decision, event: RunAdopted, now: Moment) -> Decision:
         if event.held_until is not None and hold > event.held_until:
             continue
         if hold in event.held:
-            if agent.item is not None and agent.item.hold == hold:
-                decision = replace(decision, agent=replace(agent, item=replace(agent.item, answering="")))
+            if (item := _holding(agent, hold)) is not None:
+                decision = replace(decision, agent=put_item(agent, replace(item, answering="")))
             continue
         why = "its question was answered while nobody listened, or given up"
         given_up = _give_up(agent, agent.state, hold, why, now)
@@ -142,12 +191,11 @@ def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> 
         return Decision(left, _alert(left, agent), why)
     # What is let go of has been drawn before, so that its absence now means something, or is drawn only now.
     kept = replace(waiting, hold=0, seen=not agent.spec.hides_its_dialog)
-    item = agent.item
-    if item is not None and item.hold == hold:
-        item = replace(item, hold=0, answer_by="attach", answering="")
+    if (item := _holding(agent, hold)) is not None:
+        agent = put_item(agent, replace(item, hold=0, answer_by="attach", answering=""))
     looking = replace(state, activity=replace(state.activity, waiting=kept, looked_at=now.at))
     look = LookAtScreen(agent.name, state.run.incarnation)
-    return Decision(replace(agent, item=item, state=looking), (look,), f"{why}; looking at the screen whether it asks")
+    return Decision(replace(agent, state=looking), (look,), f"{why}; looking at the screen whether it asks")
 
 
 def _settled(agent: Agent, state: Running, hold: int, now: Moment) -> Agent:
@@ -160,7 +208,12 @@ def _settled(agent: Agent, state: Running, hold: int, now: Moment) -> Agent:
 def _alert(agent: Agent, before: Agent) -> tuple[Alert, ...]:
     """The word that another question has come up."""
     item = agent.item
-    return (Alert(agent.name, item.kind, item.text),) if item is not None and item is not before.item else ()
+    is_new = item is not None and all(item is not one for one in before.items)
+    return (Alert(agent.name, item.kind, item.text),) if item is not None and is_new else ()
+
+
+def _holding(agent: Agent, hold: int) -> InboxItem | None:
+    return next((one for one in agent.items if one.hold == hold), None) if hold else None
 
 
 def _came_of(event: HoldAnswered) -> str:
@@ -176,5 +229,5 @@ def holds_of(agent: Agent | None) -> tuple[int, ...]:
     return tuple(question.hold for question in asked if question.hold)
 
 
-def _refuse(agent: Agent, message: str, remedy: str) -> Decision:
-    return Decision(agent, refusal=Refusal("conflict", message, remedy))
+def _refuse(agent: Agent, message: str, remedy: str, code: RefusalCode = "conflict") -> Decision:
+    return Decision(agent, refusal=Refusal(code, message, remedy))

@@ -68,14 +68,20 @@ class SendRequested:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequested:
-    """An operator answers what an agent asks. text_hash: of the text that was shown, where the caller names it."""
+    """An operator answers what an agent asks. text_hash: of the text that was shown, where the caller names it.
+
+    words: what the operator said, read by what the item asks; as_text: none of it is an option or a verb. Without words
+    allow and reason are the answer.
+    """
 
     agent: str
     item: int
-    allow: bool
+    allow: bool = False
     reason: str = ""
     text_hash: str | None = None
     by: str = "operator"
+    words: tuple[str, ...] = ()
+    as_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from phoenixd.core import (
     weights,
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
-from phoenixd.core.agent import Agent, BackingOff, Desired, StandingAlert, Starting, Stopped
+from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AfterEvent,
@@ -174,7 +174,7 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
         case SendRequested():
             decision = requests.send(agent, event, now)
         case AnswerRequested():
-            decision = answers.answer(agent, event)
+            decision = answers.answer(agent, event, now)
         case AgentWithdrawn():
             decision = requests.withdraw(agent, now)
         case BreakerReset() | BreakerEdited() | BreakerCorrupt():
@@ -226,7 +226,7 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
     answer = answers.prepared(agent, asked)
     if answer is None or asked is None:
         return found
-    return _put(found, answers.answer(asked, answer), now)
+    return _put(found, answers.answer(asked, answer, now), now)
 
 
 def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
@@ -241,7 +241,7 @@ def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
 
 def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Take what the event means for outages into the fleet, and tell when one is over."""
-    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, now)):
+    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, before.limits.resume_every, now)):
         found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
     for standing in found.fleet.alerts:
         group = outage.group_of(standing)
@@ -366,7 +366,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
-    for decision in tuple(outage.release(found.fleet.agents, now)):
+    for decision in tuple(outage.release(found.fleet.agents, found.fleet.limits.resume_every, now)):
         found = _put(found, decision, now)
     return found
 
@@ -427,9 +427,13 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
         gone = replace(fleet, agents=rest, retired=retired)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
-    if agent.item is not None and agent.item.id == 0:
-        agent = replace(agent, item=replace(agent.item, id=number))
-        decision, number = replace(decision, agent=agent), number + 1
+    if any(item.id == 0 for item in agent.items):
+        numbered: list[InboxItem] = []
+        for item in agent.items:
+            numbered.append(item if item.id else replace(item, id=number))
+            number += item.id == 0
+        agent = replace(agent, items=tuple(numbered))
+        decision = replace(decision, agent=agent)
     before = known.alerts if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)

@@ -78,9 +78,10 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import HungInCall, RunProductive
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.transitions import end_run, enter, keep, open_item, raise_step
+from phoenixd.core.question import leftover
+from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
 
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
@@ -156,12 +157,14 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
         case Delivered(evidence=evidence, queued=queued):
             # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
             heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
+            heard = leftover.typed(heard, event.message_id, None)
             went_on = parking.hear_outcome(agent, event.message_id, None, now)
             if went_on is not None:
                 return went_on
             begun = opening.over(heard, event.message_id)
             return keep(begun if begun is not heard else session.hear_sent(heard), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
+            agent = leftover.typed(agent, event.message_id, reason)
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return (
                 missed
@@ -233,7 +236,7 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
         case Stopping():
             return raise_step(agent, agent.state, now)
         case Quarantined():
-            rearmed = replace(progress.armed(agent, "its cooldown is over"), item=None)
+            rearmed = close_items(progress.armed(agent, "its cooldown is over"))
             return requests.queue(rearmed, "the breaker's cooldown is over", now)
         case BackingOff() | Stopped() | Parked():
             return Decision(agent)
@@ -280,7 +283,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
                 start_time=event.start_time,
                 exec_at=state.run.exec_at if state.run.exec_at is not None else now.at,
             )
-            activity = replace(state.activity, evidence_at=now.at)
+            activity = replace(state.activity, evidence_at=now.at, stale_claim=None, claim_due=None)
             if not agent.spec.has_hooks or run.session_seen:
                 return opening.begin(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
             wait = SILENT_START_LOOK if _is_silent(agent, run) else agent.spec.resume.window
@@ -501,7 +504,10 @@ def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Over
     # First, because the screen is restored as soon as the agent ends.
     record = RecordIncident(agent.name, agent.incarnation, incident, readings)
     alert = Alert(agent.name, overdue.kind, overdue.reason)
-    return replace(ending, actions=(record, *ending.actions, alert), readings=readings)
+    hung_in = (
+        (HungInCall(agent.incarnation, call.tool, call.command, call.ran, call.declared, call.idle),) if call else ()
+    )
+    return replace(ending, actions=(record, *ending.actions, alert), readings=readings, facts=hung_in)
 
 
 def _fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:
@@ -552,8 +558,8 @@ def _ended(
         agent,
         session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
-        item=None,
     )
+    closed = leftover.after(closed, state, now)
     if isinstance(state, Stopping) and state.then is Afterwards.REMOVE:
         return Decision(closed, (Release(agent.name),), "removed", removed=True)
     if isinstance(state, Stopping) and state.then is Afterwards.STAY:

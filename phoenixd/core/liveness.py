@@ -13,7 +13,7 @@ from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind
 
-DIALOGS = ("permission", "question", "dialog")
+DIALOGS = ("permission", "question", "plan", "dialog")
 """Kinds of waiting that stand on the screen, where no prompt can be typed meanwhile."""
 
 FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
@@ -193,6 +193,8 @@ def answered(activity: Activity, now: Moment) -> Activity:
         waited=activity.waited + took,
         leases=leases,
         evidence_at=now.at,
+        stale_claim=None,
+        claim_due=None,
         looked_at=None,
     )
 

@@ -16,7 +16,7 @@ from phoenixd.core.decision import Decision, Readings
 from phoenixd.core.events import HookSeen
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, LimitRules
-from phoenixd.core.transitions import enter, keep, open_item
+from phoenixd.core.transitions import close_items, enter, keep, open_item
 
 LIMIT_ERRORS = frozenset({"rate_limit"})
 OVERLOAD_ERRORS = frozenset({"server_error", "overloaded", "unknown"})
@@ -210,12 +210,14 @@ def freed(activity: Activity, now: Moment) -> Activity:
     if parking is None:
         return activity
     lost = max(0.0, now.at - parking.since)
-    return replace(activity, parking=None, waited=activity.waited + lost, evidence_at=now.at)
+    return replace(
+        activity, parking=None, waited=activity.waited + lost, evidence_at=now.at, stale_claim=None, claim_due=None
+    )
 
 
 def closed(agent: Agent) -> Agent:
     """The agent without the item that said that it could not be told to go on."""
-    return replace(agent, item=None) if agent.item is not None and agent.item.kind == "cannot go on" else agent
+    return close_items(agent, "cannot go on")
 
 
 def _free(state: Running, now: Moment) -> Running:

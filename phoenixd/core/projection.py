@@ -20,10 +20,12 @@ from phoenixd.core.agent import (
     Starting,
     Stopped,
     Stopping,
+    Waiting,
 )
 from phoenixd.core.breaker import Word
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
+from phoenixd.core.question.render import title
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import text_hash
 
@@ -56,15 +58,20 @@ class Row:
     parked_until: float | None
     due: float | None
     hooks: Literal["ok", "missing", "none"]
-    item: InboxItem | None
+    items: tuple[InboxItem, ...]
     breaker: Word
     no_progress: int
     alerts: tuple[StandingAlert, ...] = ()
 
     @property
+    def item(self) -> InboxItem | None:
+        """What it asks now, else the newest of what an earlier run has left."""
+        return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
+
+    @property
     def untold(self) -> tuple[StandingAlert, ...]:
         """The alerts that neither state nor item tell already."""
-        kinds = (self.item.kind if self.item is not None else None, self.state)
+        kinds = (*(item.kind for item in self.items), self.state)
         return tuple(one for one in self.alerts if one.kind not in kinds)
 
     @property
@@ -101,15 +108,11 @@ def row(agent: Agent, now: Moment) -> Row:
         evidence_age=now.at - activity.evidence_at if run and run.evidence and activity else None,
         restarts=agent.restarts,
         reason=agent.reason,
-        waiting_for=f"{waiting.kind} ({waiting.text})"
-        if waiting and waiting.text
-        else waiting.kind
-        if waiting
-        else None,
+        waiting_for=_waiting_for(waiting) if waiting else None,
         parked_until=_parked_until(agent),
         due=_due(agent, now),
         hooks=_hooks(agent, now),
-        item=agent.item,
+        items=agent.items,
         alerts=agent.alerts,
         breaker=agent.breaker.name,
         no_progress=agent.breaker.tally.no_progress,
@@ -155,7 +158,7 @@ def is_between_iterations(agent: Agent) -> bool:
 
 def group(agent: Agent) -> Group:
     """Which of the five groups an agent belongs to."""
-    if agent.item is not None or alerts.pressing(agent.alerts):
+    if agent.items or alerts.pressing(agent.alerts):
         return "needs_you"
     match agent.state:
         case Quarantined():
@@ -197,17 +200,21 @@ def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
 
 def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
     """All open items, and the alerts that no item stands for, oldest first."""
-    items = [agent.item for agent in fleet.agents.values() if agent.item]
+    items = [item for agent in fleet.agents.values() for item in agent.items]
     items += [item for agent in fleet.agents.values() for item in _alert_items(agent)]
     return tuple(sorted(items, key=lambda item: (item.opened_wall, item.id)))
 
 
 def _alert_items(agent: Agent) -> Iterator[InboxItem]:
     for one in alerts.pressing(agent.alerts):
-        if agent.item is None or agent.item.kind != one.kind:
+        if all(item.kind != one.kind for item in agent.items):
             yield InboxItem(
                 one.id, agent.name, one.incarnation, one.kind, one.text, text_hash(one.text), one.raised_wall, "command"
             )
+
+
+def _waiting_for(waiting: Waiting) -> str:
+    return f"{waiting.kind} ({title(waiting)})" if waiting.text else waiting.kind
 
 
 def _heals(agent: Agent) -> bool:

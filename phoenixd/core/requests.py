@@ -37,8 +37,10 @@ from phoenixd.core.iteration import Passing
 from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
+from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.transitions import end_run, enter
+from phoenixd.core.transitions import close_items, end_run, enter
 
 LAUNCH_KEYS = ("argv", "cwd", "harness", "env", "env_from", "fresh_args", "resume_args", "prompt_via", "heartbeat_file")
 """A change of one of these needs a new process; any other key takes effect at once."""
@@ -56,8 +58,9 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
             forgiven = replace(
-                progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0, record=Record(), item=None
+                progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0, record=Record()
             )
+            forgiven = close_items(forgiven)
             return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
             if event.fresh:
@@ -103,12 +106,12 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     why = f"stopped by {event.by}"
     match agent.state:
         case Stopped():
-            left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), item=None)
+            left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), items=())
             return Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
         case BackingOff() | Parked() | Quarantined():
             goes_on = event.after_iteration and isinstance(agent.iteration, Passing)
             left = unwanted if goes_on else progress.let_go(unwanted)
-            return enter(replace(left, item=None), Stopped(), f"{why} after this iteration" if goes_on else why, now)
+            return enter(replace(left, items=()), Stopped(), f"{why} after this iteration" if goes_on else why, now)
         case Starting() | Running():
             if event.after_iteration:
                 return Decision(unwanted, reason=f"{why} after this run")
@@ -134,7 +137,7 @@ def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decisio
             again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent), why=why)
             return Decision(replace(wanted, state=again), reason=why)
         case Stopped() | BackingOff() | Parked() | Quarantined():
-            rearmed = replace(progress.armed(wanted, why), item=None)
+            rearmed = close_items(progress.armed(wanted, why))
             return queue(rearmed, why, now, event.fresh or _is_clean_slate(agent))
         case _:
             assert_never(agent.state)
@@ -190,7 +193,7 @@ def set_breaker(agent: Agent, event: BreakerReset | BreakerEdited | BreakerCorru
             why = f"the breaker's file was corrupt ({found}): HALF_OPEN, one iteration on trial"
     updated = replace(agent, breaker=changed)
     if isinstance(agent.breaker, Open) and isinstance(agent.state, Quarantined) and not isinstance(changed, Open):
-        released = replace(updated, desired=Desired.STOPPED, item=None)
+        released = close_items(replace(updated, desired=Desired.STOPPED))
         return enter(released, Stopped(), f"{why}; it is down until: phoenixctl start {agent.name}", now)
     if isinstance(changed, Open) and isinstance(agent.state, BackingOff | Parked):
         return progress.quarantine_open(updated, changed, now)
@@ -198,26 +201,38 @@ def set_breaker(agent: Agent, event: BreakerReset | BreakerEdited | BreakerCorru
     return Decision(updated, alert, why)
 
 
-def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
-    """Type a text into a running agent; never while it asks something, for Enter would answer (F-PROC-16, F-TMUX-9)."""
+def unheard(agent: Agent) -> Decision | None:
+    """Why a text would not reach an agent that runs, as a refusal; None where it would, or nothing runs."""
     match agent.state:
         case Running(activity=activity) if activity.waiting is not None and stands_on_screen(activity.waiting):
-            return _refuse(
-                agent,
-                f"{agent.name} asks: {activity.waiting.kind} ({activity.waiting.text}); Enter would answer that",
-                f"phoenixctl attach {agent.name}",
-            )
+            item = agent.item
+            asked = item is not None and not item.left and is_reachable(item)
+            remedy = f"phoenixctl answer {item.id}" if item is not None and asked else f"phoenixctl attach {agent.name}"
+            said = f"{agent.name} asks: {activity.waiting.kind} ({title(activity.waiting)}); Enter would answer that"
+            return _refuse(agent, said, remedy)
         case Running(activity=activity) if activity.parking is not None:
             return _refuse(
                 agent,
                 f"{agent.name} is parked ({activity.parking.why}); what is sent now would be lost to the same limit",
                 f"phoenixctl start {agent.name}",
             )
-        case Running(exit_due=None) as state:
-            action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text, now.at + event.within)
-            return Decision(agent, (action,), f"{len(event.text)} characters to send, from {event.by}")
+        case Running(exit_due=due) if due is not None:
+            return _refuse(agent, f"{agent.name} has ended: nobody would read it", f"phoenixctl status {agent.name}")
         case Starting():
             return _refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")
+        case _:
+            return None
+
+
+def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
+    """Type a text into a running agent; never while it asks something, for Enter would answer (F-PROC-16, F-TMUX-9)."""
+    refused = unheard(agent)
+    if refused is not None:
+        return refused
+    match agent.state:
+        case Running() as state:
+            action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text, now.at + event.within)
+            return Decision(agent, (action,), f"{len(event.text)} characters to send, from {event.by}")
         case _:
             return _refuse(
                 agent, f"{agent.name} is {agent.state_name}: nobody would read it", f"phoenixctl start {agent.name}"

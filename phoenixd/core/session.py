@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, claims, liveness, parking, productive
+from phoenixd.core import background, calls, claims, liveness, parking, productive
 from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -12,6 +12,7 @@ from phoenixd.core.agent import (
     Agent,
     BackingOff,
     Mode,
+    PromptKind,
     Run,
     Running,
     Session,
@@ -23,8 +24,10 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.moment import Moment
+from phoenixd.core.question import leftover
+from phoenixd.core.question.call import ASKS, kind_of
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.transitions import end_run, enter, keep, open_item
+from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
@@ -74,6 +77,8 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     incarnation = agent.incarnation + 1
     session = agent.session
     mode = state.mode if session is not None else Mode.FRESH
+    # An answer that was kept is a reason to say something to an agent that would be told nothing.
+    prompt = PromptKind.CONTINUE if state.prompt is PromptKind.NONE and leftover.has_answer(agent) else state.prompt
     if mode is Mode.FRESH or session is None:
         new_id = now.new_id(agent.name, incarnation, "session")
         session = Session(new_id, now.wall, now.wall)
@@ -82,7 +87,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         now.new_id(agent.name, incarnation, "run"),
         mode,
         session.session_id,
-        state.prompt,
+        prompt,
         now.at,
         now.wall,
         merit=productive.at_begin(agent),
@@ -91,6 +96,8 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     begun = replace(
         agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.has_begun else 0)
     )
+    if prompt is not PromptKind.NONE:
+        begun = leftover.carried(begun, incarnation)
     spawn = Spawn(agent.name, incarnation, run.run_id, run.mode, run.session_id, run.prompt)
     reason = f"starting incarnation {incarnation}, {run.mode.value}"
     return replace(enter(begun, starting, reason, now), actions=(spawn,))
@@ -100,6 +107,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
+        return Decision(agent)
+    if calls.is_known(state.activity.leases, event):
+        # The shim says it again to whoever takes up its link: no news, and no sign of life.
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
@@ -166,7 +176,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if heard_parking.note:
         return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=heard_parking.readings)
     # The first good turn of a run that made up for nothing is no news.
-    is_news = run.merit.after_death or bool(actions) or heard.item is not agent.item
+    is_news = run.merit.after_death or bool(actions) or heard.items is not agent.items
     weight: Weight | None = "detail" if facts and not is_news else None
     return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
 
@@ -286,10 +296,10 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     if event.verdict == "idle":
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"
-        return keep(replace(agent, state=replace(state, activity=over), item=None), why)
+        return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=over)), why)
     if event.verdict == "working" and waiting.seen:
         why = "no longer waits: the dialog has left its screen"
-        return keep(replace(agent, state=replace(state, activity=answered), item=None), why)
+        return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=answered)), why)
     return Decision(agent)
 
 
@@ -371,13 +381,18 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tup
         return agent, replace(run, prompt_seen=True), "a turn began with the prompt to go on"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
     if ours:
-        return agent, replace(told, prompt_seen=True), "a turn began with the prompt it was started with"
+        told = replace(told, prompt_seen=True)
+        return leftover.heard(agent, run.incarnation), told, "a turn began with the prompt it was started with"
+    asked = productive.turn_begins(run.merit, True, was_open)
+    if leftover.is_ours(event.text):
+        heard = productive.asked_again(agent)
+        said = "a turn began with the answer to a question that an earlier run had asked"
+        return heard, replace(run, prompt_seen=True, merit=asked), said
     text = event.text[:MAX_TEXT]
     if not run.prompt_seen and (text == agent.last_prompt or text.strip() in agent.spec.argv):
         # The command brings it along, at every start: nobody asks for anything by that.
         told = replace(told, prompt_seen=True)
         return replace(agent, last_prompt=text), told, "a turn began with the prompt of its command"
-    asked = productive.turn_begins(run.merit, True, was_open)
     heard = productive.asked_again(replace(agent, last_prompt=text))
     return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 
@@ -391,8 +406,8 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
         # What can be approved from afar is shown whole; its length was bounded by who holds it.
         text = text if event.held else text[:MAX_TEXT]
         hold = event.seq if event.held else 0
-        veiled = event.held and event.veiled
-        asked = Waiting("permission", text, now.wall, event.tool, event.sub, since=since, hold=hold, veiled=veiled)
+        asked = Waiting(kind_of(event.tool), text, now.wall, event.tool, event.sub, since=since, hold=hold)
+        asked = replace(asked, veiled=event.held and event.veiled, whole=event.held)
         return asked, asked
     if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
         if activity.waiting is not None:
@@ -417,7 +432,7 @@ def _failure(event: HookSeen) -> str:
 def _with_question(activity: Activity, asked: Waiting | None) -> Activity:
     """Remember the question that a newer one covers: calls that are made together ask all at once."""
     covered = activity.waiting
-    if asked is None or covered is None or covered.kind != "permission":
+    if asked is None or covered is None or covered.kind not in ASKS:
         return activity
     return replace(activity, also_asked=(covered, *activity.also_asked)[:MAX_QUESTIONS])
 
@@ -430,7 +445,7 @@ def _is_another(before: Waiting | None, after: Waiting | None) -> bool:
 def hear_item(agent: Agent, before: Waiting | None, after: Waiting | None, now: Moment) -> Agent:
     """Keep the inbox item in step with what the run waits for."""
     if after is None:
-        return replace(agent, item=None) if before is not None else agent
+        return close_items(agent, *ASKED_BY_A_RUN) if before is not None else agent
     if after is before:
         return agent
-    return open_item(agent, after.kind, after.text, "attach", now, after.hold, after.veiled)
+    return open_item(agent, after.kind, after.text, "attach", now, after.hold, after.veiled, after.tool, after.whole)

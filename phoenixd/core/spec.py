@@ -198,7 +198,7 @@ class CleanupRules:
 
 @dataclass(frozen=True, slots=True)
 class PreparedAnswer:
-    """What the operator has answered beforehand: this very question, word for word as the inbox shows it."""
+    """What the operator has answered beforehand: this very permission, word for word as the item's text is."""
 
     asks: str
     allow: bool

@@ -22,6 +22,9 @@ from phoenixd.core.agent import (
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 
+ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn"})
+"""Kinds of items that stand for what a living run waits for."""
+
 FENCE_PAUSE = 60.0
 """Seconds between two fences of the same remains, to which the pause grows."""
 
@@ -100,18 +103,36 @@ def open_item(
     now: Moment,
     hold: int = 0,
     veiled: bool = False,
+    tool: str | None = None,
+    whole: bool = False,
 ) -> Agent:
     """Open an inbox item; the fleet numbers it. An open item of the same kind and text stays the same item.
 
     hold: the request that the shim holds. Each is an item of its own: one answer must never serve two of them.
+    A run asks one thing at a time, so what it asks takes the place of what it asked, and of the same question that an
+    earlier run has left.
     """
     digest = text_hash(text)
-    known = agent.item
-    if known is not None and (known.kind, known.text_hash, known.hold) == (kind, digest, hold):
+    if any((one.kind, one.text_hash, one.hold, one.left) == (kind, digest, hold, False) for one in agent.items):
         return agent
     by = "answer" if hold else answer_by
-    item = InboxItem(0, agent.name, agent.incarnation, kind, text, digest, now.wall, by, hold, veiled=veiled)
-    return replace(agent, item=item)
+    item = InboxItem(
+        0, agent.name, agent.incarnation, kind, text, digest, now.wall, by, hold, veiled=veiled, tool=tool, whole=whole
+    )
+    over = ASKED_BY_A_RUN if kind in ASKED_BY_A_RUN else {kind}
+    kept = (one for one in close_items(agent, *over).items if (one.kind, one.text_hash) != (kind, digest))
+    return replace(agent, items=(*kept, item))
+
+
+def close_items(agent: Agent, *kinds: str) -> Agent:
+    """Close the items of these kinds, without any all; never a question that an earlier run has left."""
+    kept = tuple(one for one in agent.items if one.left or (kinds and one.kind not in kinds))
+    return agent if len(kept) == len(agent.items) else replace(agent, items=kept)
+
+
+def put_item(agent: Agent, item: InboxItem) -> Agent:
+    """Put a newer version of an item in its place."""
+    return replace(agent, items=tuple(item if one.id == item.id else one for one in agent.items))
 
 
 def text_hash(text: str) -> str:

@@ -120,7 +120,7 @@ def _items(before: tuple[InboxItem, ...], after: tuple[InboxItem, ...]) -> Itera
 
 
 def _open_items(agent: Agent | None) -> tuple[InboxItem, ...]:
-    return (agent.item,) if agent is not None and agent.item is not None else ()
+    return agent.items if agent is not None else ()
 
 
 def _end(before: Agent, after: Agent, end: LastExit, removed: bool) -> RunEnded:

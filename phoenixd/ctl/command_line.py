@@ -20,6 +20,7 @@ OWN: dict[str, str] = {
     "read_pane": "phoenixd.ctl.follow:logs",
     "list_events": "phoenixd.ctl.follow:events",
     "send_text": "phoenixd.ctl.calls:send",
+    "answer_item": "phoenixd.ctl.answering:answer",
     "resolve_loop": "phoenixd.ctl.resolve:resolve",
     "wait_agent": "phoenixd.ctl.calls:wait",
     "doctor": "phoenixd.ctl.local_doctor:doctor",

@@ -48,9 +48,17 @@ def parse(arguments: Sequence[str]) -> Command:
     if "--" in words and _takes_command(words):
         place = words.index("--")
         words, rest = words[:place], words[place + 1 :]
-    namespace = vars(parser().parse_args(words))
+    grammar = parser()
+    found, left = grammar.parse_known_args(words)
+    namespace = vars(found)
     spoken: tuple[str, ...] = namespace.pop("words", ("status",))
     operations = verbs()[spoken]
+    open_ended = next((one.name for one in _parameters(operations) if one.type == "words"), None)
+    if left and (open_ended is None or any(word.startswith("-") for word in left)):
+        grammar.error(f"unrecognized arguments: {' '.join(left)}")
+    if open_ended is not None:
+        # argparse takes no more words of a list after the first option that stands among them.
+        namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
     given = {name: value for name, value in namespace.items() if value is not None and name not in ("socket", "json")}
     if rest is not None:
         given["argv"] = rest
@@ -120,8 +128,10 @@ def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool)
         keys["type"] = int
     elif parameter.type == "pairs":
         keys |= {"action": "append", "metavar": "K=V"}
+    elif parameter.type == "words":
+        keys["nargs"] = "*"
     if parameter.flag is None:
-        if not (parameter.required and required):
+        if parameter.type != "words" and not (parameter.required and required):
             keys["nargs"] = "?"
         leaf.add_argument(parameter.name, metavar=parameter.name.upper(), **keys)
         return

@@ -40,6 +40,9 @@ def load_agent(text: str) -> Agent:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Undecodable(f"not JSON: {error}") from None
+    if isinstance(data, dict) and "item" in data and "items" not in data:
+        # Before there could be several.
+        data = {**data, "items": [data["item"]] if data["item"] is not None else []}
     return decode(Agent, data)
 
 

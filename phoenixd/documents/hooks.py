@@ -64,9 +64,14 @@ def _jobs(kind: str, payload: dict[str, Any], tool: str | None, tool_input: dict
     return (one_line(what, JOB_LIMIT),) if what else None
 
 
-def permission_answer(allow: bool, message: str) -> dict[str, object]:
-    """The answer to a PermissionRequest as Claude Code reads it; a denial's message reaches the model."""
-    decision = {"behavior": "allow"} if allow else {"behavior": "deny", "message": message}
+def permission_answer(allow: bool, message: str, updated: str = "") -> dict[str, object]:
+    """The answer to a PermissionRequest as Claude Code reads it; a denial's message reaches the model.
+
+    updated: what the tool is given in place of what it asked for, as JSON: a question's answers go to the model so.
+    """
+    decision: dict[str, object] = {"behavior": "allow"} if allow else {"behavior": "deny", "message": message}
+    if allow and updated:
+        decision["updatedInput"] = json.loads(updated)
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
 
 
@@ -90,6 +95,8 @@ def _asked(payload: dict[str, Any]) -> str | None:
     lines = command.split("\n") if isinstance(command, str) else []
     plain = bool(lines) and all(line.isprintable() and line.isascii() for line in lines)
     whole = tool_input.keys() <= {"command", "description", "timeout"}
+    # What begins with a brace is kept as JSON, so that a command can never be read as another one's input.
+    plain = plain and not command.startswith("{")
     return command if plain and whole and command.strip() else json.dumps(tool_input)
 
 

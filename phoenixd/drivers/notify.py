@@ -96,6 +96,11 @@ class Notifier:
                 tasks.start_soon(route.run)
 
 
+def _answer(word: Alert | Reassure) -> int:
+    """The number by which it can be answered from afar."""
+    return word.id if isinstance(word, Alert) and word.answerable else 0
+
+
 def describe(word: Alert | Reassure, now: float) -> dict[str, Any]:
     """The JSON object that routes send. Texts can be an agent's words: one line, without secrets and control bytes."""
     is_over = isinstance(word, Reassure)
@@ -110,5 +115,5 @@ def describe(word: Alert | Reassure, now: float) -> dict[str, Any]:
         "raised_at": timestamp(word.raised_wall),
         "over_at": timestamp(now) if is_over else None,
         "why": one_line(redact(word.why), TEXT_LIMIT) if isinstance(word, Reassure) else "",
-        "next": next_command(word.kind, word.agent),
+        "next": next_command(word.kind, word.agent, _answer(word)),
     }

@@ -136,7 +136,7 @@ class Codex:
             return None
         return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
 
-    def call_limit(self, tool: str) -> float | None:
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return None
 
     tells_failures = False

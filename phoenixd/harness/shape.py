@@ -132,7 +132,7 @@ class Harness(Protocol):
         the environment has a key. No file is read."""
         ...
 
-    def call_limit(self, tool: str) -> float | None:
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         """Seconds after which the CLI itself ends a call of a tool that declares no timeout; None where it does not."""
         ...
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
 from phoenixd.core.projection import activity_word
+from phoenixd.core.question import leftover
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief import BriefFacts
 from phoenixd.documents.brief_record import Narrative
@@ -77,14 +78,18 @@ def interruption_before(
 def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument) -> str | None:
     """What a new run is told as its first prompt: the goal byte for byte, to continue, both, or nothing."""
     goal = agent.spec.prompt
+    asked = leftover.sentence(agent)
     match kind:
         case PromptKind.GOAL:
-            return goal
+            answered = leftover.has_answer(agent) and goal is not None
+            return f"{goal}\n\n{asked}" if answered else goal
         case PromptKind.NONE:
             return None
         case PromptKind.CONTINUE:
-            words = agent.spec.resume.prompt or _continue(agent, state)
-            words = f"{words} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else words
+            idle = agent.session is not None and not agent.session.turn_open
+            go_on = agent.spec.resume.prompt or _continue(agent, state)
+            go_on = f"{go_on} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else go_on
+            words = asked if idle and leftover.has_answer(agent) else f"{go_on} {asked}".rstrip()
             return f"{goal}\n\n{words}" if mode is Mode.FRESH and goal is not None else words
 
 
@@ -111,6 +116,7 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
         risks.append(lost_jobs_sentence(agent.lost))
     if isinstance(agent.state, Quarantined):
         risks.append(f"The agent is quarantined: {agent.state.cause}.")
+    risks += [f"{leftover.sentence(agent)}"] if any(one.left for one in agent.items) else []
     if agent.session is not None and agent.session.spoiled:
         risks.append(f"The session before was given up: {agent.session.spoiled}.")
     if agent.short_runs > 1:

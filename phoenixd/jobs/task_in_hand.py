@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.parking import CONTINUE
+from phoenixd.core.question import leftover
 from phoenixd.documents.banner import INTERRUPTED
 from phoenixd.documents.session_facts import SessionFacts
 
@@ -48,9 +49,10 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     """Whether a prompt is one with which the daemon starts runs or has them go on."""
     words = prompt.strip()
     ours = (agent.spec.resume.prompt or "").strip()
-    # What ended with the run before stands behind it.
+    # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith((INTERRUPTED, POINTER))
+    begins = (INTERRUPTED, POINTER, leftover.ASKED)
+    return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
 
 
 def _is_goal(agent: Agent, prompt: str) -> bool:

@@ -91,7 +91,7 @@ class Answerer:
         ends = await self._transcripts.ends(agent)
         mark = f"(phoenixd #{order.item})"
         message = f"{order.reason or 'Denied by the operator.'} {mark}"
-        taken = await self._hand_over(order, permission_answer(order.allow, message))
+        taken = await self._hand_over(order, permission_answer(order.allow, message, order.updated))
         if taken is None:
             return _open(order, f"its shim did not say within {WORD_WITHIN:.0f} s what became of it")
         if not taken:
@@ -148,7 +148,7 @@ class Answerer:
         return not agent.spec.has_hooks and (waiting is None or waiting.hold != order.hold)
 
     async def _tell_attached(self, order: AnswerHold) -> None:
-        verdict = "allow" if order.allow else "deny"
+        verdict = "allow" if order.allow and not order.updated else "an answer" if order.allow else "deny"
         try:
             await self._terminal.tell_attached(order.agent, f"phoenixctl answered item {order.item}: {verdict}")
         except TerminalFailed as failure:

@@ -33,6 +33,10 @@ from phoenixd.runtime.throttle import HookThrottle
 EXIT_WORD_GRACE = 0.25
 """Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
 
+HANG_UP_GRACE = 2 * EXIT_WORD_GRACE
+"""Seconds between a hang-up on a held request and the report of it: an agent that dies hangs up too, and its death
+says more."""
+
 HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EINTR"})
 """Reasons for a failed start that lie with the host, not with the order."""
 
@@ -116,7 +120,8 @@ class Hearing:
             case "released":
                 hold = int(body["seq"])
                 self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
-                self._tell(HoldReleased(agent, int(body["incarnation"]), hold), None)
+                released = HoldReleased(agent, int(body["incarnation"]), hold)
+                self._later(HANG_UP_GRACE, lambda: self._tell(released, None))
             case "answered":
                 self._answered(agent, int(body["seq"]), body["taken"] is True)
             case "hello":
@@ -142,7 +147,7 @@ class Hearing:
     def _limit(self, agent: str, tool: str) -> float | None:
         known = self._find(agent)
         harness = HARNESSES.get(known.spec.harness) if known is not None else None
-        return harness.call_limit(tool) if harness is not None else None
+        return harness.call_limit(known.spec, tool) if known is not None and harness is not None else None
 
     def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
         self._tell(event, saved)

@@ -37,6 +37,7 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_events", "GET", "/v1/events?agent=docs&since=8h", None),
     ("explain_agent", "GET", "/v1/agents/docs/explain", None),
     ("inbox", "GET", "/v1/inbox", None),
+    ("show_item", "GET", "/v1/inbox/1", None),
     ("answer_item", "POST", "/v1/inbox/1/answer", {"verdict": "allow"}),
     ("since", "GET", "/v1/since?time=8h", None),
     ("wait_agent", "GET", "/v1/agents/docs/wait?for=running&timeout=1", None),

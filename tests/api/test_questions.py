@@ -27,7 +27,7 @@ def given(daemon: FakeDaemon) -> list[AnswerRequested]:
 async def test_p9_an_answer_counts_once_and_closes_the_item(live: Live, asking: FakeDaemon) -> None:
     item = (await live.ask("GET", "/v1/inbox")).json["items"][0]
     assert (item["text"], item["answer_by"]) == ("Bash npm test", "answer")
-    assert "answer: phoenixctl inbox" in (await live.ask("GET", "/v1/agents", text=True)).text
+    assert "answer: phoenixctl answer 1" in (await live.ask("GET", "/v1/agents", text=True)).text
 
     first = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow", "text_hash": item["text_hash"]})
     second = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "deny", "reason": "no"})

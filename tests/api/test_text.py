@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.api import text, text_agent, text_history
+from phoenixd.api import text, text_agent, text_history, text_inbox
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Stretch
 from phoenixd.api.layout import Page, clean, clip, columns, pad, wrap
@@ -42,7 +42,7 @@ def pages(daemon: FakeDaemon, here: Page = HERE) -> dict[str, str]:
         "since 8h": text_history.since(Stretch(digest, NOW, items), here),
     }
     if len(items) <= MANY:
-        found["inbox"] = text_agent.inbox(items, here)
+        found["inbox"] = text_inbox.inbox(items, here)
     if len(rows) <= MANY:
         found["status --all"] = text.status(rows, daemon.facts(), None, here, everyone=True)
         found["events"] = text_history.events(daemon.journal.rows, here)

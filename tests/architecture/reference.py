@@ -45,6 +45,8 @@ def _row(operation: Operation) -> str:
 
 def _shown(parameter: Parameter) -> str:
     is_argv = parameter.type == "strings"
+    if parameter.type == "words":
+        return f"[{parameter.name.upper()}...]"
     if parameter.flag is None and (parameter.required or is_argv or parameter.place in ("path", "local")):
         spelled = "-- ARGV..." if is_argv else parameter.name.upper()
         return spelled if parameter.required else f"[{spelled}]"

@@ -249,7 +249,7 @@ class World:
         hook = hook_event(name, agent.run.incarnation, kind, {"session_id": agent.run.session_id, **payload})
         if kind == "tool-start":
             self.calls[name] = self.ticks
-            limit = HARNESSES[agent.spec.harness].call_limit(hook.tool or "")
+            limit = HARNESSES[agent.spec.harness].call_limit(agent.spec, hook.tool or "")
             hook = replace(hook, ticks=self.ticks, limit=limit)
         self.hear(hook)
 

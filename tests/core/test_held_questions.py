@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from phoenixd.core.actions import AnswerHold, AttendHold, ReleaseHold
+from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold
 from phoenixd.core.agent import InboxItem
+from phoenixd.core.alerts import next_command
 from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted
+from phoenixd.core.transitions import text_hash
 from tests.core.story import Story, claude, spec
 
 
@@ -152,3 +155,48 @@ def test_p9_what_a_shim_said_before_a_question_came_says_nothing_of_that_questio
     story.tell(RunAdopted("a", 1, 5, 50, held=(), held_until=0))
 
     assert item(story) == ("Bash one", 1, "answer")
+
+
+def test_p15_an_alert_of_a_question_is_readable_and_names_the_command_that_answers_it() -> None:
+    story = asking()
+    given = {"file_path": "/srv/\u00e9.md", "content": "a\nb"}
+    story.hook("permission-request", tool="Write", text=json.dumps(given), held=True, seq=1)
+
+    (alert,) = story.of(Alert)
+    assert (alert.text, alert.id, alert.answerable) == ("Write /srv/\u00e9.md", newest(story).id, True)
+    assert next_command(alert.kind, alert.agent, alert.id) == f"phoenixctl answer {alert.id}"
+    assert newest(story).text_hash == text_hash(f"Write {json.dumps(given)}"), "the hash is over the call itself"
+
+
+def test_p15_two_calls_that_read_alike_are_two_alerts() -> None:
+    story = asking()
+    for seq, content in ((1, "one"), (2, "two")):
+        given = {"file_path": "x", "content": content}
+        story.hook("permission-request", tool="Write", text=json.dumps(given), held=True, seq=seq)
+    assert len(story.of(Alert)) == 2
+
+
+def test_p14_an_answer_is_the_call_as_it_was_with_the_answers_in_it() -> None:
+    story = asking()
+    question = {"question": "Which, \u00e9?", "options": [{"label": "one"}, {"label": "two"}], "more": [1, None, 2.5]}
+    text = json.dumps({"questions": [question], "kept": {"as": "it is"}})
+    story.hook("permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+
+    story.tell(AnswerRequested("a", newest(story).id, words=("2",)))
+
+    (order,) = story.of(AnswerHold)
+    assert order.allow
+    assert json.loads(order.updated) == {**json.loads(text), "answers": {"Which, \u00e9?": "two"}}
+    assert story.reasons[-1] == f"operator answers #{newest(story).id} (question): option 2"
+
+
+def test_p14_no_allowance_and_no_denial_reaches_a_question() -> None:
+    story = asking()
+    text = json.dumps({"questions": [{"question": "Which?"}]})
+    story.hook("permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+
+    for allow in (True, False):
+        refusal = story.tell(AnswerRequested("a", newest(story).id, allow=allow, reason="no"))
+        assert refusal is not None
+        assert refusal.code == "invalid"
+    assert story.of(AnswerHold) == []

@@ -30,6 +30,7 @@ from tests.core.asking import (
 )
 
 PERMISSION, QUESTION, DIALOG, LOGIN = Needs("permission"), Needs("question"), Needs("dialog"), Needs("login")
+PLAN = Needs("plan")
 IDLE_NOTICE = notice("idle_prompt", "Claude is waiting for your input")
 LOOK = after(400)
 """Longer than between two looks at the screen of an agent that was asked something."""
@@ -89,9 +90,9 @@ STREAMS = [
     case("asked to fetch, on a small screen", asks("WebFetch", "https://example.org"), PERMISSION,
          draws("permission--fetch"), LOOK, done("WebFetch"), CALM),
     case("asked to write", asks("Write"), PERMISSION, draws("permission--write"), LOOK, done("Write"), CALM),
-    case("asked to begin after planning", asks("ExitPlanMode"), PERMISSION, draws("permission--plan"), LOOK,
+    case("asked to begin after planning", asks("ExitPlanMode"), PLAN, draws("permission--plan"), LOOK,
          done("ExitPlanMode"), CALM),
-    case("asked a question with choices", asks("AskUserQuestion"), PERMISSION, draws("question--colour"), LOOK,
+    case("asked a question with choices", asks("AskUserQuestion"), QUESTION, draws("question--colour"), LOOK,
          done("AskUserQuestion"), CALM, ends()),
     case("asked by an MCP server", notice("elicitation_dialog", "Which account?"), QUESTION,
          draws("question--colour"), LOOK, done("mcp__bank__pay"), CALM),

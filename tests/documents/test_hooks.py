@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from phoenixd.documents.hooks import hook_event
+from phoenixd.documents.hooks import hook_event, permission_answer
 
 
 def test_why_a_session_began_or_ended_is_its_source() -> None:
@@ -43,3 +44,26 @@ def test_what_ends_with_the_process_is_read_from_a_turns_end_and_from_the_call_t
     kind: str, payload: dict[str, Any], jobs: tuple[str, ...] | None
 ) -> None:
     assert hook_event("a", 1, kind, payload).jobs == jobs
+
+
+def test_x8b_the_directory_that_an_agent_is_in_is_told() -> None:
+    assert hook_event("a", 1, "tool-start", {"cwd": "/srv/side"}).cwd == "/srv/side"
+    assert hook_event("a", 1, "tool-start", {"cwd": 7}).cwd is None
+
+
+def test_p15_a_command_that_looks_like_an_input_is_kept_as_json() -> None:
+    """Shown as its tool's form it would otherwise be another command than the one that runs."""
+    for command in ('{"command": "ls"}', "{ rm -rf ~; }"):
+        asked = json.dumps({"tool": "Bash", "input": {"command": command}})
+        event = hook_event("a", 1, "permission-request", {"tool_name": "Bash", "held": True, "asked": asked})
+        assert (event.held, event.text) == (True, json.dumps({"command": command}))
+
+
+def test_p14_answers_go_to_the_model_as_the_tools_input() -> None:
+    given = {"questions": [{"question": "Which?"}], "answers": {"Which?": "größer"}}
+
+    said = permission_answer(True, "", json.dumps(given))
+
+    told = {"behavior": "allow", "updatedInput": given}
+    assert said == {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": told}}
+    assert "updatedInput" not in str(permission_answer(False, "no", json.dumps(given)))

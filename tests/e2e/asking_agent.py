@@ -5,7 +5,8 @@
 ROOM/asks.fifo takes one ask a line: "NAME", or "NAME NAME..." for several tools in one message, asked for one after
 the other. For each it posts a PermissionRequest for `touch NAME` and waits for whichever comes first: the answer to the
 request, or a line "yes" or "no" on its terminal. A no at the keyboard hangs up; a yes leaves the request open until the
-call is over, as Claude Code does. ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
+call is over, as Claude Code does. A NAME that begins with "question" is asked as a question with two options, and what
+was answered stands in ROOM/NAME. ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Held:
     """One connection of the run, kept alive as an HTTP agent keeps it."""
 
     def __init__(self) -> None:
+        self.answers: dict[str, str] | None = None
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(f"{os.environ['PHOENIX_HOOK_DIR']}/hook.sock")
 
@@ -43,6 +45,7 @@ class Held:
         if decision.get("behavior") == "deny":
             with Path(os.environ["TRANSCRIPT"]).open("a") as transcript:
                 transcript.write(json.dumps({"denied": decision["message"]}) + "\n")
+        self.answers = decision.get("updatedInput", {}).get("answers")
         found: str | None = decision.get("behavior")
         return found
 
@@ -50,6 +53,14 @@ class Held:
 def report(kind: str, **payload: Any) -> None:
     told = {"session_id": os.environ["PHOENIX_SESSION_ID"], **payload}
     subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
+
+
+def call(name: str) -> tuple[str, dict[str, Any]]:
+    """What is asked for under this name."""
+    if not name.startswith("question"):
+        return "Bash", {"command": f"touch {name}"}
+    options = [{"label": "SQLite", "description": "a file"}, {"label": "größer", "description": "a server"}]
+    return "AskUserQuestion", {"questions": [{"question": f"{name}: welche?", "header": "DB", "options": options}]}
 
 
 def decide(held: Held, patience: float | None) -> tuple[str, bool]:
@@ -74,7 +85,12 @@ def main() -> None:
     buffered, left_open = b"", []
     while True:
         while b"\n" not in buffered:
-            buffered += os.read(asks, 4096)
+            ready, _, _ = select.select([asks, sys.stdin], [], [])
+            if asks in ready:
+                buffered += os.read(asks, 4096)
+            elif len(typed := sys.stdin.readline().strip()) > len("yes"):
+                # Anything shorter is an answer that came too late for its dialog.
+                report("prompt-submit", prompt=typed)
         line, _, buffered = buffered.partition(b"\n")
         for name in line.decode().split():
             for old in left_open:
@@ -83,7 +99,8 @@ def main() -> None:
             # What was typed for a dialog that is gone is no answer to this one.
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
             held = Held()
-            held.post("permission-request", tool_name="Bash", tool_input={"command": f"touch {name}"})
+            tool, tool_input = call(name)
+            held.post("permission-request", tool_name=tool, tool_input=tool_input)
             print(f"allow {name}? ", end="", flush=True)
             by, yes = decide(held, EXPIRES if name.endswith("expires") else None)
             if by == "keyboard" and not yes:
@@ -91,14 +108,14 @@ def main() -> None:
             if by == "answer":
                 left_open.append(held)
             if yes:
-                (room / name).touch()
+                (room / name).write_text(json.dumps(held.answers, ensure_ascii=False) if held.answers else "")
             with (room / "log").open("a") as log:
                 log.write(f"{name} {by} {'yes' if yes else 'no'}\n")
             over = "tool-end" if yes else "tool-failure"
             if by == "answer":
-                held.post(over, tool_name="Bash")
+                held.post(over, tool_name=tool)
             else:
-                report(over, tool_name="Bash")
+                report(over, tool_name=tool)
                 held.socket.close()
 
 

@@ -27,7 +27,7 @@ from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
 
-CONFLICT, NOT_FOUND, DENIED = 6, 4, 5
+CONFLICT, NOT_FOUND, DENIED, USAGE = 6, 4, 5, 2
 RESTART = 'restart = {max_crashes = 100, period = "1m", backoff_initial = "10ms", backoff_max = "10ms"}\n'
 HAZARDS = {3: "two tools", 7: "daemon dies", 13: "agent dies", 17: "expiry"}
 """What else happens in every twentieth race."""
@@ -67,6 +67,22 @@ class Asking:
         """Have it ask, and return the first one's inbox item once it is there."""
         self.put(*names)
         return self.item(names[0])
+
+    def ask_question(self, name: str) -> dict[str, Any]:
+        """The same for a question with options."""
+        self.put(name)
+        items: list[dict[str, Any]] = []
+
+        def shown() -> bool:
+            items[:] = [one for one in self.items() if one["title"] == f"{name}: welche?"]
+            return bool(items)
+
+        self.stage.until(f"{name} is in the inbox", shown)
+        assert (items[0]["kind"], items[0]["answer_by"]) == ("question", "answer")
+        return items[0]
+
+    def until_shown(self, words: str) -> None:
+        self.stage.until(f"the terminal shows {words}", lambda: words in self._tmux("capture-pane", "-pJ"))
 
     def item(self, name: str) -> dict[str, Any]:
         item: dict[str, Any] = {}
@@ -264,6 +280,31 @@ def test_p9_the_death_of_the_agent_closes_the_question(asking: Asking) -> None:
     assert asking.answer(item["id"], "allow") is False
     assert not (asking.room / "dying").exists()
     asking.is_quiet()
+
+
+def test_p14_a_question_is_answered_by_its_options_and_one_left_by_a_dead_run_by_typing(asking: Asking) -> None:
+    stage = asking.stage
+    first = asking.ask_question("question-1")
+    assert first["shown"][1:] == ["  question-1: welche?", "  1. SQLite - a file", "  2. größer - a server"]
+    assert stage.ctl("answer", asking.agent, "allow").returncode == USAGE
+    stage.ask("answer", asking.agent, "2")
+    assert asking.outcome("question-1") == ("answer", "yes")
+    assert json.loads((asking.room / "question-1").read_text()) == {"question-1: welche?": "größer"}
+    asking.is_quiet()
+
+    left = asking.ask_question("question-2")
+    row = asking.row()
+    os.kill(row["pid"], signal.SIGKILL)
+    stage.until_running(asking.agent, row["incarnation"] + 1)
+    (again,) = asking.items()
+    assert (again["id"], again["left"], again["incarnation"]) == (left["id"], True, row["incarnation"])
+    assert "welche?" in stage.ask("brief", "show", asking.agent)
+    stage.kill()
+    stage.up()
+    stage.until_running(asking.agent, row["incarnation"] + 1)
+    stage.ask("answer", str(left["id"]), "SQLite")
+    asking.is_quiet()
+    asking.until_shown("The answer is: SQLite")
 
 
 @pytest.mark.parametrize("races", [20, pytest.param(1000, marks=pytest.mark.proof)])

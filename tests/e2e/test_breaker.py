@@ -312,12 +312,15 @@ def test_the_how_to_pages_configuration_is_understood(tmp_path: Path) -> None:
     loops = "".join(
         f'[agent.{name}]\nkind = "loop"\nargv = ["x"]\ncwd = "/"\n' for name in ("builder", "criticizer", "planner")
     )
-    shop, rules, done, sequence = tables
+    shop, rules, turns, done, sequence = tables
     done = done.replace("[agent.shop.loop]\n", "")
-    (tmp_path / "phoenixd.toml").write_text(f"{shop}\n{done}\n{rules}\n{loops}\n{sequence}")
+    keeper = '[agent.keeper]\nargv = ["x"]\ncwd = "/srv"\n'
+    (tmp_path / "phoenixd.toml").write_text(f"{shop}\n{done}\n{rules}\n{keeper}{turns}\n{loops}\n{sequence}")
     found = read_configuration(tmp_path, tmp_path / "state", {})
 
     assert [str(problem) for problem in found.errors] == []
     assert found.agents["shop"].loop.done_text == "ALL DONE"
     assert found.agents["shop"].breaker.cooldown == 1800
+    assert found.agents["shop"].breaker.notes == ("PROGRESS.md", "*.txt")
+    assert found.agents["keeper"].breaker.per_turn
     assert found.agents["builder"].loop.sequence[1].when_agent == "planner-when"

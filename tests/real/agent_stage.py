@@ -75,11 +75,13 @@ class AgentStage:
 
     # What the operator does.
 
-    def up(self, *, prompt: str | None = GOAL, keys: str = "", trusted: bool = True) -> None:
-        """Declare the agent and start the daemon, which starts it. `keys` are more lines of its table."""
+    def up(
+        self, *, prompt: str | None = GOAL, keys: str = "", flags: tuple[str, ...] = (), trusted: bool = True
+    ) -> None:
+        """Declare the agent and start the daemon, which starts it. keys, flags: more of its table and its argv."""
         self.cli.prepare(self.home, self.stub)
         variables = {name: value for name, value in self.variables.items() if name != "TERM"}
-        argv = list(self.spec.argv)
+        argv = [*self.spec.argv, *flags]
         self.stage.declare(
             NAME,
             f"[agent.{NAME}]\n"

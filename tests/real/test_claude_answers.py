@@ -16,7 +16,7 @@ from tests.e2e.inbox import Inbox
 from tests.real.agent_stage import PATIENCE
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
-from tests.real.claude_stage import ClaudeStage
+from tests.real.claude_stage import NAME, ClaudeStage
 from tests.stub.scenario import Step, ToolUse
 from tests.waiting import eventually_sync
 
@@ -69,6 +69,66 @@ def test_p9_an_answer_allows_once_and_a_denial_reaches_the_model(stage: ClaudeSt
     quiet(inbox)
     assert sorted(path.name for path in stage.workspace.glob("*.txt")) == ["again.txt", "one.txt"]
     assert not (stage.workspace / ".claude").exists(), "nothing is allowed for ever"
+
+
+QUESTIONS = {
+    "questions": [
+        {
+            "question": "Which database?",
+            "header": "DB",
+            "options": [{"label": "SQLite", "description": "a file"}, {"label": "Postgres", "description": "a server"}],
+            "multiSelect": False,
+        },
+        {
+            "question": "Which caches \u2014 \u00e9?",
+            "header": "Cache",
+            "options": [{"label": "Redis", "description": "one"}, {"label": "Memcached", "description": "two"}],
+            "multiSelect": True,
+        },
+    ]
+}
+
+
+def test_p14_the_model_is_told_the_answers_to_its_questions_and_what_becomes_of_its_plan(
+    stage: ClaudeStage, inbox: Inbox
+) -> None:
+    plan = {"plan": "# Plan\n\n1. Build \u00e9\n2. Ship"}
+    stage.scenario.add(
+        Step(text="I ask.", tool_use=(ToolUse("AskUserQuestion", QUESTIONS),)),
+        Step(text="I plan.", tool_use=(ToolUse("ExitPlanMode", plan),)),
+        Step(text="I plan again.", tool_use=(ToolUse("ExitPlanMode", plan),)),
+    )
+    stage.up(flags=("--permission-mode", "plan"))
+
+    item = waiting(inbox, "question")
+    assert "  1. SQLite - a file" in item["shown"]
+    # An allowance would be swallowed: the model would read that nobody answered.
+    refused = stage.stage.ctl("answer", str(item["id"]), "allow")
+    assert (refused.returncode, "Which database?" in refused.stderr) == (2, True)
+    assert "1 answer is missing" in stage.stage.ctl("answer", NAME, "Postgres").stderr
+    stage.stage.ask("answer", NAME, "Postgres", "1,2")
+    told = stage.asked("Redis, Memcached").text
+    assert "Postgres" in told
+
+    assert waiting(inbox, "plan")["shown"][1:] == ["  # Plan", "  ", "  1. Build \u00e9", "  2. Ship"]
+    stage.stage.ask("answer", NAME, "deny", "Split step 2.")
+    assert "Split step 2." in stage.asked("Split step 2").text
+    waiting(inbox, "plan")
+    stage.stage.ask("answer", NAME, "approve")
+    assert "approved" in stage.asked("approved").text
+    stage.until_idle()
+    quiet(inbox)
+
+
+def waiting(inbox: Inbox, kind: str) -> dict[str, Any]:
+    """The item of this kind that can be answered from afar."""
+
+    def found() -> dict[str, Any] | None:
+        return next((one for one in inbox.items() if (one["kind"], one["answer_by"]) == (kind, "answer")), None)
+
+    item = eventually_sync(found, PATIENCE, f"the inbox has a {kind}, and not {inbox.items()}")
+    assert item is not None
+    return item
 
 
 @pytest.mark.proof

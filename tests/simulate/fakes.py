@@ -22,6 +22,7 @@ from phoenixd.ports import (
     ProcessIdentity,
     ShimCommand,
     ShimHello,
+    WorkDone,
     WorkReading,
 )
 from tests.simulate.host import Host, Life
@@ -59,6 +60,10 @@ class SimulatedProcesses:
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         # Simulated shims tell the truth.
         return self._host.find(identity) is not None or None
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        # Simulated calls end by themselves; what hangs does nothing.
+        return WorkDone()
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
         killed = []

@@ -1,0 +1,58 @@
+"""The call behind a question, read back from the text that the item keeps; a text that is no whole call has none.
+
+The text is `TOOL COMMAND` for a plain command, else `TOOL {...}` with the whole input as JSON. A command that begins
+with a brace is kept as JSON too, so the one is never taken for the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+QUESTION, PLAN, PERMISSION = "question", "plan", "permission"
+KINDS = {"AskUserQuestion": QUESTION, "ExitPlanMode": PLAN}
+"""Tools whose request for permission asks for something else than that."""
+ASKS = frozenset({PERMISSION, QUESTION, PLAN})
+"""Kinds of waiting that begin with a request which can be held for an answer."""
+
+
+class Asked(Protocol):
+    """An inbox item, or what a run waits for."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def tool(self) -> str | None: ...
+    @property
+    def whole(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool and all that it is given."""
+
+    tool: str
+    given: Mapping[str, Any]
+
+
+def kind_of(tool: str | None) -> str:
+    """What a request for permission to use this tool really is."""
+    return KINDS.get(tool or "", PERMISSION)
+
+
+def call_of(asked: Asked) -> Call | None:
+    """The call that is asked for; None where the text does not hold all of it."""
+    if not asked.whole or not asked.tool or not asked.text.startswith(f"{asked.tool} "):
+        return None
+    rest = asked.text[len(asked.tool) + 1 :]
+    if not rest.startswith("{"):
+        return Call(asked.tool, {"command": rest})
+    try:
+        given = json.loads(rest)
+    except (ValueError, RecursionError):
+        return None
+    return Call(asked.tool, given) if isinstance(given, dict) else None

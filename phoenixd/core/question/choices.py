@@ -1,0 +1,148 @@
+"""The questions of a call with their options, and an operator's words read as answers to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from phoenixd.core.question.call import Call
+from phoenixd.core.question.characters import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    label: str
+    description: str = ""
+    more: Mapping[str, Any] | None = None
+    """Whatever else it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question. several: more than one option may be chosen."""
+
+    text: str
+    header: str = ""
+    options: tuple[Option, ...] = ()
+    several: bool = False
+    more: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Why words are no answer, and what to type instead (after `phoenixctl answer ID`)."""
+
+    why: str
+    instead: str
+
+
+def questions_of(call: Call | None) -> tuple[Question, ...]:
+    """The questions of a call, in order; empty where its input has another shape than is known."""
+    listed = call.given.get("questions") if call is not None else None
+    if not isinstance(listed, list) or not listed:
+        return ()
+    found = [_question(one) for one in listed]
+    questions = tuple(one for one in found if one is not None)
+    texts = {one.text for one in questions}
+    # The answers go by the text of their question, so of two that are alike only one could be answered.
+    return questions if len(texts) == len(listed) else ()
+
+
+def read(questions: Sequence[Question], words: Sequence[str], as_text: bool) -> tuple[str, ...] | Unclear:
+    """One answer for each question, in order: a number is an option, an exact label that option, all else is text."""
+    if not words:
+        return Unclear("an answer is missing", _instead(questions))
+    if not as_text and (refused := next(filter(None, map(_no_permission, questions, words)), None)):
+        return replace(refused, instead=_instead(questions))
+    if len(words) > len(questions):
+        why = f"{_count(len(questions), 'question')} asked, and {_count(len(words), 'answer')} given"
+        return Unclear(f"{why}: put the words of one answer into quotes", _instead(questions))
+    if len(words) < len(questions):
+        missing = len(questions) - len(words)
+        asks = "; ".join(visible(one.text) for one in questions[len(words) :])
+        return Unclear(
+            f"{_count(missing, 'answer')} missing, one for each question in order: {asks}", _instead(questions)
+        )
+    found: list[str] = []
+    for question, word in zip(questions, words, strict=True):
+        answer = word if as_text else _answer(question, word)
+        if isinstance(answer, Unclear):
+            return answer
+        if not answer.strip():
+            return Unclear("an answer is empty", _instead(questions))
+        found.append(answer)
+    return tuple(found)
+
+
+def _answer(question: Question, word: str) -> str | Unclear:
+    labels = [option.label for option in question.options]
+    chosen = _chosen(question, word)
+    if chosen is not None:
+        return chosen
+    if word in labels:
+        return word
+    if question.several and "," in word:
+        parts = [part.strip() for part in word.split(",") if part.strip()]
+        each = [part if part in labels else _chosen(question, part) for part in parts]
+        unclear = next((one for one in each if isinstance(one, Unclear)), None)
+        if unclear is not None:
+            return unclear
+        found = [one for one in each if isinstance(one, str)]
+        if len(found) == len(each):
+            return ", ".join(dict.fromkeys(found))
+    return word
+
+
+def _no_permission(question: Question, word: str) -> Unclear | None:
+    """Why an allowance is none of the answers: the agent would read that nobody answered."""
+    if word.strip().lower() not in ("allow", "approve") or word in (option.label for option in question.options):
+        return None
+    why = f"this is a question and no permission, and an allowance would leave it unanswered: {visible(question.text)}"
+    return Unclear(why, _instead([question]))
+
+
+def _chosen(question: Question, word: str) -> str | Unclear | None:
+    """The option that a number names; None where the word is no number."""
+    if not (word.isascii() and word.isdigit()) or not question.options:
+        return None
+    labels, number = [option.label for option in question.options], int(word[:9])
+    if 1 <= number <= len(labels):
+        if word in labels and labels[number - 1] != word:
+            says = f"{word} is what option {labels.index(word) + 1} says"
+            other = f"option {number} is {visible(labels[number - 1])}, and {says}"
+            return Unclear(f"{word} can mean two: {other}", f"--text {word}")
+        return labels[number - 1]
+    if word in labels:
+        return word
+    return Unclear(f"there is no option {word}: it has {len(labels)}", f"--text {word}")
+
+
+def _instead(questions: Sequence[Question]) -> str:
+    """How an answer is spelled."""
+    return " ".join("1" if one.options else '"TEXT"' for one in questions)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{' is' if number == 1 else 's are'}"
+
+
+def _question(given: Any) -> Question | None:
+    if not isinstance(given, dict) or not isinstance(text := given.get("question"), str) or not text.strip():
+        return None
+    header, several, listed = given.get("header", ""), given.get("multiSelect", False), given.get("options", [])
+    if not isinstance(header, str) or not isinstance(several, bool) or not isinstance(listed, list):
+        return None
+    options = [_option(one) for one in listed]
+    if any(one is None for one in options):
+        return None
+    more = {key: value for key, value in given.items() if key not in ("question", "header", "multiSelect", "options")}
+    return Question(text, header, tuple(one for one in options if one is not None), several, more or None)
+
+
+def _option(given: Any) -> Option | None:
+    if not isinstance(given, dict) or not isinstance(label := given.get("label"), str):
+        return None
+    description = given.get("description", "")
+    more = {key: value for key, value in given.items() if key not in ("label", "description")}
+    return Option(label, description, more or None) if isinstance(description, str) else None

@@ -1,0 +1,69 @@
+"""An operator's words read as a reply to what an item asks: each kind has its verbs, and none swallows another's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phoenixd.core.agent import InboxItem
+from phoenixd.core.question.call import ASKS, PLAN, QUESTION, call_of
+from phoenixd.core.question.characters import visible
+from phoenixd.core.question.choices import Question, Unclear, questions_of, read
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is to be told: allow or deny with a reason, or one answer for each question."""
+
+    allow: bool
+    reason: str = ""
+    answers: tuple[str, ...] = ()
+
+
+def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> Said | Unclear:
+    """Read words as the reply to this item; what the kind has no verb for is unclear, never guessed."""
+    if item.kind == QUESTION:
+        answers = read(asked_in(item), words, as_text)
+        return answers if isinstance(answers, Unclear) else Said(True, answers=answers)
+    if as_text:
+        return Unclear(f"#{item.id} is a {item.kind} and no question: --text does not go with it", _verbs(item))
+    first, rest = (words[0].lower(), words[1:]) if words else ("", ())
+    if first == "allow" or (first == "approve" and item.kind == PLAN):
+        if rest:
+            return Unclear(f"{first} takes no words, for nobody would read them", first)
+        return Said(True)
+    if first == "deny":
+        reason = " ".join(rest).strip()
+        return Said(False, reason) if reason else Unclear("say why: the agent is told the reason", 'deny "REASON"')
+    if not first:
+        return Unclear("an answer is missing", _verbs(item))
+    return Unclear(f"{visible(words[0][:40])} is no answer to a {item.kind}", _verbs(item))
+
+
+def asked_in(item: InboxItem) -> tuple[Question, ...]:
+    """The questions of an item; one of which no more is known than its words takes any text."""
+    return questions_of(call_of(item)) or (Question(item.text),)
+
+
+def limits(item: InboxItem) -> str:
+    """Why it cannot be allowed from afar, in words; empty where it can."""
+    if item.left:
+        return ""
+    if item.kind not in ASKS:
+        return "only its terminal has what it asks for"
+    if not item.hold:
+        return "its request is not held for an answer, or too long to be shown here"
+    if item.veiled:
+        return "secrets were taken out of what you were shown, so you have not seen all of it"
+    if item.kind == QUESTION and not questions_of(call_of(item)):
+        return "its questions have a form that is not known here"
+    return ""
+
+
+def is_reachable(item: InboxItem) -> bool:
+    """Whether an answer from afar can do anything with it; what secrets were taken out of can still be denied."""
+    return item.answer_by == "answer" and not (item.kind == QUESTION and limits(item))
+
+
+def _verbs(item: InboxItem) -> str:
+    return "approve" if item.kind == PLAN else "allow"
