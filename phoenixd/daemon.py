@@ -66,6 +66,7 @@ from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
+EXIT_ANOTHER_RUNS = 6
 MAX_RECORD = 256 * 1024
 LOCK_PATIENCE = 1.0
 """Seconds: phoenixctl holds the lock for a moment when it resolves a loop while no daemon runs."""
@@ -74,7 +75,10 @@ log = structlog.get_logger()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the daemon in the foreground until it is told to stop; 78 for a configuration that cannot be used."""
+    """Run the daemon in the foreground until it is told to stop.
+
+    78 for a configuration that cannot be used, 6 where another daemon has the directories.
+    """
     parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
     parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
     parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
@@ -103,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     except AlreadyRunning as error:
-        return _fail(error.message, error.remedy, 1)
+        return _fail(error.message, error.remedy, EXIT_ANOTHER_RUNS)
     except PhoenixdError as error:
         return _fail(error.message, error.remedy, 1)
     return 0
@@ -269,6 +273,9 @@ async def _build(
     def find(name: str) -> Agent | None:
         return supervisor.fleet.agents.get(name)
 
+    def everybody() -> tuple[Agent, ...]:
+        return tuple(supervisor.fleet.agents.values())
+
     def greeted(name: str) -> None:
         agent = find(name)
         if agent is not None:
@@ -298,7 +305,7 @@ async def _build(
         evidence=evidence,
         transcripts=launch.transcripts,
         notifier=notifier,
-        work=WorkPrints([directories.state, directories.runtime], tokens=tokens_of),
+        work=WorkPrints([directories.state, directories.runtime], tokens_of, everybody),
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
     answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
@@ -337,6 +344,9 @@ async def _build(
             tier=tier(cgroups),
             degraded=supervisor.degraded,
             alerts=supervisor.fleet.alerts,
+            state=os.fspath(directories.state),
+            runtime=os.fspath(directories.runtime),
+            configuration=os.fspath(directories.configuration) if directories.configuration else None,
         )
 
     async def problems() -> tuple[str, ...]:
@@ -358,6 +368,7 @@ async def _build(
         problems=problems,
         environment_of=launch.environment_of,
         size_of=terminal.size,
+        under_systemd=manager.is_present,
     )
     service = DaemonService(
         supervisor=supervisor,

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import anyio
 from anyio import to_thread
 
+from phoenixd import doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.doctor_agents import cli_findings, size_finding, version_finding
-from phoenixd.errors import PhoenixdError
+from phoenixd.doctor_agents import cli_findings, size_finding
+from phoenixd.doctor_versions import Program, Said
+from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
 
-VERSION_TIMEOUT = 10.0
 PANES_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What an agent would start, in which environment. command: empty where it is not found. program: what is asked for
+    its version, None for a command of any kind. fault: why there is no environment."""
+
+    agent: Agent
+    environment: Mapping[str, str]
+    command: str = ""
+    program: Program | None = None
+    fault: LaunchFailed | None = None
 
 
 @dataclass(slots=True)
@@ -29,7 +41,8 @@ class Doctor:
 
     degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. environment_of: what an
     agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
-    where it has none.
+    where it has none. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
+    users' processes, None where it does not.
     """
 
     now: Callable[[], Moment]
@@ -41,12 +54,18 @@ class Doctor:
     problems: Callable[[], Awaitable[tuple[str, ...]]]
     environment_of: Callable[[Agent], Awaitable[Mapping[str, str]]]
     size_of: Callable[[str], Awaitable[tuple[int, int] | None]]
+    under_systemd: bool = False
+    hidepid: Callable[[], str | None] = hidden.hidepid
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's."""
         findings = [*self._daemon(), *await self._strangers(), *await self._configuration()]
-        for _, agent in sorted(fleet.agents.items()):
-            findings += await self._agent(agent)
+        looks = [await self._look(agent) for _, agent in sorted(fleet.agents.items())]
+        said = await doctor_versions.ask(
+            {look.program: (look.command, look.environment) for look in looks if look.program is not None}
+        )
+        for look in looks:
+            findings += await self._agent(look, said)
         return tuple(findings)
 
     def _daemon(self) -> list[Finding]:
@@ -64,9 +83,16 @@ class Doctor:
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
         if tmux:
             findings.append(Finding("ok", f"tmux {tmux} answers"))
+        elif shutil.which("tmux") is None:
+            findings.append(
+                Finding("problem", "tmux is not installed", "every agent runs in it", packages.install_line("tmux"))
+            )
         else:
-            remedy = "systemctl status phoenixd-tmux, or the daemon's log"
+            started = "phoenixd starts it again with the next agent; its log says why it could not"
+            remedy = "systemctl status phoenixd-tmux" if self.under_systemd else started
             findings.append(Finding("problem", "the tmux server does not answer", "", remedy))
+        if (hiding := self.hidepid()) is not None:
+            findings.append(hidden_finding(hiding))
         if self.tier == "cgroup":
             findings.append(Finding("ok", "every run has a cgroup of its own", "nothing of a run can outlive its stop"))
         else:
@@ -97,8 +123,18 @@ class Doctor:
     async def _configuration(self) -> list[Finding]:
         return [Finding("problem", "configuration", text, "phoenixctl config check") for text in await self.problems()]
 
-    async def _agent(self, agent: Agent) -> list[Finding]:
-        name = agent.name
+    async def _look(self, agent: Agent) -> _Look:
+        try:
+            environment = await self.environment_of(agent)
+        except LaunchFailed as failure:
+            return _Look(agent, {}, fault=failure)
+        command = find_command(agent.spec.argv[0], environment.get("PATH", os.defpath), agent.spec.cwd) or ""
+        has_version = command != "" and agent.spec.harness != "command"
+        program = doctor_versions.program_of(command, environment) if has_version else None
+        return _Look(agent, environment, command, program)
+
+    async def _agent(self, look: _Look, said: Mapping[Program, Said]) -> list[Finding]:
+        agent, name = look.agent, look.agent.name
         findings: list[Finding] = []
         if isinstance(agent.state, Quarantined):
             findings.append(
@@ -111,15 +147,17 @@ class Doctor:
         elif not os.access(agent.spec.cwd, os.R_OK | os.X_OK):
             remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {agent.spec.cwd}"
             findings.append(Finding("problem", f"{name}: its directory cannot be entered", agent.spec.cwd, remedy))
-        environment = await self.environment_of(agent)
-        found = find_command(agent.spec.argv[0], environment.get("PATH", os.defpath), agent.spec.cwd)
-        if found is None:
+        if look.fault is not None:
+            remedy = look.fault.remedy or f"phoenixctl explain {name}"
+            findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
+        elif not look.command:
             remedy = "install it, or give its whole path in argv"
             findings.append(Finding("problem", f"{name}: its command is not found", agent.spec.argv[0], remedy))
-        elif agent.spec.harness != "command":
+        if look.program is not None:
             harness = HARNESSES.get(agent.spec.harness)
-            findings.append(await _version(name, found, environment, harness.tested_versions if harness else ()))
-            findings += await to_thread.run_sync(lambda: list(cli_findings(agent, environment)))
+            tested = harness.tested_versions if harness else ()
+            findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
+            findings += await to_thread.run_sync(lambda: list(cli_findings(agent, look.environment)))
         if row(agent, self.now()).hooks == "missing":
             detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
             findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
@@ -128,6 +166,18 @@ class Doctor:
         if all(finding.level == "ok" for finding in findings):
             findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
         return findings
+
+
+def hidden_finding(hidepid: str) -> Finding:
+    """What it costs that /proc hides other users' processes."""
+    return Finding(
+        "warning",
+        f"/proc hides other users' processes ({hidepid})",
+        "who else holds an agent's port is not told; a program that may not be traced (sudo, a hardened CLI) is known "
+        "by its parent alone, and if its shim is lost it waits for a person; while an agent runs sudo, a caller that "
+        "may come from there is refused; copies of old shims are kept",
+        "let phoenixd's group see them: mount -o remount,gid=GROUP /proc",
+    )
 
 
 def find_command(command: str, path: str, cwd: str) -> str | None:
@@ -140,20 +190,3 @@ def find_command(command: str, path: str, cwd: str) -> str | None:
         if os.access(whole, os.X_OK) and os.path.isfile(whole):
             return whole
     return None
-
-
-async def _version(name: str, command: str, environment: Mapping[str, str], tested: tuple[str, ...]) -> Finding:
-    try:
-        with anyio.fail_after(VERSION_TIMEOUT):
-            done = await anyio.run_process([command, "--version"], env=dict(environment), check=False, cwd="/")
-    except TimeoutError:
-        return Finding(
-            "problem", f"{name}: {command} --version does not answer", "", f"run it by hand: {command} --version"
-        )
-    except OSError as error:
-        return Finding("problem", f"{name}: {command} cannot run", str(error), "install it again")
-    first = done.stdout.decode(errors="replace").strip().splitlines()[:1]
-    if done.returncode != 0 or not first:
-        words = done.stderr.decode(errors="replace").strip()[-200:]
-        return Finding("problem", f"{name}: {command} --version fails", words, "install it again")
-    return version_finding(name, Path(command).name, first[0], tested)

@@ -68,21 +68,25 @@ def _login(name: str, harness: Harness, environment: Mapping[str, str]) -> Itera
 
 
 def _trust(agent: Agent, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:
-    path = harness.trust_file(environment)
-    if path is None or agent.spec.seed_trust:
-        return
-    remedy = f"answer its dialogs once: phoenixctl attach {agent.name}; or say seed_trust = true"
+    path, cwd = harness.trust_file(environment), os.path.realpath(agent.spec.cwd)
     try:
-        existing = json.loads(read_plain(os.path.realpath(path), TRUST_LIMIT))
-        seen = harness.trusted(existing, os.path.realpath(agent.spec.cwd), environment) == existing
-    except FileNotFoundError:
-        seen = False
+        if path is not None and not agent.spec.seed_trust and (content := _content(path)) is not None:
+            json.loads(content)
+        asked = harness.asks_at_start(agent.spec, environment, cwd, _content)
     except (OSError, UnsafeFile, ValueError, RecursionError) as error:
         yield Finding("problem", f"{agent.name}: {path} cannot be read", str(error), f"mend or remove {path}")
         return
-    if not seen:
-        told = f"{agent.name}: its CLI will ask before it starts"
-        yield Finding("warning", told, f"{path} does not hold all its answers for {agent.spec.cwd}", remedy)
+    if asked is not None:
+        remedy = f"answer its dialogs once: phoenixctl attach {agent.name}; or say seed_trust = true"
+        yield Finding("warning", f"{agent.name}: its CLI will ask before it starts", asked, remedy)
+
+
+def _content(path: str) -> bytes | None:
+    """A file that the agent could write, None where there is none."""
+    try:
+        return read_plain(os.path.realpath(path), TRUST_LIMIT)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _own_files(agent: Agent, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:

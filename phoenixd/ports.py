@@ -14,6 +14,7 @@ from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
@@ -237,6 +238,10 @@ class Terminal(Protocol):
 
     async def press_enter(self, agent: str) -> None: ...
 
+    async def press_escape(self, agent: str) -> None:
+        """Press the key that says no to a dialog."""
+        ...
+
     async def tell_attached(self, agent: str, words: str) -> None:
         """Show words of our own, letters and digits, to whoever is attached, without touching the pane."""
         ...
@@ -388,6 +393,10 @@ class Launcher(Protocol):
         """What the harness's pane shows: permission, trust, login, resume-picker, working, idle or unknown."""
         ...
 
+    def dismisses(self, agent: Agent, verdict: str) -> bool:
+        """Whether Escape says no to the dialog that `classify` calls so, and ends nothing else."""
+        ...
+
     def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
         """The hook that the harness lacks: how the turn of this run ended that its transcript says the API refused."""
         ...
@@ -462,7 +471,8 @@ class WorkReading:
     """How an agent's work looks. fingerprint: None where it cannot be told, and then `note` says why.
 
     done: the file that says so exists. tokens: what the session's context holds, 0 where unknown or not asked for.
-    took: seconds.
+    took: seconds. survey: what the next look needs to know of this one. deeds: what was made since the earlier look,
+    and lost: why there may have been more. shared: other agents at work in the same worktree.
     """
 
     fingerprint: str | None
@@ -470,13 +480,20 @@ class WorkReading:
     done: bool = False
     tokens: int = 0
     took: float = 0.0
+    survey: Survey | None = None
+    deeds: tuple[Deed, ...] = ()
+    lost: str = ""
+    shared: tuple[str, ...] = ()
 
 
 class Work(Protocol):
     """Looks at what agents work on, without running anything of it."""
 
-    async def measure(self, agent: Agent) -> WorkReading:
-        """Take the fingerprint of an agent's work; never raises for what the work looks like."""
+    async def measure(self, agent: Agent, since: Survey | None = None) -> WorkReading:
+        """Take the fingerprint of an agent's work, and tell what was made since an earlier look.
+
+        It never raises for what the work looks like.
+        """
         ...
 
     async def exists(self, directory: str, pattern: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -193,7 +194,11 @@ class DaemonService:
             refusal = await self.order(AgentDeclared(spec))
             if refusal is not None:
                 return refusal
-            return await self.knowledge.start_problems(self.fleet().agents[name])
+            problems = await self.knowledge.start_problems(self.fleet().agents[name])
+            # A directory that is missing is told by whoever typed its name.
+            known = after.problems if os.path.isdir(spec.cwd) else ()
+            warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
+            return (*warnings, *problems)
 
     async def remove(self, name: str) -> Refusal | None:
         async with self._declaring:

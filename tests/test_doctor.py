@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd import doctor_versions
 from phoenixd.core.agent import Activity, Agent, Desired, Mode, PromptKind, Run, Running, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.doctor import Doctor
 from phoenixd.doctor_agents import cli_findings, size_finding, version_finding
-from phoenixd.errors import TerminalFailed
+from phoenixd.doctor_versions import AT_ONCE
+from phoenixd.errors import LaunchFailed, TerminalFailed
+from tests.waiting import eventually
 
 
 def agent(harness: str, cwd: Path, incarnation: int = 1, **changes: object) -> Agent:
-    spec = AgentSpec("a", (harness,), str(cwd), harness=harness, **changes)  # type: ignore[arg-type]
+    given = {"name": "a", "argv": (harness,), "cwd": str(cwd), "harness": harness, **changes}
+    spec = AgentSpec(**given)  # type: ignore[arg-type]
     return Agent(spec, Desired.STOPPED, Stopped(), 0.0, "declared", incarnation=incarnation)
 
 
@@ -67,11 +71,28 @@ def test_f_proc_16_trust_that_is_missing_is_told_before_the_dialog_is(tmp_path: 
     assert told("claude", tmp_path, key) == [f"a: {tmp_path}/.claude.json cannot be read"]
 
 
+@pytest.mark.parametrize("above", [False, True], ids=["here", "above"])
+def test_f_proc_16_trust_is_not_missed_where_the_theme_has_moved_or_a_directory_above_is_trusted(
+    tmp_path: Path, above: bool
+) -> None:
+    """~/.claude.json as the tested versions leave it after a start: without the theme."""
+    key = {"ANTHROPIC_API_KEY": "sk-test-dummy-that-is-longer-than-twenty"}
+    kept = {
+        "numStartups": 3,
+        "hasCompletedOnboarding": True,
+        "projects": {str(tmp_path.parent if above else tmp_path): {"hasTrustDialogAccepted": True}},
+        "customApiKeyResponses": {"approved": [key["ANTHROPIC_API_KEY"][-20:]], "rejected": []},
+    }
+    (tmp_path / ".claude.json").write_text(json.dumps(kept))
+
+    assert told("claude", tmp_path, key) == []
+
+
 def test_geminis_hooks_are_missed_once_it_was_started(tmp_path: Path) -> None:
     key = {"GEMINI_API_KEY": "k"}
 
-    assert told("gemini", tmp_path, key, incarnation=0) == []
-    assert len(told("gemini", tmp_path, key)) == 2
+    assert told("gemini", tmp_path, key, incarnation=0, seed_trust=True) == []
+    assert len(told("gemini", tmp_path, key, seed_trust=True)) == 2
     assert told("command", tmp_path) == []
 
 
@@ -179,6 +200,106 @@ async def test_a_cli_that_is_not_the_tested_one_is_told(tmp_path: Path, script: 
     program(tmp_path, script)
 
     assert title.format(home=tmp_path) in await examined(claude_agent(tmp_path), tmp_path)
+
+
+async def test_each_cli_is_asked_once_for_its_version_however_many_agents_it_has(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    program(tmp_path, f"echo >> {count}; echo '2.1.197 (Claude Code)'")
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "claude").symlink_to(tmp_path / "claude")
+    agents = {f"a{number}": claude_agent(tmp_path, name=f"a{number}") for number in range(12)}
+    agents["a3"] = claude_agent(tmp_path, name="a3", argv=(str(linked / "claude"),))
+
+    found = await doctor(tmp_path).examine(Fleet(agents=agents))
+
+    assert count.read_text() == "\n"
+    told = [one.title for one in found if "2.1.197" in one.title]
+    assert told == [f"a{number}: claude is 2.1.197 (Claude Code)" for number in sorted(range(12), key=str)]
+
+
+async def test_clis_are_asked_side_by_side(tmp_path: Path) -> None:
+    """Each of them answers only once all of them have been asked."""
+    agents = {}
+    for number in range(AT_ONCE):
+        home = tmp_path / str(number)
+        home.mkdir()
+        wait = f"while [ $(ls {tmp_path}/asked.* | wc -l) -lt {AT_ONCE} ]; do sleep 0.01; done"
+        program(home, f": > {tmp_path}/asked.{number}; {wait}; echo '2.1.197 (Claude Code)'")
+        agents[f"a{number}"] = claude_agent(tmp_path, name=f"a{number}", argv=(str(home / "claude"),))
+
+    found = await doctor(tmp_path).examine(Fleet(agents=agents))
+
+    assert sum("2.1.197" in one.title for one in found) == AT_ONCE
+
+
+async def test_a_cli_that_is_slow_keeps_nobody_waiting_and_ends_with_what_it_started(tmp_path: Path) -> None:
+    slow, quick = tmp_path / "slow", tmp_path / "quick"
+    for home in (slow, quick):
+        home.mkdir()
+    program(slow, f"sleep 1000 & echo $! > {slow}/pid; wait")
+    program(quick, "echo '2.1.197 (Claude Code)'; echo noise >&2")
+    wanted = {
+        doctor_versions.program_of(str(home / "claude"), {"PATH": "/bin"}): (str(home / "claude"), {"PATH": "/bin"})
+        for home in (slow, quick)
+    }
+
+    said = await doctor_versions.ask(wanted, within=1.0)
+
+    late, done = said.values()
+    assert (late.how, done.how, done.words) == ("late", "told", "2.1.197 (Claude Code)")
+    finding = doctor_versions.finding("a", "/x/claude", late, ())
+    assert (finding.level, finding.remedy) == ("warning", "/x/claude --version")
+    pid = int((slow / "pid").read_text())
+    await eventually(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
+
+
+async def test_an_agent_whose_environment_cannot_be_made_does_not_keep_the_others_from_being_looked_at(
+    tmp_path: Path,
+) -> None:
+    program(tmp_path, "echo '2.1.197 (Claude Code)'")
+    looked = doctor(tmp_path)
+    known = looked.environment_of
+
+    async def environment_of(agent: Agent) -> Mapping[str, str]:
+        if agent.name == "a":
+            raise LaunchFailed("env.KEY: /run/key cannot be read", "make /run/key readable")
+        return await known(agent)
+
+    looked.environment_of = environment_of
+    agents = {name: claude_agent(tmp_path, name=name) for name in ("a", "b")}
+    found = {one.title: one.remedy for one in await looked.examine(Fleet(agents=agents))}
+
+    assert found["a: its environment cannot be made"] == "make /run/key readable"
+    assert "b: claude is 2.1.197 (Claude Code)" in found
+
+
+@pytest.mark.parametrize(
+    ("installed", "under_systemd", "remedy"),
+    [(False, True, "apt-get install -y tmux"), (True, True, "systemctl status phoenixd-tmux"), (True, False, "log")],
+)
+async def test_f_tmux_7_a_terminal_server_that_is_missing_is_told_with_what_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool, under_systemd: bool, remedy: str
+) -> None:
+    for name in ("apt-get", *(["tmux"] if installed else [])):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    looked = replace(doctor(tmp_path), tmux=lambda: None, under_systemd=under_systemd)
+
+    (found,) = [one for one in await looked.examine(Fleet()) if "tmux" in one.title]
+
+    assert remedy in found.remedy
+    assert ("systemctl" in found.remedy) == (installed and under_systemd)
+
+
+@pytest.mark.parametrize("option", [None, "hidepid=invisible"])
+async def test_hidepid_is_told_with_what_it_costs(tmp_path: Path, option: str | None) -> None:
+    found = await replace(doctor(tmp_path), hidepid=lambda: option).examine(Fleet())
+
+    told = [one for one in found if "hidepid" in one.title]
+    assert len(told) == (option is not None)
+    assert all("sudo" in one.detail and "gid=" in one.remedy for one in told)
 
 
 async def test_a_missing_cli_and_a_missing_directory_are_told(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ below each shim are listed also those children that cannot be read themselves.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -49,6 +50,44 @@ class _Trees:
 
     agents: dict[int, str] = field(default_factory=dict)
     doors: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+
+class Outsiders:
+    """Hidden processes that were found to lie below no shim, held by pidfd.
+
+    They never will, for new parents come only from above. To find it takes a look at all that is below the shims, and
+    each call of an operator would repeat it.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._held: dict[int, int] = {}
+
+    def knows(self, pid: int) -> bool:
+        """Whether it was found so, and is still the same process."""
+        pidfd = self._held.get(pid)
+        if pidfd is None:
+            return False
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        if not poll.poll(0):
+            return True
+        self._forget(pid)
+        return False
+
+    def hold(self, pid: int, pidfd: int) -> None:
+        """Remember it; the pidfd is ours from now on."""
+        if pid in self._held:
+            self._forget(pid)
+        while len(self._held) >= self._most:
+            self._forget(next(iter(self._held)))
+        self._held[pid] = pidfd
+
+    def _forget(self, pid: int) -> None:
+        os.close(self._held.pop(pid))
+
+
+_OUTSIDERS = Outsiders()
 
 
 def lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
@@ -111,6 +150,22 @@ def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_
     root's sshd. An agent can put another user's program (sudo) between itself and what asks, and a second one behind
     that is not listed anywhere: what could have come from there is nobody, unless it is older.
     """
+    if highest is not None and _OUTSIDERS.knows(unseen):
+        return Lineage(None)
+    try:
+        pidfd = os.pidfd_open(unseen)
+    except OSError:
+        return Lineage(None, GONE)
+    found = _search(unseen, highest, shims, agents_cgroup)
+    # A caller that is hidden itself is gone in a moment; what it is below of stays.
+    if found == Lineage(None) and highest is not None:
+        _OUTSIDERS.hold(unseen, pidfd)
+    else:
+        os.close(pidfd)
+    return found
+
+
+def _search(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
     listed = _in_a_leaf(unseen, agents_cgroup)
     if listed is not None:
         return Lineage(listed)

@@ -139,7 +139,7 @@ OPERATIONS: tuple[Operation, ...] = (
             CONFIG, Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
             Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
         ),
-        exits=(TIMED_OUT,),
+        exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
     Operation(
         "down", ("down",), "Stop the daemon; agents run on unless --agents",
@@ -291,8 +291,9 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(
-        "doctor", ("doctor",), "What is wrong here, each with its remedy", TEXT_FORM, path="/v1/doctor",
-        response="Doctor", exits=((3, "something needs repair"),),
+        "doctor", ("doctor",), "What is wrong here, each with its remedy",
+        (Parameter("all", "query", "boolean", "also what is well", flag="--all", default=False), *TEXT_FORM),
+        path="/v1/doctor", response="Doctor", exits=((3, "something needs repair"),),
     ),
     Operation(
         "resolve_loop", ("resolve",), "Close an open loop, and say why",

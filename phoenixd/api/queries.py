@@ -153,6 +153,8 @@ async def wait_agent(ask: Ask) -> Reply:
         agent = fleet.agents.get(name)
         if agent is None:
             return wanted == "stopped"
+        if wanted == "idle" and not projection.is_settled(agent, ask.service.now()):
+            return False
         return wanted in (agent.state_name, projection.activity_word(agent))
 
     def is_over(fleet: Fleet) -> bool:
@@ -179,7 +181,8 @@ async def doctor(ask: Ask) -> Reply:
     findings = await ask.service.doctor()
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
-    return Reply(body, lambda here: text_agent.doctor(findings, here), code)
+    everything = bool(ask.arguments["all"])
+    return Reply(body, lambda here: text_agent.doctor(findings, here, everything=everything), code)
 
 
 async def plan(ask: Ask) -> Reply:
@@ -210,7 +213,8 @@ async def breaker_show(ask: Ask) -> Reply:
 
 async def version(ask: Ask) -> Reply:
     facts = ask.service.facts()
-    body = {"version": facts.version, "api": API, "pid": facts.pid}
+    directories = {"state": facts.state, "runtime": facts.runtime, "configuration": facts.configuration}
+    body = {"version": facts.version, "api": API, "pid": facts.pid, "directories": directories}
     return Reply(body, said(f"phoenixd {facts.version}, pid {facts.pid}"))
 
 

@@ -10,15 +10,15 @@ from phoenixd.api.layout import clean
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.text_inbox import advice
 from phoenixd.api.times import rfc3339
-from phoenixd.core.agent import Agent, InboxItem, StandingAlert
+from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
-from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
+from phoenixd.core.turns import is_judged
 from phoenixd.documents.codec import encode
 from phoenixd.ports import Leftovers, StoredEntry
 
@@ -77,7 +77,7 @@ def alert(standing: StandingAlert) -> Json:
 
 
 def breaker(told: Agent) -> Json:
-    """A loop's circuit breaker, with the limits that hold. phase: what its iteration is at."""
+    """A circuit breaker, with the limits that hold. phase: what its iteration, or its newest turn, is at."""
     found, rules = told.breaker, told.spec.breaker
     return {
         "name": told.name,
@@ -88,10 +88,14 @@ def breaker(told: Agent) -> Json:
         "reason": reason_of(found),
         "opened_at": rfc3339(found.opened_wall) if isinstance(found, Open) else None,
         "total_opens": found.tally.opens,
+        "notes_count": found.tally.notes,
+        "last_verdict": found.tally.verdict,
+        "shared_with": list(found.tally.shared),
         "warn": rules.warn,
         "stop": rules.stop,
-        "enabled": rules.enabled and is_loop(told),
-        "phase": told.iteration.name if told.iteration is not None else None,
+        "notes_stop": rules.notes_stop,
+        "enabled": rules.enabled and is_judged(told),
+        "phase": told.iteration.name if told.iteration is not None else told.turns[-1].phase if told.turns else None,
     }
 
 
@@ -170,6 +174,8 @@ def last_exit(told: Agent) -> Json | None:
         "signal": end.signal,
         "cause": end.cause,
         "lived": round(end.lived, 3),
+        "productive": end.proof or None,
+        "oom": end.oom or None,
         "at": rfc3339(end.at_wall),
     }
 
@@ -185,7 +191,14 @@ def incident(told: Agent) -> Json | None:
         "reason": found.reason,
         "at": rfc3339(found.at_wall),
         "file": found.file,
+        "call": _call(found.call) if found.call is not None else None,
     }
+
+
+def _call(call: OpenCall) -> Json:
+    return {
+        "tool": call.tool, "command": call.command, "ran": call.ran, "declared": call.declared, "idle": call.idle,
+    }  # fmt: skip
 
 
 def leftovers(name: str, found: Leftovers, *, dry_run: bool) -> Json:

@@ -136,6 +136,8 @@ SCHEMAS: dict[str, Schema] = {
             "signal": _or_null(INTEGER),
             "cause": STRING,
             "lived": NUMBER,
+            "productive": _or_null(STRING),
+            "oom": _or_null(STRING),
             "at": _or_null(TIME),
         }
     ),
@@ -155,6 +157,16 @@ SCHEMAS: dict[str, Schema] = {
             "reason": STRING,
             "at": _or_null(TIME),
             "file": STRING,
+            "call": _nullable_ref("OpenCall"),
+        }
+    ),
+    "OpenCall": _object(
+        {
+            "tool": STRING,
+            "command": STRING,
+            "ran": NUMBER,
+            "declared": _or_null(NUMBER),
+            "idle": _or_null(NUMBER),
         }
     ),
     "Explanation": _object(
@@ -296,8 +308,12 @@ SCHEMAS: dict[str, Schema] = {
             "reason": STRING,
             "opened_at": _or_null(TIME),
             "total_opens": COUNT,
+            "notes_count": COUNT,
+            "last_verdict": STRING,
+            "shared_with": _list(STRING),
             "warn": COUNT,
             "stop": COUNT,
+            "notes_stop": COUNT,
             "enabled": BOOLEAN,
             "phase": _or_null(STRING),
         }
@@ -312,7 +328,12 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Rechecked": _object({"agents": _list(_object({"agent": STRING, "found": STRING, "done": STRING}))}),
-    "Version": _object({"version": STRING, "api": INTEGER, "pid": INTEGER}),
+    "Version": _object(
+        {
+            "version": STRING, "api": INTEGER, "pid": INTEGER,
+            "directories": _object({"state": STRING, "runtime": STRING, "configuration": _or_null(STRING)}),
+        }
+    ),
     "Health": _object({"ok": BOOLEAN}),
     "OpenAPI": {"type": "object"},
     "Problem": _object(

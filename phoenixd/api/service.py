@@ -22,7 +22,8 @@ class Facts:
     """The daemon about itself. started_at: wall seconds.
 
     tmux: version of the terminal server that answers, or None. tier: how well an agent is fenced in.
-    degraded: why the journal cannot be trusted now; None while it can.
+    degraded: why the journal cannot be trusted now; None while it can. state, runtime, configuration: the directories
+    that it works with, the last one None where it has none.
     """
 
     version: str
@@ -33,6 +34,9 @@ class Facts:
     degraded: str | None = None
     alerts: tuple[StandingAlert, ...] = ()
     """Those that concern no single agent."""
+    state: str = ""
+    runtime: str = ""
+    configuration: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

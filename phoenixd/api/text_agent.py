@@ -13,6 +13,7 @@ from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
 from phoenixd.core.question.render import title
+from phoenixd.core.turns import is_judged
 from phoenixd.ports import Leftovers
 
 LABEL_COLUMNS = 12
@@ -62,12 +63,14 @@ def summary(row: Row) -> str:
     return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
 
 
-def doctor(findings: Sequence[Finding], here: Page) -> str:
-    """Findings, the worst first, each with its remedy."""
+def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False) -> str:
+    """Findings, the worst first, each with its remedy; what is well is a count, unless everything is wanted."""
     ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
     wrong = sum(finding.level != "ok" for finding in findings)
-    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else "All is as it should be.", ""]
-    for finding in ranked:
+    well = len(findings) - wrong
+    all_well = f"All is as it should be, in {well} checks."
+    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else all_well, ""]
+    for finding in ranked if everything else ranked[:wrong]:
         said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
         told = wrap(said, here.width - 2)
         lines += [
@@ -76,6 +79,9 @@ def doctor(findings: Sequence[Finding], here: Page) -> str:
         ]
         if finding.remedy:
             lines.append(f"    do: {' '.join(finding.remedy.split())}")
+    if well and not everything:
+        is_well = "1 check is well" if well == 1 else f"{well} checks are well"
+        lines += ["", f"{is_well}; see: phoenixctl doctor --all"] if wrong else ["see each: phoenixctl doctor --all"]
     return page(lines)
 
 
@@ -140,17 +146,22 @@ def breaker(told: Agent, here: Page) -> str:
         first = told.spec.turn_of
         said = f"{name} has its turns in the sequence of {first}, and is judged with it."
         return page([said, "", f"next: phoenixctl breaker show {first}"])
-    if not is_loop(told):
+    if not is_judged(told):
         return page([f"{name} is no loop, and has no use for a breaker.", "", f"next: phoenixctl status {name}"])
     if not rules.enabled:
         return page([f"The breaker of {name} is off.", "", f"next: phoenixctl status {name}"])
-    tally = found.tally
+    tally, unit = found.tally, "iteration" if is_loop(told) else "turn"
     facts = {
         "reason": reason_of(found),
         "count": f"{tally.no_progress} without progress; warns at {rules.warn}, stops at {rules.stop}",
-        "progress": f"last in iteration {tally.last_progress} of {tally.iterations}"
+        "notes": f"{tally.notes} with nothing but notes; stops at {rules.notes_stop}" if rules.notes else "",
+        "newest": tally.verdict,
+        "shared": f"{', '.join(tally.shared)} at work in the same worktree: whose work it is cannot be told apart"
+        if tally.shared
+        else "",
+        "progress": f"last in {unit} {tally.last_progress} of {tally.iterations}"
         if tally.last_progress
-        else f"none in {tally.iterations} iterations",
+        else f"none in {tally.iterations} {unit}s",
         "opened": f"{ago(here.now - found.opened_wall)} ago ({here.clock(found.opened_wall)})"
         if isinstance(found, Open)
         else "",

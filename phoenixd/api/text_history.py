@@ -12,6 +12,7 @@ from phoenixd.api.text_agent import summary
 from phoenixd.api.times import ago, span
 from phoenixd.core.agent import Incident
 from phoenixd.core.projection import Row
+from phoenixd.documents.incident import call_sentence
 from phoenixd.ports import StoredEntry
 
 REPEATS_SHOWN = 1
@@ -79,6 +80,8 @@ def explain(
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if incident is not None:
         said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({incident.file})"
+        if incident.call is not None:
+            said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
     if looks:

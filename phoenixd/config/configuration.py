@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
 from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
+from phoenixd.config.places import shared_work
 from phoenixd.config.problems import Problem, problems_of
-from phoenixd.config.sequences import sequence_problems, shared_work, with_sequences
+from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
 from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits

@@ -57,23 +57,6 @@ def sequence_problems(
                 yield problem_at(stack, (*here, "when", member), f"its command runs as {condition}: too long a name")
 
 
-def shared_work(
-    agents: Mapping[str, AgentTable], sequences: Mapping[str, SequenceTable], stack: Stack
-) -> Iterator[Problem]:
-    """Two loops in one directory: what one of them changes counts as the other's progress (X8b)."""
-    first: dict[tuple[str, ...], str] = {}
-    leads = {member: table.members[0] for table in sequences.values() for member in table.members}
-    for name, table in sorted(agents.items()):
-        if table.kind != "loop" or table.cwd is None or not table.breaker.enabled:
-            continue
-        lead = leads.get(name, name)
-        owner = first.setdefault(tuple(sorted(table.breaker.roots or (table.cwd,))), lead)
-        if owner != lead:
-            shared = f"{owner} works in {table.cwd} too, and each one's changes count as the other's progress"
-            remedy = "give each a git worktree, or make them a sequence"
-            yield problem_at(stack, ("agent", name, "cwd"), f"{shared}: {remedy}", "warning")
-
-
 def _condition_name(member: str) -> str:
     return f"{member}-when"
 

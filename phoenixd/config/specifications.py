@@ -10,6 +10,7 @@ from pathlib import Path
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
 from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable
+from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
     AgentSpec,
     BreakerRules,
@@ -83,6 +84,12 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     else:
         for complaint in harness.problems(specification(name, table, "")):
             yield problem_at(stack, (*here, "argv"), complaint)
+    known = [SCREEN_DIALOGS[verdict] for verdict in harness.dismissible]
+    for number, one in enumerate(table.answers):
+        if one.dialog == "dialog" and one.asks not in known:
+            words = " or ".join(f'"{word}"' for word in known) or "none"
+            complaint = f'"{one.asks[:60]}" is no dialog of {table.harness} that can be said no to; known: {words}'
+            yield problem_at(stack, (*here, "answers", str(number)), complaint)
     if table.cwd is None:
         yield problem_at(stack, here, "cwd is missing: every agent works in a directory of its own choice")
     elif not os.path.isdir(table.cwd):

@@ -138,6 +138,9 @@ class BreakerTable(Table):
     roots: Annotated[tuple[AbsolutePath, ...], BeforeValidator(_list_to_tuple)] = ()
     exclude: Words = ()
     time_limit: Annotated[Duration, Field(gt=0, le=600)] = _BREAKER.time_limit
+    notes: Words = ()
+    notes_stop: Annotated[int, Field(ge=0, le=1000)] = _BREAKER.notes_stop
+    per_turn: bool = _BREAKER.per_turn
 
     @model_validator(mode="after")
     def _ordered(self) -> BreakerTable:
@@ -212,14 +215,16 @@ class AgentBriefTable(Table):
 class PreparedAnswerTable(Table):
     """One question that is answered without asking a person, word for word as `text` in `phoenixctl inbox --json`."""
 
-    dialog: Literal["permission"] = "permission"
+    dialog: Literal["permission", "dialog"] = "permission"
     asks: Text
     answer: Literal["allow", "deny"]
     reason: Text = ""
 
     @model_validator(mode="after")
     def _told_why(self) -> PreparedAnswerTable:
-        if self.answer == "deny" and not self.reason.strip():
+        if self.dialog == "dialog" and self.answer != "deny":
+            raise refuse('a dialog is only said no to beforehand: answer = "deny"; trust is given by seed_trust = true')
+        if self.dialog == "permission" and self.answer == "deny" and not self.reason.strip():
             raise refuse('answer = "deny" needs a reason: the agent is told it')
         return self
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from phoenixd.core.agent import Incident, Mode, PromptKind
 from phoenixd.core.moment import Instant
+from phoenixd.core.work import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,15 @@ class SeeAttendance:
 
 
 @dataclass(frozen=True, slots=True)
+class DismissDialog:
+    """Say no to a dialog, as the operator wrote down beforehand, if it is still the one on the screen; never Enter."""
+
+    agent: str
+    incarnation: int
+    dialog: str
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtCall:
     """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
 
@@ -186,11 +196,16 @@ class ObserveTerminal:
 
 @dataclass(frozen=True, slots=True)
 class MeasureWork:
-    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number."""
+    """Take the fingerprint of an agent's work, before or after (`at_end`) the iteration of that number.
+
+    since: what the look before it saw. turn: it is about that turn of a resident's run, and not about an iteration.
+    """
 
     agent: str
     number: int
     at_end: bool
+    since: Survey | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +228,7 @@ Action = LookForFile | (
     | Deliver
     | LookAtScreen
     | SeeAttendance
+    | DismissDialog
     | LookAtCall
     | CleanUp
     | AnswerHold

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.breaker import Breaker, Closed
-from phoenixd.core.iteration import Iteration
+from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
@@ -61,6 +61,8 @@ class Run:
     """The newest spooled hook that was heard; what the shim sends again is known by it."""
     left: bool = False
     """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    drawn: bool = False
+    """A look at its screen found its input line."""
     jobs: tuple[str, ...] = ()
     """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
     merit: Merit = Merit()  # noqa: RUF009 - frozen
@@ -147,6 +149,8 @@ class Waiting:
     since: Instant = 0.0
     whole: bool = False
     """The text holds the whole call, so it can be shown as its tool's form (core.question)."""
+    dismissed: bool = False
+    """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 
 
 class ParkingKind(StrEnum):
@@ -464,6 +468,11 @@ class Agent:
     """Somebody stopped this member of a sequence on purpose: it has no turn until somebody starts it, or the first."""
     rounds: int = 0
     """Iterations since somebody started the loop."""
+    workplaces: tuple[str, ...] = ()
+    """Directories that it went to beside its own; of these, worktrees of its repository are places of its work."""
+    turns: tuple[Turn, ...] = ()
+    """Of a resident that is judged by the turn: the one that is open, and those whose work is being measured."""
+    turns_begun: int = 0
     begun: tuple[Instant, ...] = ()
     """When its newest iterations began, as many as its limit for an hour asks for."""
     removing: bool = False

@@ -8,7 +8,14 @@
                                   +-------------------------------+
                                      an operator's start, or the cooldown
 
-An iteration is judged once, by the state of the work before and after it. What cannot be told holds the counter.
+An iteration is judged once, by the state of the work before and after it, and by what was committed, stashed or pushed
+in between. It is of one of three classes, or unknown:
+
+    work      closes the breaker, and both counts begin anew
+    notes     nothing but paths of `breaker.notes`: counts towards `notes_stop`, and neither resets nor advances the
+              count of iterations without progress, so that an idle loop that takes notes now and then opens too
+    nothing   counts towards `warn` and `stop`, and leaves the count of notes as it is
+    unknown   holds both
 """
 
 from __future__ import annotations
@@ -18,11 +25,16 @@ from typing import Literal, assert_never
 
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import BreakerRules
+from phoenixd.core.work import NOTHING_FOUND, Deed, Findings
 
 REMEMBERED = 10
 """Fingerprints of the work that count as seen: going back to one of them is no progress (F-CB-3)."""
 
+KEPT = 32
+"""Keys of what was made that count as seen: the same commit or stash once more is no progress either."""
+
 Word = Literal["CLOSED", "HALF_OPEN", "OPEN"]
+Class = Literal["work", "notes", "nothing", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +54,14 @@ class Tally:
     unknown: int = 0
     """Iterations in a row of which nobody could tell what they changed."""
     opens: int = 0
+    notes: int = 0
+    """Iterations since the last progress that left nothing but notes."""
+    made: tuple[str, ...] = ()
+    """Keys of the newest commits, stashes, pushes and states of the notes."""
+    verdict: str = ""
+    """The class of the newest iteration, and why; for people."""
+    shared: tuple[str, ...] = ()
+    """Other agents that were at work in the same worktree during it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,32 +119,51 @@ class Judgement:
     progress: bool
     held: bool
     reason: str
-    readings: tuple[tuple[str, int], ...]
+    readings: tuple[tuple[str, str | int], ...]
     changed: bool
 
 
 def judge(
-    breaker: Breaker, before: str | None, after: str | None, signals: Signals, rules: BreakerRules, now: Moment
+    breaker: Breaker,
+    before: str | None,
+    after: str | None,
+    signals: Signals,
+    rules: BreakerRules,
+    now: Moment,
+    found: Findings = NOTHING_FOUND,
+    unit: str = "iteration",
 ) -> Judgement:
-    """Judge one iteration by the fingerprints of the work before and after it; None is unknown."""
-    progress = _progress(breaker.tally, before, after, signals)
-    excuse = signals.excuse or ("" if before and after else "nobody can tell what it changed")
-    counted = _count(breaker.tally, before, after, signals, progress)
-    if progress is None and not excuse:
-        counted = replace(counted, no_progress=counted.no_progress + 1)
+    """Judge one iteration by the fingerprints of the work before and after it (None is unknown), and what was found.
+
+    unit: what it is in words.
+    """
+    new = tuple(deed for deed in found.deeds if deed.key not in breaker.tally.made)
+    progress = _progress(breaker.tally, before, after, signals, new)
+    notes = _notes(breaker.tally, found, new) if progress is None else ""
+    blind = "" if before and after else "nobody can tell what it changed"
+    excuse = signals.excuse or blind or ("" if progress or notes else found.lost)
     held = f"no judgement: {excuse}" if excuse and progress is None else ""
+    counted = _count(breaker.tally, before, after, signals, progress, found)
+    if progress is None and not excuse:
+        counted = replace(counted, no_progress=counted.no_progress + (not notes), notes=counted.notes + bool(notes))
+    said: tuple[Class, str] = ("work", progress) if progress is not None else ("nothing", "")
+    if progress is None and (held or notes):
+        said = ("unknown", excuse) if held else ("notes", notes)
+    counted = replace(counted, verdict=": ".join(filter(None, said)))
     if isinstance(breaker, Open):
         # Somebody opened it by its file while the iteration ran, and nothing that a loop does closes an open one.
         still = replace(breaker, tally=counted)
-        return _judged(breaker, still, progress is not None, bool(held), progress or held, rules)
+        return _judged(breaker, still, progress is not None, bool(held), progress or held, rules, unit)
     trip = "" if signals.excuse else _trip(counted, rules)
     if trip:
-        return _judged(breaker, _opened(counted, trip, now), progress is not None, False, trip, rules)
+        return _judged(breaker, _opened(counted, trip, now), progress is not None, False, trip, rules, unit)
     if progress is not None:
-        return _judged(breaker, Closed(counted), True, False, progress, rules)
+        return _judged(breaker, Closed(counted), True, False, progress, rules, unit)
     if held:
-        return _judged(breaker, _with(breaker, counted), False, True, held, rules)
-    return _judged(breaker, _missed(breaker, counted, rules, now), False, False, "", rules)
+        return _judged(breaker, _with(breaker, counted), False, True, held, rules, unit)
+    if notes:
+        return _judged(breaker, _noted(breaker, counted, rules, now, unit), False, False, notes, rules, unit)
+    return _judged(breaker, _missed(breaker, counted, rules, now, unit), False, False, "", rules, unit)
 
 
 def opened_on_trial(breaker: Breaker, reason: str) -> Breaker:
@@ -156,7 +195,7 @@ def is_new(breaker: Breaker) -> bool:
 
 def set_by_hand(breaker: Breaker, state: Word, no_progress: int, now: Moment) -> Breaker:
     """What an operator wrote into the breaker's file; everything else stays as it is counted."""
-    tally = replace(breaker.tally, no_progress=no_progress)
+    tally = replace(breaker.tally, no_progress=no_progress, notes=0 if state == "CLOSED" else breaker.tally.notes)
     if state == breaker.name:
         return _with(breaker, tally)
     match state:
@@ -180,25 +219,54 @@ def reason_of(breaker: Breaker) -> str:
     return "" if isinstance(breaker, Closed) else breaker.reason
 
 
-def _progress(tally: Tally, before: str | None, after: str | None, signals: Signals) -> str | None:
+def _progress(
+    tally: Tally, before: str | None, after: str | None, signals: Signals, new: tuple[Deed, ...]
+) -> str | None:
     """What the iteration achieved, None where it achieved nothing that is known."""
+    made = _counted([deed for deed in new if not deed.notes])
     if before is not None and after is not None and after != before and after not in tally.seen:
-        return "the work changed"
-    return signals.achieved or None
+        return "the work changed" + (f", with {made}" if made else "")
+    return made or signals.achieved or None
 
 
-def _count(tally: Tally, before: str | None, after: str | None, signals: Signals, progress: str | None) -> Tally:
+def _notes(tally: Tally, found: Findings, new: tuple[Deed, ...]) -> str:
+    """What notes it left, where it left nothing else; empty for none."""
+    before, after = found.notes
+    if any(deed.notes for deed in new) or (after != before and _key_of_notes(after) not in tally.made):
+        return "notes alone changed"
+    return ""
+
+
+def _counted(deeds: list[Deed]) -> str:
+    """Deeds in words: `2 commits, 1 push`."""
+    kinds = {"commit": "commits", "stash": "stashes", "push": "pushes"}
+    counts = [(sum(deed.kind == kind for deed in deeds), kind, many) for kind, many in kinds.items()]
+    return ", ".join(f"{count} {many if count > 1 else kind}" for count, kind, many in counts if count)
+
+
+def _key_of_notes(fingerprint: str) -> str:
+    return f"notes:{fingerprint}"
+
+
+def _count(
+    tally: Tally, before: str | None, after: str | None, signals: Signals, progress: str | None, found: Findings
+) -> Tally:
     number = tally.iterations + 1
-    seen = tally.seen
+    seen, made = tally.seen, tally.made
     for fingerprint in (before, after):
         seen = _remember(seen, fingerprint) if fingerprint is not None else seen
+    for key in (*map(_key_of_notes, filter(None, found.notes)), *(deed.key for deed in found.deeds)):
+        made = _remember(made, key, KEPT)
     noted = replace(
         tally,
         iterations=number,
         no_progress=0 if progress is not None else tally.no_progress,
         last_progress=number if progress is not None else tally.last_progress,
         seen=seen,
-        unknown=0 if before and after else tally.unknown + 1,
+        made=made,
+        notes=0 if progress is not None else tally.notes,
+        shared=found.shared,
+        unknown=0 if before and after and not found.lost else tally.unknown + 1,
     )
     if signals.excuse:
         # What a rate limit or a person cut short repeats no error and spends nothing in vain.
@@ -224,9 +292,17 @@ def _trip(tally: Tally, rules: BreakerRules) -> str:
     return ""
 
 
-def _missed(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment) -> Breaker:
+def _noted(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment, unit: str) -> Breaker:
+    """After an iteration of notes alone: a state of its own it has only when there were too many of them."""
+    if not 0 < rules.notes_stop <= tally.notes:
+        return _with(breaker, tally)
+    words = f"{tally.notes} {unit}s left nothing but notes, the limit is {rules.notes_stop}"
+    return _opened(tally, words, now)
+
+
+def _missed(breaker: Closed | HalfOpen, tally: Tally, rules: BreakerRules, now: Moment, unit: str) -> Breaker:
     count = tally.no_progress
-    words = f"{count} iteration{'s' if count != 1 else ''} without progress"
+    words = f"{count} {unit}{'s' if count != 1 else ''} without progress"
     if isinstance(breaker, HalfOpen) and breaker.why == "trial":
         return _opened(tally, f"the trial brought no progress either; {words}", now)
     if count >= rules.stop:
@@ -238,19 +314,28 @@ def _opened(tally: Tally, reason: str, now: Moment) -> Open:
     return Open(replace(tally, opens=tally.opens + 1), reason, now.at, now.wall)
 
 
-def _judged(was: Breaker, breaker: Breaker, progress: bool, held: bool, found: str, rules: BreakerRules) -> Judgement:
+def _judged(
+    was: Breaker, breaker: Breaker, progress: bool, held: bool, found: str, rules: BreakerRules, unit: str
+) -> Judgement:
     tally = breaker.tally
     said = found or f"no progress, {tally.no_progress} in a row"
+    if tally.verdict.startswith("notes"):
+        said += f", {tally.notes} of them since the last progress" if tally.notes > 1 else ""
+    if tally.shared:
+        said += f" (it cannot be told apart from the work of {', '.join(tally.shared)}, in the same worktree)"
     changed = was.name != breaker.name
     now_is = f"breaker {breaker.name}" + (f" (was {was.name})" if changed else "")
     readings = (
         ("iteration", tally.iterations),
         ("no_progress", tally.no_progress),
+        ("class", tally.verdict.partition(":")[0]),
+        ("notes", tally.notes),
         ("last_progress_iteration", tally.last_progress),
         ("breaker.warn", rules.warn),
         ("breaker.stop", rules.stop),
+        ("breaker.notes_stop", rules.notes_stop),
     )
-    reason = f"iteration {tally.iterations}: {said}; {now_is}"
+    reason = f"{unit} {tally.iterations}: {said}; {now_is}"
     return Judgement(breaker, progress, held, reason, readings, changed)
 
 
@@ -266,5 +351,5 @@ def _with(breaker: Breaker, tally: Tally) -> Breaker:
             assert_never(breaker)
 
 
-def _remember(seen: tuple[str, ...], fingerprint: str) -> tuple[str, ...]:
-    return (*(one for one in seen if one != fingerprint), fingerprint)[-REMEMBERED:]
+def _remember(seen: tuple[str, ...], fingerprint: str, most: int = REMEMBERED) -> tuple[str, ...]:
+    return (*(one for one in seen if one != fingerprint), fingerprint)[-most:]

@@ -23,6 +23,14 @@ def begin(leases: tuple[Lease, ...], event: HookSeen, rules: LivenessRules, now:
     return _added(leases, _opened(event, until, rules, now))
 
 
+def is_known(leases: tuple[Lease, ...], event: HookSeen) -> bool:
+    """Whether it is the beginning of a call that is open already."""
+    if event.kind != "tool-start" or event.ticks is None:
+        return False
+    key = (event.tool_use_id or "", event.sub, event.ticks)
+    return any((*_call(lease), lease.ticks) == key for lease in leases)
+
+
 def end(leases: tuple[Lease, ...], event: HookSeen) -> tuple[Lease, ...]:
     """The leases without that of the call that ended; with the last Task call go those of its subagents."""
     rest = tuple(lease for lease in leases if _call(lease) != (event.tool_use_id or "", event.sub))

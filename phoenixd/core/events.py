@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.work import Deed, Survey
 
 EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
 """Hook kinds that only prove life: kept as the latest per agent, never journaled one by one."""
@@ -224,6 +225,7 @@ class HookSeen:
     more: so many of the same kind came just before, too fast to be kept one by one.
     jobs: what goes on in the background and ends with the process: of a stop all there is, of a call what it began;
     None where nothing was said of it.
+    cwd: the directory that the agent was in.
     """
 
     agent: str
@@ -248,6 +250,7 @@ class HookSeen:
     command: str = field(default="", repr=False)
     ticks: int | None = None
     limit: float | None = None
+    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +383,8 @@ class WorkMeasured:
     """How an agent's work looks before or after an iteration. fingerprint: None where it cannot be told (`note`: why).
 
     done: the file that says that nothing is left to do exists. tokens: spent by the iteration, as far as is known.
+    survey: what the next look needs of this one. deeds: what was committed, stashed and pushed since the earlier look;
+    lost: why there may have been more. shared: other agents at work in the same place. turn: as in MeasureWork.
     """
 
     agent: str
@@ -389,6 +394,11 @@ class WorkMeasured:
     note: str = ""
     done: bool = False
     tokens: int = 0
+    survey: Survey | None = None
+    deeds: tuple[Deed, ...] = ()
+    lost: str = ""
+    shared: tuple[str, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,19 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class HungInCall:
+    """A run is ended as hung while a call was open; seconds, as in agent.OpenCall."""
+
+    incarnation: int
+    tool: str
+    command: str
+    ran: float
+    declared: float | None = None
+    idle: float | None = None
+    name: Literal["hung_in_call"] = "hung_in_call"
+
+
+@dataclass(frozen=True, slots=True)
 class PutInQuarantine:
     """The agent stays down until an operator starts it."""
 
@@ -110,5 +123,14 @@ class Ordered:
 
 
 Fact = (
-    RunBegan | RunProductive | RunEnded | PutInQuarantine | BeganParking | EndedParking | Asked | AskingOver | Ordered
+    RunBegan
+    | RunProductive
+    | RunEnded
+    | HungInCall
+    | PutInQuarantine
+    | BeganParking
+    | EndedParking
+    | Asked
+    | AskingOver
+    | Ordered
 )

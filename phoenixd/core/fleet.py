@@ -17,6 +17,7 @@ from phoenixd.core import (
     progress,
     requests,
     sequence,
+    turns,
     weights,
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
@@ -35,6 +36,7 @@ from phoenixd.core.events import (
     Event,
     FleetEvent,
     LimitsDeclared,
+    MeasurementLost,
     OperatorEvent,
     Rebooted,
     RestartRequested,
@@ -49,6 +51,7 @@ from phoenixd.core.events import (
     TroubleSeen,
     WatchEvent,
     WorkEvent,
+    WorkMeasured,
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -238,7 +241,7 @@ def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
 
 def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Take what the event means for outages into the fleet, and tell when one is over."""
-    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, now)):
+    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, before.limits.resume_every, now)):
         found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
     for standing in found.fleet.alerts:
         group = outage.group_of(standing)
@@ -312,7 +315,11 @@ def _begin_turns(found: Step, now: Moment) -> Step:
 
 def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
     agent = fleet.agents.get(event.agent)
-    return _put(Step(fleet), progress.decide(agent, event, now), now) if agent is not None else Step(fleet)
+    if agent is None:
+        return Step(fleet)
+    if (isinstance(event, WorkMeasured) and event.turn) or (isinstance(event, MeasurementLost) and agent.turns):
+        return _put(Step(fleet), turns.decide(agent, event, now), now)
+    return _put(Step(fleet), progress.decide(agent, event, now), now)
 
 
 def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:
@@ -359,7 +366,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
-    for decision in tuple(outage.release(found.fleet.agents, now)):
+    for decision in tuple(outage.release(found.fleet.agents, found.fleet.limits.resume_every, now)):
         found = _put(found, decision, now)
     return found
 

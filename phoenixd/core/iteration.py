@@ -13,6 +13,7 @@ from typing import Literal
 
 from phoenixd.core.breaker import Signals
 from phoenixd.core.moment import Instant
+from phoenixd.core.work import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Opening:
 class Underway:
     """About to run, running, or to be run once more after an end that was nobody's fault. before: None if unknown.
 
-    done: why the agent has nothing left to do, as far as it has said so.
+    done: why the agent has nothing left to do, as far as it has said so. survey: the rest of what was seen before it.
     """
 
     number: int
@@ -37,6 +38,7 @@ class Underway:
     note: str = ""
     signals: Signals = Signals()  # noqa: RUF009 - frozen
     done: str = ""
+    survey: Survey | None = None
     name: Literal["underway"] = "underway"
 
 
@@ -60,6 +62,7 @@ class Passing:
     since: int = -1
     asked: int = 1
     heard: Signals = Signals()  # noqa: RUF009 - frozen
+    survey: Survey | None = None
     name: Literal["passing"] = "passing"
 
 
@@ -74,7 +77,25 @@ class Closing:
     due: Instant
     note: str = ""
     asked: int = 1
+    survey: Survey | None = None
     name: Literal["closing"] = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a resident that is judged as if it were an iteration. number: counts the agent's turns.
+
+    opening: the work is being measured. underway: it goes on. closing: the work is being measured once more.
+    person: somebody asked for it, so it never counts against the agent.
+    """
+
+    number: int
+    person: bool
+    phase: Literal["opening", "underway", "closing"] = "opening"
+    before: str | None = None
+    note: str = ""
+    signals: Signals = Signals()  # noqa: RUF009 - frozen
+    survey: Survey | None = None
 
 
 Iteration = Opening | Underway | Passing | Closing

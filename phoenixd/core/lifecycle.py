@@ -34,6 +34,7 @@ from phoenixd.core import (
     restart,
     sequence,
     session,
+    turns,
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
@@ -77,7 +78,7 @@ from phoenixd.core.events import (
     TreeGone,
     TreeLingers,
 )
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import HungInCall, RunProductive
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
@@ -142,7 +143,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
             return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
         case HookSeen():
-            return session.hear_hook(progress.hear(agent, event), event, now)
+            return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
         case CallWorkSeen():
@@ -282,7 +283,7 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
                 start_time=event.start_time,
                 exec_at=state.run.exec_at if state.run.exec_at is not None else now.at,
             )
-            activity = replace(state.activity, evidence_at=now.at)
+            activity = replace(state.activity, evidence_at=now.at, stale_claim=None, claim_due=None)
             if not agent.spec.has_hooks or run.session_seen:
                 return opening.begin(agent, Running(run, activity), f"{word}, pid {event.pid}", now)
             wait = SILENT_START_LOOK if _is_silent(agent, run) else agent.spec.resume.window
@@ -455,6 +456,9 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     if state.activity.looked_at is None and (event.reader == "look" or kind is None):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
+    if event.verdict in ("idle", "working") and not state.run.drawn:
+        state = replace(state, run=replace(state.run, drawn=True))
+        agent = replace(agent, state=state)
     if liveness.stands_on_screen(state.activity.waiting):
         return session.judge_waiting(agent, state, event, now)
     if kind is not None and state.activity.waiting is None:
@@ -500,7 +504,10 @@ def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Over
     # First, because the screen is restored as soon as the agent ends.
     record = RecordIncident(agent.name, agent.incarnation, incident, readings)
     alert = Alert(agent.name, overdue.kind, overdue.reason)
-    return replace(ending, actions=(record, *ending.actions, alert), readings=readings)
+    hung_in = (
+        (HungInCall(agent.incarnation, call.tool, call.command, call.ran, call.declared, call.idle),) if call else ()
+    )
+    return replace(ending, actions=(record, *ending.actions, alert), readings=readings, facts=hung_in)
 
 
 def _fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:
@@ -533,7 +540,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
         reason = f"{decision.reason}; {lost}"
         decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     decision = interrupt.ask(agent, end, decision, now)
-    return progress.close(agent, cleanup.after(agent, decision), end, now)
+    return turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now)
 
 
 def _ended(

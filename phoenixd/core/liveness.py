@@ -193,6 +193,8 @@ def answered(activity: Activity, now: Moment) -> Activity:
         waited=activity.waited + took,
         leases=leases,
         evidence_at=now.at,
+        stale_claim=None,
+        claim_due=None,
         looked_at=None,
     )
 

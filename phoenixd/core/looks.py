@@ -45,7 +45,8 @@ def since_exec(run: Run, now: Moment) -> float:
 
 
 def _next(run: Run, looked_at: Instant | None, heard_at: Instant) -> Instant:
-    """The age at the last look doubles; what was heard since counts as a look."""
+    """Soon after what was heard last, for a dialog comes when a program is up; then at ages that double."""
     began = run.exec_at if run.exec_at is not None else run.began
-    last = looked_at if looked_at is not None else max(heard_at, began)
-    return last + min(EVERY, max(FIRST, last - began))
+    if looked_at is None:
+        return max(heard_at, began) + FIRST
+    return looked_at + min(EVERY, max(FIRST, looked_at - began))

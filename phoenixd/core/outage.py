@@ -35,8 +35,6 @@ WINDOW = 30 * MINUTE
 """Seconds within which the ends of several agents are one thing."""
 LEAST = 3
 """Agents that have to be hit: two can fail by chance."""
-SLOT = 10.0
-"""About so many seconds lie between two that go on after an outage."""
 KIND = "outage"
 TOLD_ONCE = frozenset({KIND, "hung"})
 """Alerts of single agents that many of them raise for one cause."""
@@ -50,8 +48,11 @@ def groups_of(spec: AgentSpec) -> tuple[str, ...]:
     return (*account, f"harness {spec.harness}") if spec.has_hooks else account
 
 
-def follow(before: Agents, after: Agents, event: Event, now: Moment) -> Iterator[Decision]:
-    """What the event means for the outage that its agent is in, or begins, or ends."""
+def follow(before: Agents, after: Agents, event: Event, every: float, now: Moment) -> Iterator[Decision]:
+    """What the event means for the outage that its agent is in, or begins, or ends.
+
+    every: about so many seconds lie between two that go on after it.
+    """
     if isinstance(event, Tick):
         names = tuple(agent.name for agent in after.values() if agent.outage is not None)
     else:
@@ -61,7 +62,7 @@ def follow(before: Agents, after: Agents, event: Event, now: Moment) -> Iterator
         if agent is None or earlier is None or agent is earlier:
             continue
         if agent.outage is not None and _was_productive(earlier, agent):
-            yield from _over(after, agent.outage, f"{name} works again", now)
+            yield from _over(after, agent.outage, f"{name} works again", every, now)
             return
         if agent.record.unproductive != earlier.record.unproductive and productive.has_just_counted(agent, now):
             yield from _unproductive(after, agent, now)
@@ -119,11 +120,11 @@ def next_due(agents: Agents, now: Moment) -> Instant | None:
     return min((at for at in found if at is not None), default=None)
 
 
-def release(agents: Agents, now: Moment) -> Iterator[Decision]:
+def release(agents: Agents, every: float, now: Moment) -> Iterator[Decision]:
     """Let one of each group try whose time has come; the others wait on, longer each time."""
     for agent in agents.values():
         if agent.outage is not None and (at := _calm(agent)) is not None and at <= now.at:
-            yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", now)
+            yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", every, now)
             return
     due = [agent for agent in agents.values() if waits(agent) and _turn(agent, now) <= now.at]
     for group in sorted({agent.outage.group for agent in due if agent.outage is not None}):
@@ -161,25 +162,24 @@ def _wait_out(agent: Agent, outage: Outage, now: Moment) -> Decision:
     match agent.state:
         case BackingOff() | Quarantined(counted=True) | Parked(kind=ParkingKind.OUTAGE):
             until = now.wall + _wait(agent, outage.tries, now)
-            return enter(
-                close_items(forgiven), Parked(until, ParkingKind.OUTAGE), f"parked, outage of {outage.group}", now
-            )
+            parked = close_items(forgiven)
+            return enter(parked, Parked(until, ParkingKind.OUTAGE), f"parked, outage of {outage.group}", now)
         case Starting() | Running():
             return keep(forgiven, f"its run tries whether the outage of {outage.group} is over")
         case _:
             return Decision(agent)
 
 
-def _over(agents: Agents, outage: Outage, why: str, now: Moment) -> Iterator[Decision]:
+def _over(agents: Agents, outage: Outage, why: str, every: float, now: Moment) -> Iterator[Decision]:
     """Let all go on, a slot after the other."""
     slot = 0
     for agent in sorted(_in_outage(agents, (outage.group,)), key=_order):
         free = replace(agent, outage=None)
         if not waits(agent):
-            yield Decision(free)
+            yield keep(free, f"the outage of {outage.group} is over: {why}")
             continue
         slot += 1
-        until = now.wall + slot * SLOT * (0.5 + now.chance)
+        until = now.wall + slot * every * (0.5 + now.chance)
         reason = f"the outage of {outage.group} is over: {why}; it goes on in its slot"
         yield enter(free, Parked(until, ParkingKind.OUTAGE), reason, now)
 

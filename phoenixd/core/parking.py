@@ -210,7 +210,9 @@ def freed(activity: Activity, now: Moment) -> Activity:
     if parking is None:
         return activity
     lost = max(0.0, now.at - parking.since)
-    return replace(activity, parking=None, waited=activity.waited + lost, evidence_at=now.at)
+    return replace(
+        activity, parking=None, waited=activity.waited + lost, evidence_at=now.at, stale_claim=None, claim_due=None
+    )
 
 
 def closed(agent: Agent) -> Agent:

@@ -32,6 +32,10 @@ from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, Kind
 from phoenixd.core.transitions import enter, keep, open_item
+from phoenixd.core.work import Findings, Survey
+
+MOST_WORKPLACES = 32
+"""Directories that are remembered until the next measurement tells which of them are places to work in."""
 
 
 def is_loop(agent: Agent) -> bool:
@@ -72,8 +76,9 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
     match agent.iteration, event:
         case Opening(number=number), WorkMeasured(at_end=False) if number == event.number:
             note = _note_before(agent, event)
-            underway = Underway(number, event.fingerprint, event.note)
-            return keep(replace(agent, iteration=underway), f"iteration {number}: the work is measured{note}")
+            underway = Underway(number, event.fingerprint, event.note, survey=event.survey)
+            opened = replace(moved_in(agent, event), iteration=underway)
+            return keep(opened, f"iteration {number}: the work is measured{note}")
         case Closing(number=number) as closing, WorkMeasured(at_end=True) if number == event.number:
             return _judge(agent, closing, event, now)
         case (Opening() | Closing()) as waiting, MeasurementLost():
@@ -102,8 +107,23 @@ def overdue(agent: Agent, now: Moment) -> Decision:
     return decide(agent, WorkMeasured(agent.name, waiting.number, at_end, None, "it was not measured in time"), now)
 
 
+def findings(before: Survey | None, event: WorkMeasured) -> Findings:
+    """What a measurement at the end found beside the fingerprint of the work."""
+    notes = (before.notes if before is not None else "", event.survey.notes if event.survey is not None else "")
+    return Findings(event.deeds, notes, event.lost, event.shared)
+
+
+def follow(agent: Agent, event: HookSeen) -> Agent:
+    """Note that the agent, or a subagent of its, is in another directory than its own."""
+    if event.cwd is None or not event.cwd.startswith("/") or event.cwd in (agent.spec.cwd, *agent.workplaces):
+        return agent
+    return replace(agent, workplaces=(*agent.workplaces, event.cwd)[-MOST_WORKPLACES:])
+
+
 def hear(agent: Agent, event: HookSeen) -> Agent:
-    """Note what a hook says of the iteration: errors, limits, denials, and that nothing is left to do."""
+    """Note what a hook says of the iteration: errors, limits, denials, that nothing is left to do, and its place."""
+    if isinstance(agent.iteration, Underway):
+        agent = follow(agent, event)
     underway, run = agent.iteration, agent.run
     if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
         return agent
@@ -126,9 +146,12 @@ def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Deci
     assert isinstance(state, Starting | Running | Stopping)
     told = signals.at_end(underway.signals, before.spec, state.activity, end)
     if agent.spec.loop.sequence and not done:
-        passing = Passing(underway.number, underway.before, told, done, underway.note)
+        passing = Passing(underway.number, underway.before, told, done, underway.note, survey=underway.survey)
         return replace(decision, agent=replace(agent, iteration=passing))
-    closing = Closing(underway.number, underway.before, told, done, sequence.answer_by(agent, now), underway.note)
+    closing = Closing(
+        underway.number, underway.before, told, done, sequence.answer_by(agent, now), underway.note,
+        survey=underway.survey,
+    )  # fmt: skip
     measured = replace(agent, iteration=closing, rounds=agent.rounds + 1)
     return replace(decision, agent=measured, actions=(*decision.actions, _measure(agent, closing)))
 
@@ -148,27 +171,48 @@ def let_go(agent: Agent) -> Agent:
     return agent if isinstance(agent.iteration, Closing) else replace(agent, iteration=None)
 
 
+def moved_in(agent: Agent, event: WorkMeasured) -> Agent:
+    """The agent with those places that the measurement found to be worktrees of its repository."""
+    if event.survey is None or event.survey.entered == agent.workplaces:
+        return agent
+    return replace(agent, workplaces=event.survey.entered[-MOST_WORKPLACES:])
+
+
+def alerts(agent: Agent, judgement: breakers.Judgement, what: str = "the loop") -> tuple[Action, ...]:
+    """What operators are told of a judgement: that a warning stands, or that for the first time nobody can judge."""
+    found = judgement.breaker
+    if judgement.changed and isinstance(found, HalfOpen):
+        words = f"{found.reason}: {what} stops at {agent.spec.breaker.stop}"
+        return (Alert(agent.name, "breaker", words),)
+    if judgement.held and found.tally.unknown == 1:
+        return (Alert(agent.name, "breaker", judgement.reason),)
+    return ()
+
+
 def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> Decision:
-    rules, judged = agent.spec.breaker, replace(agent, iteration=None)
+    rules, judged = agent.spec.breaker, replace(moved_in(agent, event), iteration=None)
     done = closing.done or _done_by_work(agent, event)
     if not rules.enabled:
         return _done(judged, done, now) if done else keep(judged, f"iteration {closing.number} is over")
     before, after, excuse = closing.before, event.fingerprint, closing.signals.excuse
     if agent.outage is not None:
         excuse = excuse or f"an outage of {agent.outage.group}"
+    if before is not None and closing.survey is None and event.survey is not None:
+        excuse = excuse or "an older phoenixd measured the work before it"
+        before = None
     if before is not None and after is not None and _kind(after) != _kind(before):
         excuse = excuse or f"the work was {_kind(before)} before, and is {_kind(after)} now"
         after = None
     if (before is None or after is None) and not excuse:
         excuse = f"nobody can tell what it changed ({event.note or closing.note})"
     told = replace(closing.signals, excuse=excuse, achieved=done or closing.signals.achieved, tokens=event.tokens)
-    judgement = breakers.judge(agent.breaker, before, after, told, rules, now)
+    judgement = breakers.judge(agent.breaker, before, after, told, rules, now, findings(closing.survey, event))
     judged = replace(judged, breaker=judgement.breaker)
     judged, facts = productive.proven_by_work(judged) if judgement.progress else (judged, ())
     readings = (*judgement.readings, ("before", before), ("after", after))
     if done:
         return replace(_done(judged, done, now), readings=readings, facts=facts)
-    actions = _alerts(agent, judgement, now)
+    actions = alerts(agent, judgement)
     if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
         quarantine = quarantine_open(judged, judgement.breaker, now)
         return replace(
@@ -194,16 +238,6 @@ def _done(agent: Agent, why: str, now: Moment) -> Decision:
     if isinstance(agent.state, BackingOff | Parked):
         return enter(replace(agent, desired=Desired.STOPPED), Stopped(), f"done: {why}", now)
     return keep(agent, f"done: {why}")
-
-
-def _alerts(agent: Agent, judgement: breakers.Judgement, now: Moment) -> tuple[Action, ...]:
-    found = judgement.breaker
-    if judgement.changed and isinstance(found, HalfOpen):
-        words = f"{found.reason}: the loop stops at {agent.spec.breaker.stop}"
-        return (Alert(agent.name, "breaker", words),)
-    if judgement.held and found.tally.unknown == 1:
-        return (Alert(agent.name, "breaker", judgement.reason),)
-    return ()
 
 
 def _note_before(agent: Agent, event: WorkMeasured) -> str:
@@ -246,4 +280,5 @@ def _kind(fingerprint: str) -> str:
 
 
 def _measure(agent: Agent, waiting: Opening | Closing) -> MeasureWork:
-    return MeasureWork(agent.name, waiting.number, isinstance(waiting, Closing))
+    at_end = isinstance(waiting, Closing)
+    return MeasureWork(agent.name, waiting.number, at_end, waiting.survey if isinstance(waiting, Closing) else None)

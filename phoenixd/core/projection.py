@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from phoenixd.core import alerts, restart
+from phoenixd.core import alerts, looks, restart
 from phoenixd.core.agent import (
     Activity,
     Agent,
@@ -130,11 +130,22 @@ def activity_word(agent: Agent) -> str | None:
     return "working" if agent.state.activity.turn_open else "idle"
 
 
+def is_settled(agent: Agent | None, now: Moment) -> bool:
+    """Whether what a run shows can be believed: a dialog of its start is drawn some time after its first hook."""
+    if agent is None or not isinstance(agent.state, Running) or not agent.spec.has_hooks:
+        return True
+    run = agent.state.run
+    return run.prompt_seen or run.drawn or looks.since_exec(run, now) >= agent.spec.resume.window
+
+
 def needs_person(agent: Agent | None) -> bool:
     """Whether an agent gets no further until a person does something; an answer that is under way is one."""
     if agent is None:
         return False
     if agent.item is not None and agent.item.answering:
+        return False
+    state = agent.state
+    if isinstance(state, Running) and state.activity.waiting is not None and state.activity.waiting.dismissed:
         return False
     return isinstance(agent.state, Quarantined) or activity_word(agent) == "waiting"
 

@@ -72,6 +72,8 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
             return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
         case Stopping() as state:
             again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent))
+            if isinstance(agent.breaker, Open):
+                wanted = progress.armed(wanted, f"started by {event.by}")
             return Decision(
                 replace(wanted, state=again), reason=f"started by {event.by}: it starts when it has stopped"
             )
@@ -166,7 +168,7 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     changed = tuple(key for key in LAUNCH_KEYS if getattr(spec, key) != getattr(agent.spec, key))
     updated = replace(agent, spec=spec)
     if spec.kind is not agent.spec.kind:
-        updated = replace(updated, iteration=None)
+        updated = replace(updated, iteration=None, turns=())
     if spec.loop.sequence != agent.spec.loop.sequence:
         updated = sequence.rearranged(updated)
     if "harness" in changed:

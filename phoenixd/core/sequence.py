@@ -188,13 +188,16 @@ def _after(lead: Agent, passing: Passing, member: Member, awaited: Agent | None)
 
 
 def _close(lead: Agent, passing: Passing, now: Moment) -> Decision:
-    closing = Closing(passing.number, passing.before, passing.signals, passing.done, answer_by(lead, now), passing.note)
+    closing = Closing(
+        passing.number, passing.before, passing.signals, passing.done, answer_by(lead, now), passing.note,
+        survey=passing.survey,
+    )  # fmt: skip
     state = lead.state
     if isinstance(state, BackingOff):
         # The pause lies between two iterations, and this one is over only now (G46).
         state = replace(state, until=max(state.until, now.at + lead.spec.loop.pause))
     measured = replace(lead, state=state, iteration=closing, rounds=lead.rounds + 1)
-    order = MeasureWork(lead.name, closing.number, True)
+    order = MeasureWork(lead.name, closing.number, True, closing.survey)
     return Decision(measured, (order,), f"iteration {closing.number}: all have had their turns")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, claims, liveness, parking, productive
-from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
+from phoenixd.core import background, calls, claims, liveness, parking, productive
+from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
     Afterwards,
@@ -107,6 +107,9 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
+        return Decision(agent)
+    if calls.is_known(state.activity.leases, event):
+        # The shim says it again to whoever takes up its link: no news, and no sign of life.
         return Decision(agent)
     activity = liveness.hear_hook(state.activity, event, agent.spec, now)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
@@ -255,6 +258,12 @@ def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
     before = state.activity.waiting
     waiting = Waiting("dialog", kind, now.wall, seen=True, since=before.since if before is not None else now.at)
+    is_tried = before is not None and before.dismissed and before.text == kind
+    if not is_tried and any((one.dialog, one.asks) == ("dialog", kind) for one in agent.spec.answers):
+        dismissing = replace(state.activity, waiting=replace(waiting, dismissed=True), looked_at=None)
+        reason = f"{kind}: the configuration says no to it"
+        order = DismissDialog(agent.name, state.run.incarnation, kind)
+        return replace(enter(agent, Running(state.run, dismissing), reason, now), actions=(order,))
     item = open_item(agent, "dialog", kind, "attach", now)
     activity = replace(state.activity, waiting=waiting, looked_at=None)
     decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
@@ -278,8 +287,8 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
-        if waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]:
-            # One dialog of a start follows the other, and each is a question of its own.
+        if waiting.dismissed or (waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]):
+            # One dialog of a start follows the other, and each is a question of its own; so is one that a no left.
             return judge_dialog(agent, state, SCREEN_DIALOGS[event.verdict], now)
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
@@ -374,17 +383,16 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tup
     if ours:
         told = replace(told, prompt_seen=True)
         return leftover.heard(agent, run.incarnation), told, "a turn began with the prompt it was started with"
+    asked = productive.turn_begins(run.merit, True, was_open)
     if leftover.is_ours(event.text):
-        asked = productive.turn_begins(run.merit, True, was_open)
         heard = productive.asked_again(agent)
-        why = "a turn began with the answer to a question that an earlier run had asked"
-        return heard, replace(run, prompt_seen=True, merit=asked), why
+        said = "a turn began with the answer to a question that an earlier run had asked"
+        return heard, replace(run, prompt_seen=True, merit=asked), said
     text = event.text[:MAX_TEXT]
     if not run.prompt_seen and (text == agent.last_prompt or text.strip() in agent.spec.argv):
         # The command brings it along, at every start: nobody asks for anything by that.
         told = replace(told, prompt_seen=True)
         return replace(agent, last_prompt=text), told, "a turn began with the prompt of its command"
-    asked = productive.turn_begins(run.merit, True, was_open)
     heard = productive.asked_again(replace(agent, last_prompt=text))
     return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 

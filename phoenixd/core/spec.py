@@ -136,7 +136,9 @@ class BreakerRules:
     """When a loop that achieves nothing is stopped (seed G). Counts of iterations; 0 switches an optional rule off.
 
     cooldown: seconds until an open breaker tries once more by itself. token_ceiling: tokens spent without progress.
-    roots: directories whose content is the work, default the agent's. time_limit: seconds that measuring may take.
+    roots: directories whose content is the work; default the agent's, or the repository around it. exclude: patterns of
+    paths that are no work. notes: patterns of paths that are notes, and notes_stop: how many iterations may leave
+    nothing else. time_limit: seconds that measuring may take. per_turn: a resident's turns are judged as iterations.
     """
 
     enabled: bool = True
@@ -149,6 +151,9 @@ class BreakerRules:
     roots: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     time_limit: float = 20.0
+    notes: tuple[str, ...] = ()
+    notes_stop: int = 15
+    per_turn: bool = False
 
 
 class WriterKind(StrEnum):

@@ -34,6 +34,17 @@ def explain(places: list[bytes]) -> int:
     return refuse(exits.UNREACHABLE, why, start_command())
 
 
+def listens(places: list[bytes]) -> bool:
+    """Whether anybody is there, be it one that does not let us in."""
+    try:
+        connection = wire.connect(places, 5.0)
+    except OSError:
+        return True
+    if connection is not None:
+        connection.close()
+    return connection is not None
+
+
 def start_command() -> str:
     """The command that starts a daemon here: the service where one is installed."""
     for running, unit, command in UNITS:
@@ -48,7 +59,12 @@ def tmux_sockets(places: list[bytes]) -> list[str]:
 
 
 def panes(tmux_socket: str) -> dict[str, tuple[str, int]]:
-    """The agents' panes in that server: id and pid of the shim by name; none when it does not answer.
+    """The agents' panes in that server: id and pid of the shim by name; none when it does not answer."""
+    return _panes(tmux_socket) or {}
+
+
+def _panes(tmux_socket: str) -> dict[str, tuple[str, int]] | None:
+    """The same; None where a server may be there that cannot be asked.
 
     By the mark that the daemon gave them: anybody can open a session of any name in it by hand.
     """
@@ -66,7 +82,7 @@ def panes(tmux_socket: str) -> dict[str, tuple[str, int]]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return {}
+        return None
     found = {}
     for words in (line.split(" ") for line in listed.stdout.splitlines()):
         agent, _, pid = words[-1].partition(":")
@@ -76,14 +92,53 @@ def panes(tmux_socket: str) -> dict[str, tuple[str, int]]:
 
 
 def _living(places: list[bytes]) -> str:
-    found = [pid for socket in tmux_sockets(places) for _, pid in panes(socket).values()]
-    busy = sum(_has_children(pid) for pid in found)
-    if not found:
-        return "No shim is alive."
-    counted = "1 shim is alive" if len(found) == 1 else f"{len(found)} shims are alive"
+    """Whose shims live, by the locks that they hold and by the panes that they sit in."""
+    alive: set[str] = set()
+    busy, untold, unseen = 0, 0, ""
+    for place in places:
+        runtime = os.fsdecode(os.path.dirname(place))
+        try:
+            locked = _locked(os.path.join(runtime, "agents"))
+        except OSError as error:
+            unseen, locked = f"{runtime}: {error.strerror}", set()
+        found = _panes(os.path.join(runtime, "tmux.sock"))
+        shown = set(found or ())
+        alive |= {f"{runtime}/{name}" for name in locked | shown}
+        untold += len(locked - shown)
+        busy += sum(_has_children(pid) for _, pid in (found or {}).values())
+        if found is None:
+            unseen = unseen or f"the terminal server in {runtime} cannot be asked"
+    if not alive:
+        return f"Whether a shim is alive is not known ({unseen})." if unseen else "No shim is alive."
+    counted = "1 shim is alive" if len(alive) == 1 else f"{len(alive)} shims are alive"
+    if untold and not busy:
+        return f"{counted}; whether agents run is not known, for no terminal server tells."
     if not busy:
         return f"{counted}, and no agent runs."
     return f"{counted}: {'your agent runs' if busy == 1 else f'{busy} agents run'} on."
+
+
+def _locked(directory: str) -> set[str]:
+    """The agents below a runtime directory whose shim lives: it locks the agent's directory. Raises OSError."""
+    import fcntl  # Needed by few, like subprocess.
+
+    found: set[str] = set()
+    try:
+        names = os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return found
+    for name in names:
+        try:
+            descriptor = os.open(os.path.join(directory, name), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            found.add(name)
+        finally:
+            os.close(descriptor)
+    return found
 
 
 def _has_children(pid: int) -> bool:

@@ -20,6 +20,8 @@ ROUND = 60.0
 """Seconds of one question of `wait`; a daemon that restarts in between is only asked again."""
 SLACK = 60.0
 RETRY = 0.25
+LONG = {"remove_agent": 75.0, "doctor": 60.0}
+"""Seconds of questions that take the daemon long: doctor asks every CLI for its version."""
 COMES_BACK = 30.0
 """Seconds in which a daemon that went away under a question is waited for."""
 
@@ -185,4 +187,4 @@ def _patience(operation: Operation, given: dict[str, Any]) -> float:
                 return parse_duration(str(given.get("timeout", parameter.default))) + SLACK
             except ValueError:
                 break
-    return 75.0 if operation.name == "remove_agent" else wire.TIMEOUT
+    return LONG.get(operation.name, wire.TIMEOUT)

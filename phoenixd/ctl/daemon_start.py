@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, find_directories
@@ -24,18 +24,27 @@ LOG_TAIL = 4096
 
 
 def up(command: Command) -> int:
-    """Make sure that a daemon answers."""
-    answer = calls.ask(command, calls.operation("version"), {}, as_json=True)
-    if answer is not None and answer.status == 200:
-        print(f"phoenixd is up already, pid {_pid(answer)}. See: phoenixctl status")
-        return 0
-    code = start(command)
-    if code != 0:
-        return code
-    answer = calls.ask(command, calls.operation("version"), {}, as_json=True)
-    if answer is None or answer.status != 200:
-        return absence.explain(calls.places(command))
-    print(f"phoenixd is up, pid {_pid(answer)}. See: phoenixctl status")
+    """Make sure that the daemon answers which the options name, or the one of the default places."""
+    try:
+        wanted = _wanted(command)
+    except ConfigurationError as error:
+        return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
+    places = _places(command, wanted)
+    answer, is_new = _version(places), False
+    if answer is None:
+        if (code := start(command)) != 0:
+            return code
+        places, is_new = [_socket(wanted)], True
+        answer = _version(places)
+        if answer is None:
+            return absence.explain(places)
+    if answer.status != 200:
+        return calls.tell(command, answer)
+    if not is_new and (differing := _differences(command, wanted, answer)):
+        named = ", ".join(map(os.fsdecode, places))
+        why = "\n".join([f"another phoenixd runs there (pid {_pid(answer)}, asked at {named}):", *differing])
+        return refuse(exits.CONFLICT, why, "end it with: phoenixctl down; or give both --state-dir and --runtime-dir")
+    print(f"phoenixd is up{'' if is_new else ' already'}, pid {_pid(answer)}. See: phoenixctl status")
     return 0
 
 
@@ -75,13 +84,12 @@ def _ends(pidfd: int, timeout: float) -> bool:
 def start(command: Command) -> int:
     """Start the daemon in a session of its own, its output in STATE_DIR/phoenixd.log; returns when it answers."""
     given = command.given
+    terminal = local_doctor.tmux()
+    if terminal.level == "problem":
+        why = f"{terminal.title}: {terminal.detail}" if terminal.detail else terminal.title
+        return refuse(exits.FAILED, why, f"{terminal.remedy}, then: phoenixctl up")
     try:
-        directories = find_directories(
-            _environment(command),
-            configuration=given.get("config"),
-            state=given.get("state_dir"),
-            runtime=given.get("runtime_dir"),
-        )
+        directories = _wanted(command)
         directories.state.mkdir(mode=0o700, parents=True, exist_ok=True)
         log_path = directories.state / "phoenixd.log"
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -106,8 +114,53 @@ def start(command: Command) -> int:
     return _await_answer(process, directories, os.fspath(log_path), began)
 
 
+def _wanted(command: Command) -> Directories:
+    """The directories of the daemon that is meant; raises ConfigurationError."""
+    given = command.given
+    return find_directories(
+        _environment(command),
+        configuration=given.get("config"),
+        state=given.get("state_dir"),
+        runtime=given.get("runtime_dir"),
+    )
+
+
+def _socket(directories: Directories) -> bytes:
+    return os.fsencode(directories.runtime / "api.sock")
+
+
+def _places(command: Command, wanted: Directories) -> list[bytes]:
+    """Where the daemon that is meant may listen: directories that are named mean its own alone."""
+    if command.given.get("state_dir") or command.given.get("runtime_dir"):
+        return [_socket(wanted)]
+    return calls.places(command)
+
+
+def _version(places: list[bytes]) -> wire.Answer | None:
+    path = calls.operation("version").path
+    assert path is not None
+    return wire.ask(places, "GET", path, as_json=True)
+
+
+def _differences(command: Command, wanted: Directories, answer: wire.Answer) -> list[str]:
+    """What was named and is another one in the daemon that answers, a line each."""
+    its_own = json.loads(answer.body).get("directories")
+    if not isinstance(its_own, dict):
+        its_own = {}  # An older phoenixd, which does not say.
+    is_state_named = command.given.get("state_dir") or wire.names_state(wire.environment())
+    named = {
+        "configuration": wanted.configuration if command.given.get("config") else None,
+        "state": wanted.state if is_state_named else None,
+    }
+    return [
+        f"  {label}: {path} was asked for, that one has {its_own.get(label) or 'none that it tells'}"
+        for label, path in named.items()
+        if path is not None and os.path.realpath(path) != os.path.realpath(str(its_own.get(label) or "/dev/null"))
+    ]
+
+
 def _await_answer(process: subprocess.Popen[bytes], directories: Directories, log_path: str, began: int) -> int:
-    place = [os.fsencode(directories.runtime / "api.sock")]
+    place = [_socket(directories)]
     deadline = time.monotonic() + START_TIMEOUT
     died = os.pidfd_open(process.pid)
     try:
@@ -116,7 +169,10 @@ def _await_answer(process: subprocess.Popen[bytes], directories: Directories, lo
                 process.returncode = 0  # It lives on without us: nobody here is to wait for it.
                 return 0
             if _ends(died, LOOK_EVERY):
-                why = f"phoenixd ended at once, exit code {process.wait()}; it said:\n{_tail(log_path, began)}"
+                code = process.wait()
+                why = f"phoenixd ended at once, exit code {code}; it said:\n{_tail(log_path, began)}"
+                if code == exits.CONFLICT:
+                    return refuse(code, why, "ask that one, or choose other directories: --state-dir, --runtime-dir")
                 return refuse(exits.FAILED, why, "phoenixctl config check, mend it, then phoenixctl up")
     finally:
         os.close(died)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from phoenixd import hidden, packages
 from phoenixd.api import exits
 from phoenixd.api.service import Finding
 from phoenixd.ctl import absence, calls
@@ -35,18 +36,22 @@ def doctor(command: Command) -> int:
     from phoenixd.api.text_agent import doctor as told
 
     absence.explain(calls.places(command))
-    sys.stdout.write(told(findings, Page(0.0)))
+    sys.stdout.write(told(findings, Page(0.0), everything=bool(command.given.get("all"))))
     return exits.UNREACHABLE
 
 
 def absent_daemon(command: Command) -> list[Finding]:
+    """That the daemon said nothing: it is not there, or it is slow, and then to start another one is no remedy."""
     places = ", ".join(os.fsdecode(place) for place in calls.places(command))
+    if absence.listens(calls.places(command)):
+        title = "phoenixd is there, and has not answered in time or to the end"
+        return [Finding("problem", title, f"it listens at {places}", "phoenixctl doctor, again in a moment")]
     return [Finding("problem", "phoenixd does not answer", f"looked at {places}", absence.start_command())]
 
 
 def machine() -> list[Finding]:
     """What this machine and this user can offer."""
-    return [_python(), _tmux(), *_directories(), _cgroup(), _linger()]
+    return [_python(), tmux(), *_directories(), _cgroup(), *_hidepid(), _linger()]
 
 
 def _python() -> Finding:
@@ -58,9 +63,10 @@ def _python() -> Finding:
     )
 
 
-def _tmux() -> Finding:
+def tmux() -> Finding:
+    """Whether there is one that agents can run in (F-TMUX-7)."""
     if shutil.which("tmux") is None:
-        return Finding("problem", "tmux is not installed", "", "apt-get install tmux")
+        return Finding("problem", "tmux is not installed", "every agent runs in it", packages.install_line("tmux"))
     try:
         said = subprocess.run(["tmux", "-V"], capture_output=True, text=True, timeout=5, check=False).stdout.strip()
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -107,6 +113,15 @@ def _cgroup() -> Finding:
                            "run it as a service, which delegates one: phoenixctl install-service --user")  # fmt: skip
     return Finding("warning", "cgroup v2 is not mounted", "runs are held by subreaper and run id instead",
                    "boot with systemd.unified_cgroup_hierarchy=1")  # fmt: skip
+
+
+def _hidepid() -> list[Finding]:
+    option = hidden.hidepid()
+    if option is None:
+        return []
+    told = f"/proc hides other users' processes ({option})"
+    costs = "agents are kept all the same; the running daemon's doctor says what it costs"
+    return [Finding("warning", told, costs, "let your group see them: mount -o remount,gid=GROUP /proc")]
 
 
 def _linger() -> Finding:

@@ -51,9 +51,8 @@ def sockets(environ: Environment, explicit: str | None = None) -> list[bytes]:
 
 def state_directory(environ: Environment) -> bytes | None:
     """STATE_DIR as phoenixd.directories finds it (a test compares both)."""
-    # Inside an agent's pane PHOENIX_STATE_DIR is the agent's own directory.
-    if b"PHOENIX_AGENT" not in environ and (named := environ.get(b"PHOENIX_STATE_DIR")):
-        return named
+    if names_state(environ):
+        return environ[b"PHOENIX_STATE_DIR"]
     if from_systemd := environ.get(b"STATE_DIRECTORY", b"").partition(b":")[0]:
         return from_systemd
     root = environ.get(b"XDG_STATE_HOME", b"")
@@ -63,6 +62,11 @@ def state_directory(environ: Environment) -> bytes | None:
             return None
         root = home + b"/.local/state"
     return root + b"/phoenixd"
+
+
+def names_state(environ: Environment) -> bool:
+    """Whether the environment names a daemon's state directory; in an agent's pane it names the agent's own."""
+    return b"PHOENIX_AGENT" not in environ and bool(environ.get(b"PHOENIX_STATE_DIR"))
 
 
 def connect(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.socket | None:

@@ -22,7 +22,7 @@ WORDS: tuple[Word, ...] = ("CLOSED", "HALF_OPEN", "OPEN")
 MOST = 1_000_000
 OURS = (
     "state", "no_progress_count", "last_progress_iteration", "iteration", "reason", "opened_at", "fingerprint",
-    "total_opens", "seal",
+    "total_opens", "notes_count", "last_verdict", "shared_with", "seal",
 )  # fmt: skip
 
 
@@ -48,6 +48,9 @@ def render_breaker(breaker: Breaker, others: Mapping[str, Any] | None = None) ->
         "opened_at": timestamp(breaker.opened_wall) if isinstance(breaker, Open) else None,
         "fingerprint": tally.seen[-1] if tally.seen else None,
         "total_opens": tally.opens,
+        "notes_count": tally.notes,
+        "last_verdict": tally.verdict,
+        "shared_with": list(tally.shared),
     }
     kept = {key: value for key, value in (others or {}).items() if key not in OURS}
     document = {**plain, "seal": _seal(plain), **kept}
@@ -68,7 +71,8 @@ def read_breaker(content: bytes) -> BreakerFile | str:
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST:
         return "its no_progress_count is no count"
     others = {key: value for key, value in found.items() if key not in OURS}
-    sealed = found.get("seal") == _seal({key: found.get(key) for key in OURS if key != "seal"})
+    # An older phoenixd wrote fewer keys, and sealed those.
+    sealed = found.get("seal") == _seal({key: found[key] for key in OURS if key in found and key != "seal"})
     return BreakerFile(state, count, "daemon" if sealed else "hand", others)
 
 

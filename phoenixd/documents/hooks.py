@@ -42,6 +42,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         command=_command(tool_input) if kind == "tool-start" and isinstance(tool_input, dict) else "",
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
         jobs=_jobs(kind, payload, tool, tool_input if isinstance(tool_input, dict) else {}),
+        cwd=_words(payload, "cwd"),
     )
 
 

@@ -50,7 +50,7 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         branch = next(iter(plumbing.lines("symbolic-ref", "-q", "--short", "HEAD", accepted=(0, 1))), None)
         head = next(iter(plumbing.lines("rev-parse", "-q", "--verify", "HEAD^{commit}", accepted=(0, 1))), None)
         commits = tuple(_commits(plumbing)) if head else ()
-        indexed, written = index_of(plumbing, os.fsencode(top), os.fsencode(git_directory), object_format)
+        indexed, written, _ = index_of(plumbing, os.fsencode(top), os.fsencode(git_directory), object_format)
         changed = _count_changed(plumbing, Path(top), indexed, written, head)
         others = plumbing.fields("ls-files", "--others", "--exclude-standard", "--directory", "-z", cwd=top)
         return GitSummary(branch, commits, changed, len(others))

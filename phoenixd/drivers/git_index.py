@@ -25,6 +25,7 @@ GITLINK = 0o160000
 _EXTENDED, _LONG_NAME = 0x4000, 0xFFF
 _LEFT_ALONE = 0x8000 | 0x40000000
 """assume-unchanged, and skip-worktree."""
+_TREE = b"TREE"
 _LINKED, _SPARSE = b"link", b"sdir"
 """Extensions of an index that does not hold its entries, or not one for each path."""
 _HASH_SIZES = {"sha1": 20, "sha256": 32}
@@ -50,27 +51,39 @@ class Entry(NamedTuple):
     is_left_alone: bool
 
 
+class Index(NamedTuple):
+    """All entries, when the index was written (ns, 0 where there is none), and the tree that its entries make.
+
+    tree: a hash; empty where git has not noted one, as after `git add`.
+    """
+
+    entries: list[Entry]
+    written: int = 0
+    tree: bytes = b""
+
+
 class Unknown(Exception):
     """The index is of a form that only git can read."""
 
 
-def index_of(plumbing: Plumbing, top: bytes, git_directory: bytes, object_format: str) -> tuple[list[Entry], int]:
-    """All entries, and when the index was written (ns, 0 where there is none); raises PlumbingFailed."""
+def index_of(plumbing: Plumbing, top: bytes, git_directory: bytes, object_format: str) -> Index:
+    """The index of a worktree; raises PlumbingFailed."""
     path = git_directory + b"/index"
     try:
         content, written = _content(path)
-        return list(read_index(content, _HASH_SIZES[object_format])), written
+        tree: list[bytes] = []
+        return Index(list(read_index(content, _HASH_SIZES[object_format], tree)), written, b"".join(tree))
     except FileNotFoundError:
-        return [], 0
+        return Index([])
     except (OSError, KeyError, Unknown):
         told = plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=os.fsdecode(top), limit=INDEX_LIMIT)
-        return list(told_entries(told)), _written(path)
+        return Index(list(told_entries(told)), _written(path))
 
 
-def read_index(content: bytes, hash_size: int) -> Iterator[Entry]:
-    """Read the file's content; raises Unknown."""
+def read_index(content: bytes, hash_size: int, tree: list[bytes] | None = None) -> Iterator[Entry]:
+    """Read the file's content; raises Unknown. tree: takes the tree of all entries, if the file names it."""
     try:
-        yield from _entries(content, hash_size)
+        yield from _entries(content, hash_size, [] if tree is None else tree)
     except (struct.error, IndexError, ValueError) as damage:
         raise Unknown(str(damage)) from damage
 
@@ -89,7 +102,7 @@ def told_entries(content: bytes) -> Iterator[Entry]:
         position = record.end()
 
 
-def _entries(content: bytes, hash_size: int) -> Iterator[Entry]:
+def _entries(content: bytes, hash_size: int, tree: list[bytes]) -> Iterator[Entry]:
     magic, version, count = struct.unpack_from(">4sII", content)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise Unknown(f"magic {magic!r}, version {version}")
@@ -123,7 +136,16 @@ def _entries(content: bytes, hash_size: int) -> Iterator[Entry]:
         name, size = struct.unpack_from(">4sI", content, position)
         if name in (_LINKED, _SPARSE):
             raise Unknown(f"extension {name!r}")
+        if name == _TREE:
+            tree += _root_tree(content[position + 8 : position + 8 + size], hash_size)
         position += 8 + size
+
+
+def _root_tree(content: bytes, hash_size: int) -> list[bytes]:
+    """The hash of the first entry of the cached trees, which is the root; none where it is out of date."""
+    counts = content[1 : content.index(b"\n", 1)]
+    start = len(counts) + 2
+    return [] if counts.startswith(b"-") else [content[start : start + hash_size]]
 
 
 def _varint(content: bytes, position: int) -> tuple[int, int]:

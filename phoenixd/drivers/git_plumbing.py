@@ -15,6 +15,8 @@ from typing import IO
 
 OUTPUT_LIMIT = 32 << 20
 ERROR_LIMIT = 4096
+GIVEN_LIMIT = 60_000
+"""Bytes that a command may be given: less than a pipe holds."""
 
 # The command line's settings win over the repository's, and environment variables over both.
 DISARMED = {
@@ -54,11 +56,16 @@ _TREE_RECORD = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t([^\0]*)\0")
 
 
 class PlumbingFailed(Exception):
-    """git did not answer; the message is for people. no_repository: because there is none."""
+    """git did not answer; the message is for people. no_repository: because there is none. bare: no worktree is here.
 
-    def __init__(self, message: str, no_repository: bool = False) -> None:
+    too_much: it said more than is read.
+    """
+
+    def __init__(self, message: str, no_repository: bool = False, bare: bool = False, too_much: bool = False) -> None:
         super().__init__(message)
         self.no_repository = no_repository
+        self.bare = bare
+        self.too_much = too_much
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +82,15 @@ class Plumbing:
         return self.output(*arguments, cwd=cwd).split(b"\0")[:-1]
 
     def output(
-        self, *arguments: str, accepted: Sequence[int] = (0,), cwd: str | None = None, limit: int | None = None
+        self,
+        *arguments: str,
+        accepted: Sequence[int] = (0,),
+        cwd: str | None = None,
+        limit: int | None = None,
+        given: bytes = b"",
     ) -> bytes:
-        """Run one command and return what it wrote; raises PlumbingFailed."""
+        """Run one command and return what it wrote; raises PlumbingFailed. given: its input, at most GIVEN_LIMIT."""
+        assert len(given) <= GIVEN_LIMIT
         settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
         command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
         environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT}
@@ -86,7 +99,7 @@ class Plumbing:
                 command,
                 cwd=cwd or self.directory,
                 env=environment,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if given else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
@@ -95,6 +108,8 @@ class Plumbing:
             raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
         with process:
             try:
+                if process.stdin is not None:
+                    _give(process.stdin, given)
                 written, complaint = self._read(process, OUTPUT_LIMIT if limit is None else limit)
             except BaseException:
                 _kill(process)
@@ -125,7 +140,7 @@ class Plumbing:
                     if not chunk:
                         selector.unregister(file)
                     elif len(sink) + len(chunk) > most and sink is written:
-                        raise PlumbingFailed("the repository has more files than can be counted")
+                        raise PlumbingFailed("the repository has more files than can be counted", too_much=True)
                     elif len(sink) < most:
                         sink += chunk
         try:
@@ -147,8 +162,16 @@ def _failure(command: str, code: int, complaint: str) -> PlumbingFailed:
         return PlumbingFailed(
             "the repository belongs to another user, so git is not asked about it; run the daemon as its owner"
         )
+    if "must be run in a work tree" in complaint:
+        return PlumbingFailed("this is no worktree, but a repository's own directory", bare=True)
     first = next(iter(complaint.strip().splitlines()), f"exit {code}")
     return PlumbingFailed(f"git {command} failed: {first[:200]}")
+
+
+def _give(file: IO[bytes], given: bytes) -> None:
+    # A pipe takes this much at once, so nobody waits; a git that is gone by now says why by its exit.
+    with contextlib.suppress(BrokenPipeError), file:
+        file.write(given)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 FULL_SIZE = 5 << 20
@@ -18,6 +18,9 @@ SAMPLES, SAMPLE_SIZE = 16, 64 << 10
 MOST_FILES = 20_000
 MOST_BYTES = 256 << 20
 MOST_WALKED = 50_000
+
+BARE = frozenset({b"HEAD", b"objects", b"refs"})
+"""What a directory holds that is a repository without a worktree."""
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -94,7 +97,8 @@ def walk(top: bytes, budget: Budget, excluded: Excluded) -> Iterator[tuple[bytes
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError:
             continue
-        if directory != top and any(entry.name == b".git" for entry in entries):
+        names = {entry.name for entry in entries}
+        if directory != top and (b".git" in names or names >= BARE):
             yield directory, True
             continue
         for entry in entries:
@@ -112,11 +116,16 @@ def walk(top: bytes, budget: Budget, excluded: Excluded) -> Iterator[tuple[bytes
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """Paths that are not the agent's work: ours, and what the operator names by path or pattern."""
+    """Paths that are not the agent's work: ours, and what the operator names by path or pattern; and what are notes.
+
+    within: directories outside of which nothing is work; none for no such limit.
+    """
 
     paths: frozenset[bytes] = frozenset()
     patterns: tuple[bytes, ...] = ()
     top: bytes = b""
+    notes: tuple[bytes, ...] = ()
+    within: tuple[bytes, ...] = ()
     below: tuple[bytes, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -126,12 +135,32 @@ class Excluded:
         """Whether a path, given in full, or a directory around it is left out."""
         if path in self.paths or path.startswith(self.below):
             return True
-        if not self.patterns:
+        if self.within and not any(path == root or path.startswith(root + b"/") for root in self.within):
+            return True
+        return bool(self.patterns) and self._matches(path, self.patterns)
+
+    def is_note(self, path: bytes) -> bool:
+        """Whether a path, given in full, is a note; a pattern without a slash names files and directories anywhere."""
+        if not self.notes:
             return False
-        relative = path[len(self.top) + 1 :] if path.startswith(self.top + b"/") else path
-        parts = relative.split(b"/")
+        parts = self._relative(path).split(b"/")
+        plain = [pattern for pattern in self.notes if b"/" not in pattern]
+        if any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in plain):
+            return True
+        return self._matches(path, [pattern.strip(b"/") for pattern in self.notes if b"/" in pattern])
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether a whole tree says more than what counts of it."""
+        return bool(self.patterns or self.notes or self.within)
+
+    def _matches(self, path: bytes, patterns: Iterable[bytes]) -> bool:
+        parts = self._relative(path).split(b"/")
         around = [b"/".join(parts[: length + 1]) for length in range(len(parts))]
-        return any(fnmatch.fnmatchcase(one, pattern) for one in around for pattern in self.patterns)
+        return any(fnmatch.fnmatchcase(one, pattern) for one in around for pattern in patterns)
+
+    def _relative(self, path: bytes) -> bytes:
+        return path[len(self.top) + 1 :] if path.startswith(self.top + b"/") else path
 
 
 def exists(top: str, pattern: str) -> bool:

@@ -74,6 +74,10 @@ class Keyboard:
         """Leave copy mode, which would take the key for itself, and press Enter."""
         await self._press(agent, "Enter")
 
+    async def press_escape(self, agent: str) -> None:
+        """Leave copy mode, and press Escape."""
+        await self._press(agent, "Escape")
+
     async def clear_line(self, agent: str) -> None:
         """Take away what stands in a line editor before the cursor, and submit nothing: Ctrl-U ends at the begin of the
         line, Backspace joins it to the one before."""

@@ -50,6 +50,8 @@ class ClaudeCode:
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         # An orchestrator is handed over before its context is full; a compaction of the CLI's own would come first.
         extra = {"DISABLE_AUTO_COMPACT": "1"} if spec.kind is Kind.ORCHESTRATOR else {}
+        # What stands in the settings goes before the environment: the operator's own limits would be lost.
+        extra |= {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
         bypasses = "--dangerously-skip-permissions" in spec.argv
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 
@@ -95,13 +97,15 @@ class ClaudeCode:
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return claude.login_missing(environment)
 
-    def call_limit(self, tool: str) -> float | None:
-        return claude.call_limit(tool)
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
+        return claude.call_limit(tool, dict(spec.env))
 
     tells_failures = True
 
     def told_length(self, text: str) -> int:
         return utf16_units(text)
+
+    dismissible = ("renderer",)
 
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)
@@ -189,13 +193,15 @@ class AnyCommand:
     def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
         return None
 
-    def call_limit(self, tool: str) -> float | None:
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return None
 
     tells_failures = True
 
     def told_length(self, text: str) -> int:
         return utf16_units(text)
+
+    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return "unknown"

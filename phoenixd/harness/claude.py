@@ -125,9 +125,16 @@ def settings(
     return made
 
 
-def call_limit(tool: str) -> float | None:
-    """Seconds after which the CLI ends a call that declares no timeout: of its tools only Bash has such a limit."""
-    return int(BASH_TIMEOUTS["BASH_DEFAULT_TIMEOUT_MS"]) / 1000 if tool == "Bash" else None
+def call_limit(tool: str, environment: Mapping[str, str]) -> float | None:
+    """Seconds after which the CLI ends a call that declares no timeout: of its tools only Bash has such a limit.
+
+    environment: the operator's variables of the agent.
+    """
+    if tool != "Bash":
+        return None
+    name = "BASH_DEFAULT_TIMEOUT_MS"
+    own = environment.get(name, "")
+    return int(own if re.fullmatch(r"[1-9][0-9]{0,11}", own) else BASH_TIMEOUTS[name]) / 1000
 
 
 def works_in(argv: Sequence[str], session_id: str) -> bool:

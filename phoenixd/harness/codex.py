@@ -136,7 +136,7 @@ class Codex:
             return None
         return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
 
-    def call_limit(self, tool: str) -> float | None:
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return None
 
     tells_failures = False
@@ -144,6 +144,8 @@ class Codex:
     def told_length(self, text: str) -> int:
         # It counts tokens, and takes four bytes for one.
         return len(text.encode("utf-8", "replace"))
+
+    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return codex_screens.screen_says(screen)

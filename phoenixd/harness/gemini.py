@@ -141,13 +141,15 @@ class Gemini:
         remedy = "run gemini once as the agent's user, and choose how to sign in"
         return (f"{gemini_home(environment)}/oauth_creds.json", f"{gemini_home(environment)}/settings.json"), remedy
 
-    def call_limit(self, tool: str) -> float | None:
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return None
 
     tells_failures = False
 
     def told_length(self, text: str) -> int:
         return utf16_units(text)
+
+    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return gemini_screens.screen_says(screen)

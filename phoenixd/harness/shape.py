@@ -132,7 +132,7 @@ class Harness(Protocol):
         the environment has a key. No file is read."""
         ...
 
-    def call_limit(self, tool: str) -> float | None:
+    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         """Seconds after which the CLI itself ends a call of a tool that declares no timeout; None where it does not."""
         ...
 
@@ -146,6 +146,11 @@ class Harness(Protocol):
         ...
 
     def screen_says(self, screen: str) -> str: ...
+
+    @property
+    def dismissible(self) -> tuple[str, ...]:
+        """Dialogs, by what `screen_says` calls them, to which Escape says no and ends nothing else."""
+        ...
 
     def input_line(self, screen: str) -> str | None:
         """What stands in the input line, unsent; None where no input line is to be seen."""

@@ -1,4 +1,4 @@
-"""The breaker files of all loops: written after decisions, and looked at for what an operator did to them.
+"""The files of breakers: written after decisions, and looked at for what an operator did to them.
 
 A file that is gone resets its breaker, one that was edited sets it, and a corrupt one puts it on trial (G33, F-CB-8).
 """
@@ -16,7 +16,7 @@ from anyio import to_thread
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import is_new
 from phoenixd.core.events import BreakerCorrupt, BreakerEdited, BreakerReset, Event
-from phoenixd.core.progress import is_loop
+from phoenixd.core.turns import is_judged
 from phoenixd.directories import Directories
 from phoenixd.documents.breaker_file import NAME, SIZE_LIMIT, BreakerFile, read_breaker, render_breaker
 from phoenixd.errors import FileUnreadable, UnsafeFile
@@ -45,7 +45,7 @@ class BreakerFiles:
 
     async def publish(self, agent: Agent) -> Event | None:
         """Bring a loop's file up to date; returns what somebody did to it instead, if so. Raises OSError."""
-        if not is_loop(agent):
+        if not is_judged(agent):
             return None
         async with self._locks[agent.name]:
             for _ in range(TRIES):
@@ -62,7 +62,7 @@ class BreakerFiles:
 
     async def look(self, agent: Agent) -> Event | None:
         """What somebody did to a loop's file since it was written, None for nothing."""
-        if not is_loop(agent):
+        if not is_judged(agent):
             return None
         async with self._locks[agent.name]:
             return (await self._read(agent))[1]

@@ -221,6 +221,9 @@ class Launch:
     def classify(self, agent: Agent, screen: str) -> str:
         return _harness(agent.spec).screen_says(screen)
 
+    def dismisses(self, agent: Agent, verdict: str) -> bool:
+        return verdict in _harness(agent.spec).dismissible
+
     def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
         return failed_turn(agent, facts, _harness(agent.spec), self._clock.now().wall)
 

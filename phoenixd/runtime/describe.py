@@ -8,8 +8,10 @@ from dataclasses import fields
 from typing import Any
 
 from phoenixd.core.actions import Action
-from phoenixd.core.events import AgentDeclared, Event, LimitsDeclared, Rebooted
+from phoenixd.core.events import AgentDeclared, Event, LimitsDeclared, Rebooted, WorkMeasured
 
+NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd"})
+"""Fields that stand elsewhere, or that only the next decision needs."""
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
@@ -28,8 +30,10 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     detail: dict[str, Any] = {}
     for one in fields(event):
         value = getattr(event, one.name)
-        if one.name in ("agent", "incarnation") or value in (None, "", False, ()):
+        if one.name in NOT_TOLD or value in (None, "", False, ()):
             continue
+        if isinstance(event, WorkMeasured) and one.name == "deeds":
+            value = tuple(f"{deed.kind}{' of notes' if deed.notes else ''} in {deed.where}" for deed in event.deeds)
         detail[one.name] = (
             value[:MAX_FIELD] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         )

@@ -147,7 +147,7 @@ class Hearing:
     def _limit(self, agent: str, tool: str) -> float | None:
         known = self._find(agent)
         harness = HARNESSES.get(known.spec.harness) if known is not None else None
-        return harness.call_limit(tool) if harness is not None else None
+        return harness.call_limit(known.spec, tool) if known is not None and harness is not None else None
 
     def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
         self._tell(event, saved)

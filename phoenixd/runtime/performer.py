@@ -18,6 +18,7 @@ from phoenixd.core.actions import (
     AttendHold,
     CleanUp,
     Deliver,
+    DismissDialog,
     Fence,
     Kill,
     LookAtCall,
@@ -48,7 +49,7 @@ from phoenixd.core.events import (
     TreeLingers,
     WorkMeasured,
 )
-from phoenixd.core.session import MENU
+from phoenixd.core.session import MENU, SCREEN_DIALOGS
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
@@ -142,7 +143,7 @@ class Performer:
         if isinstance(action, AnswerHold):
             self._tell(HoldAnswered(action.agent, action.incarnation, action.hold, False, why, still_held=True))
         if isinstance(action, MeasureWork):
-            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why))
+            self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why, turn=action.turn))
         if isinstance(action, SeeAttendance):
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
 
@@ -174,6 +175,8 @@ class Performer:
                 await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
             case LookAtScreen():
                 await self._look(action)
+            case DismissDialog():
+                await self._dismiss(action)
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))
@@ -196,9 +199,11 @@ class Performer:
         agent = self._find(action.agent)
         if agent is None:
             return
-        found = await self._outside.work.measure(agent)
-        number, at_end = action.number, action.at_end
-        measured = WorkMeasured(action.agent, number, at_end, found.fingerprint, found.note, found.done, found.tokens)
+        found = await self._outside.work.measure(agent, action.since)
+        measured = WorkMeasured(
+            action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done, found.tokens,
+            found.survey, found.deeds, found.lost, found.shared, action.turn,
+        )  # fmt: skip
         self._tell(measured)
 
     async def _spawn(self, action: Spawn) -> None:
@@ -300,6 +305,15 @@ class Performer:
             attended = was_touched(typed, self._outside.clock.now().wall)
         self._tell(ScreenSeen(action.agent, action.incarnation, verdict, attended=attended))
 
+    async def _dismiss(self, action: DismissDialog) -> None:
+        """Press Escape on that very dialog; whether it went, the next look tells."""
+        agent = self._find(action.agent)
+        if agent is None or agent.incarnation != action.incarnation:
+            return
+        verdict = self._outside.launcher.classify(agent, await self._outside.terminal.capture(action.agent))
+        if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.launcher.dismisses(agent, verdict):
+            await self._outside.terminal.press_escape(action.agent)
+
     async def _look_at_call(self, action: LookAtCall) -> None:
         agent = self._find(action.agent)
         run = agent.run if agent is not None else None
@@ -398,7 +412,7 @@ def _lane_of(action: Action) -> str:
             return f"{agent} attendance {hold}"
         case AnswerHold(agent=agent) | ReleaseHold(agent=agent):
             return f"{agent} answers"
-        case LookAtScreen(agent=agent) | SeeAttendance(agent=agent):
+        case LookAtScreen(agent=agent) | SeeAttendance(agent=agent) | DismissDialog(agent=agent):
             return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"

@@ -52,6 +52,7 @@ class Link:
         # Queued packets remember the newest spooled event of their time: it goes first.
         self._queue: deque[tuple[int, bytes]] = deque()
         self._evidence: tuple[int, bytes] | None = None
+        self._open_call: bytes | None = None
         self._sent_seq = 0
         self._silent_until = 0.0
         self._untold = 0
@@ -59,11 +60,16 @@ class Link:
         reactor.watch(self._listener.fileno(), READABLE, self._accept)
 
     def greet(self, hello: dict[str, Any]) -> None:
-        """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again."""
+        """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again.
+
+        So is the call that was the last thing heard: a daemon that starts in the middle of it has to know of it.
+        """
         self._greeted = True
         self._queue.clear()
         self._sent_seq = 0
         self._queue.append((0, records.encode(hello)))
+        if self._evidence is None and self._open_call is not None:
+            self._evidence = (self._spool.last_seq, self._open_call)
         self._pump()
 
     def send(self, event: dict[str, Any]) -> None:
@@ -85,10 +91,15 @@ class Link:
         """There is a new event in the spool."""
         self._pump()
 
-    def send_evidence(self, packet: bytes) -> None:
-        """Send when the line is free; what waits is replaced by what is newer."""
+    def send_evidence(self, packet: bytes, is_call: bool = False) -> None:
+        """Send when the line is free; what waits is replaced by what is newer. is_call: a call begins by it."""
         self._evidence = (self._spool.last_seq, packet)
+        self._open_call = packet if is_call else None
         self._pump()
+
+    def forget_call(self) -> None:
+        """The call that began last is over."""
+        self._open_call = None
 
     def close(self) -> None:
         self._hang_up()

@@ -40,6 +40,8 @@ KIND_OF_CLAUDE_EVENT = {
 # Of these only the latest counts: they say that the agent works, and there are hundreds in an hour.
 EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
 KINDS = frozenset(KIND_OF_CLAUDE_EVENT.values())
+# They begin or end a turn, and no call of the main thread outlives them.
+TURN_KINDS = frozenset({"prompt-submit", "stop", "stop-failure", "session-start", "session-end"})
 
 # Bytes of UTF-8.
 TEXT_LIMITS = {

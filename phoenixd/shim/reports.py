@@ -56,8 +56,10 @@ class HookReports:
             # What the call starts begins at this tick or later: the CLI waits for its hook.
             event["ticks"] = procfs.ticks_now(late)
         if kind in payload.EVIDENCE_KINDS:
-            self._link.send_evidence(_fitting(event, hook_input, held))
+            self._link.send_evidence(_fitting(event, hook_input, held), is_call=kind == "tool-start")
             return 0
+        if kind in payload.TURN_KINDS:
+            self._link.forget_call()
         event["seq"] = number = self._spool.next_seq()
         self._spool.add(number, _fitting(event, hook_input, held))
         self._link.send_spooled()

@@ -79,11 +79,19 @@ def session_of_its_own() -> None:
 
 def shim(*below: Step) -> int:
     """A shim of the daemon's user; what is below it begins while it is still root, as a program with setuid would."""
+    return _shim(lambda: (begin(*below), be_user()))
+
+
+def shim_without_root() -> int:
+    """A shim with a program below it, both of the daemon's user from the first."""
+    return _shim(lambda: (be_user(), begin(lambda: None)))
+
+
+def _shim(become: Callable[[], object]) -> int:
     reading, writing = os.pipe()
 
     def start() -> None:
-        begin(*below)
-        be_user()
+        become()
         os.write(writing, b"x")
 
     pid = begin(start)
@@ -164,7 +172,7 @@ def main() -> None:
     begin(root, connect)
     ask("below root's sshd, younger than an agent's sudo", {door: "docs"})
     begin(root, connect)
-    ask("below root's sshd, beside an agent without one", {shim(be_user): "docs"})
+    ask("below root's sshd, beside an agent without one", {shim_without_root(): "docs"})
     ask("started by a hidden terminal server", {below_a_hidden_server(): "docs"})
     shutil.rmtree(mount)
     print(json.dumps(found))

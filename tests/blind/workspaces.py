@@ -6,7 +6,6 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Quarantined
@@ -25,23 +24,22 @@ class Loop(Story):
     """A loop agent whose work lies in a directory, and is measured there."""
 
     def __init__(self, case: Table, work: Path) -> None:
-        known = "notes" in case and hasattr(BreakerRules(), "notes")
-        rules: dict[str, Any] = {"notes": tuple(case["notes"])} if known else {}
+        rules = BreakerRules(notes=tuple(case.get("notes", ())))
         self.prints = WorkPrints()
         self.unreadable = False
-        super().__init__(spec(kind=Kind.LOOP, cwd=str(work / case.get("cwd", "")), breaker=BreakerRules(**rules)))
+        super().__init__(spec(kind=Kind.LOOP, cwd=str(work / case.get("cwd", "")), breaker=rules))
 
     def measured(self, action: MeasureWork) -> None:
         agent = self.fleet.agents[action.agent]
         if self.unreadable:
             self.tell(WorkMeasured(action.agent, action.number, action.at_end, None, "git is locked"))
             return
-        found = self.prints.read(agent)
-        self.tell(
-            WorkMeasured(
-                action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done, found.tokens
-            )
-        )
+        found = self.prints.read(agent, action.since)
+        measured = WorkMeasured(
+            action.agent, action.number, action.at_end, found.fingerprint, found.note, found.done, found.tokens,
+            found.survey, found.deeds, found.lost, found.shared, action.turn,
+        )  # fmt: skip
+        self.tell(measured)
 
     @property
     def is_open(self) -> bool:

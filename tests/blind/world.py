@@ -18,6 +18,7 @@ from phoenixd.core.actions import (
     Deliver,
     Fence,
     Kill,
+    LookAtCall,
     LookAtScreen,
     MeasureWork,
     RecordIncident,
@@ -29,6 +30,7 @@ from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
     AgentStarted,
+    CallWorkSeen,
     Delivered,
     Event,
     EvidenceSeen,
@@ -48,12 +50,13 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.harness import HARNESSES
 from tests.core.story import EPOCH
 
 TURN = 15.0
 ENDS = {HUNG: "hung", OVERTIME: "overtime"}
 SIGTERM, SIGKILL = 15, 9
-SEED_OF_WORK = 1
+TICKS = 100
 
 Act = Callable[[], None]
 
@@ -71,6 +74,10 @@ class World:
         self.down_until: float | None = None
         self.screens: dict[str, str] = {}
         self.work: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
+        """When the newest call of each agent began, in clock ticks."""
+        self.did: defaultdict[str, list[tuple[int, tuple[float, float]]]] = defaultdict(list)
+        """Of each agent what its processes did, seconds of CPU and bytes, with the clock ticks at which they began."""
         self.modes: defaultdict[str, list[str]] = defaultdict(list)
         self.ends: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
         self.alerts: Counter[str] = Counter()
@@ -86,6 +93,10 @@ class World:
     @property
     def elapsed(self) -> float:
         return self.monotonic - self.began
+
+    @property
+    def ticks(self) -> int:
+        return int(self.elapsed * TICKS) + 1
 
     @property
     def now(self) -> Moment:
@@ -185,6 +196,10 @@ class World:
                 self.soon(lambda: self.tell(TreeGone(name, action.incarnation)))
             case LookAtScreen(agent=name):
                 self.soon(lambda: self.tell(ScreenSeen(name, action.incarnation, self.screen(name))))
+            case LookAtCall(agent=name, ticks=ticks):
+                did = [done for began, done in self.did[name] if began >= ticks]
+                cpu, io = sum(done[0] for done in did), int(sum(done[1] for done in did))
+                self.soon(lambda: self.tell(CallWorkSeen(name, action.incarnation, ticks, cpu, io, len(did))))
             case MeasureWork(agent=name):
                 work = f"git:{self.work[name]}"
                 self.soon(lambda: self.tell(WorkMeasured(name, action.number, action.at_end, work)))
@@ -229,8 +244,18 @@ class World:
     def say(self, name: str, kind: str, **payload: Any) -> None:
         """One hook, as the shim passes it on."""
         agent = self.agent(name)
-        if agent.run is not None:
-            self.hear(hook_event(name, agent.run.incarnation, kind, {"session_id": agent.run.session_id, **payload}))
+        if agent.run is None:
+            return
+        hook = hook_event(name, agent.run.incarnation, kind, {"session_id": agent.run.session_id, **payload})
+        if kind == "tool-start":
+            self.calls[name] = self.ticks
+            limit = HARNESSES[agent.spec.harness].call_limit(agent.spec, hook.tool or "")
+            hook = replace(hook, ticks=self.ticks, limit=limit)
+        self.hear(hook)
+
+    def works(self, name: str, cpu: float, io: float, in_call: bool) -> None:
+        """Processes of a run do something: those of its newest call, or others that began before it."""
+        self.did[name].append((self.calls[name] + (0 if in_call else -1), (cpu, io)))
 
     def hear(self, hook: HookSeen) -> None:
         self.tell(hook)

@@ -311,3 +311,20 @@ def test_a_home_directory_is_written_as_a_tilde(place: Path, state: Path, monkey
     write(place / "phoenixd.toml", AGENT.replace('"/"', '"~/"'))
 
     assert load_configuration(place, state, {}).agents["a"].cwd == str(place)
+
+
+DIALOG = '[agent.a]\nharness = "{}"\ncwd = "/"\n[[agent.a.answers]]\ndialog = "dialog"\nasks = "{}"\nanswer = "{}"\n'
+
+
+def test_a_dialog_can_be_said_no_to_beforehand_and_nothing_else(place: Path, state: Path) -> None:
+    """Whatever accepts a dialog would accept what a later release asks in its place."""
+    write(place / "phoenixd.toml", DIALOG.format("claude", "offer of another renderer", "deny"))
+    answer = load_configuration(place, state, {}).agents["a"].answers[0]
+    assert (answer.dialog, answer.asks, answer.allow) == ("dialog", "offer of another renderer", False)
+
+    for harness, asks, given, told in (
+        ("claude", "offer of another renderer", "allow", "seed_trust"),
+        ("claude", "trust dialog", "deny", "offer of another renderer"),
+        ("gemini", "offer of another renderer", "deny", "known: none"),
+    ):
+        assert told in complaint(place, state, DIALOG.format(harness, asks, given))

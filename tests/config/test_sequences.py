@@ -48,8 +48,28 @@ def test_x8b_two_loops_in_one_directory_are_a_warning_and_a_sequence_is_not(tmp_
     told = read(tmp_path, LOOPS)
 
     assert told.errors == ()
-    assert [problem.agent for problem in told.problems] == ["criticizer", "planner"]
+    assert [problem.agent for problem in told.problems] == ["builder", "criticizer", "planner"]
     assert "count as the other's progress" in str(told.problems[0])
+
+
+def test_x8b_two_agents_in_one_worktree_are_a_warning_for_either_unless_their_roots_lie_apart(tmp_path: Path) -> None:
+    for path in ("shop/.git", "shop/one", "shop/two", "shop-2/.git"):
+        (tmp_path / path).mkdir(parents=True)
+
+    def agent(name: str, cwd: str, kind: str = "resident", breaker: str = "") -> str:
+        table = f'[agent.{name}]\nkind = "{kind}"\nargv = ["x"]\ncwd = "{tmp_path}/{cwd}"\n'
+        return table + (f"[agent.{name}.breaker]\n{breaker}\n" if breaker else "")
+
+    def warned(*tables: str) -> list[str | None]:
+        return [problem.agent for problem in read(tmp_path, "".join(tables)).problems]
+
+    loop = agent("a-loop", "shop/one", "loop")
+    assert warned(loop, agent("b", "shop")) == ["a-loop", "b"]
+    assert warned(loop, agent("b", "shop-2")) == []
+    assert warned(agent("a", "shop"), agent("b", "shop/two")) == [], "nobody is judged"
+    assert warned(agent("a", "shop"), agent("b", "shop/two", breaker="per_turn = true")) == ["a", "b"]
+    roots = [agent(name, "shop", "loop", f'roots = ["{tmp_path}/shop/{name}"]') for name in ("one", "two")]
+    assert warned(*roots) == []
 
 
 @pytest.mark.parametrize(

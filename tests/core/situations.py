@@ -155,7 +155,7 @@ class Watched(Story):
         agent = self.fleet.agents[name or self.agent.name]
         event = hook_event(agent.name, agent.incarnation, kind, {"session_id": self.run.session_id, **payload})
         if kind == "tool-start":
-            limit = HARNESSES[agent.spec.harness].call_limit(event.tool or "")
+            limit = HARNESSES[agent.spec.harness].call_limit(agent.spec, event.tool or "")
             event = replace(event, ticks=int(self.at * 100), limit=limit)
         self.tell(event)
 

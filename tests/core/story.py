@@ -113,7 +113,8 @@ class Story:
         if self.work == "late":
             return
         found = f"git:{self.told}" if self.work == "new" else self.work
-        self.tell(WorkMeasured(action.agent, action.number, action.at_end, found, "" if found else "git is slow"))
+        note = "" if found else "git is slow"
+        self.tell(WorkMeasured(action.agent, action.number, action.at_end, found, note, turn=action.turn))
 
     def worked(self, action: LookAtCall) -> None:
         """Answer a look at the open call's processes."""

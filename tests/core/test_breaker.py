@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from phoenixd.core import breaker as breakers
 from phoenixd.core.breaker import Breaker, Closed, HalfOpen, Judgement, Open, Signals, Tally
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import BreakerRules
+from phoenixd.core.work import Deed, Findings
 
 NOW = Moment(1000.0, 1_800_000_000.0)
 NOTHING = Signals()
@@ -31,6 +33,13 @@ class Loop:
         before = self.work
         self.work = before if after == "same" else after
         judgement = breakers.judge(self.breaker, before, self.work, signals, self.rules, NOW)
+        self.breaker = judgement.breaker
+        return judgement
+
+    def finds(self, **found: Any) -> Judgement:
+        """An iteration that leaves the fingerprint of the work as it was, and something beside it."""
+        work, rules = self.work, self.rules
+        judgement = breakers.judge(self.breaker, work, work, NOTHING, rules, NOW, Findings(**found))
         self.breaker = judgement.breaker
         return judgement
 
@@ -60,6 +69,81 @@ def test_g8_progress_closes_it_and_counts_from_nothing() -> None:
 
 def test_g14_f_cb_2_whatever_is_new_each_time_never_opens_it() -> None:
     assert set(Loop().states(*[f"commit {number}" for number in range(50)])) == {"CLOSED"}
+
+
+def made(key: object, notes: bool = False) -> dict[str, Any]:
+    return {"deeds": (Deed("commit", f"commit:{key}", notes),)}
+
+
+def test_x8b_what_was_committed_is_progress_though_the_worktree_is_as_it_was() -> None:
+    loop = Loop()
+
+    assert {loop.finds(**made(number)).breaker.name for number in range(20)} == {"CLOSED"}
+    assert loop.breaker.tally.no_progress == 0
+    assert loop.breaker.tally.verdict == "work: 1 commit"
+
+
+def test_f_cb_3_the_same_commit_once_more_is_no_progress() -> None:
+    loop = Loop()
+
+    assert [loop.finds(**made(number % 3)).progress for number in range(8)] == [True] * 3 + [False] * 5
+    assert loop.breaker.name == "OPEN"
+
+
+def test_x8b_notes_alone_open_it_at_notes_stop_and_never_before() -> None:
+    loop = Loop()
+    states = [loop.finds(**made(number, notes=True)).breaker.name for number in range(15)]
+
+    assert states == ["CLOSED"] * 14 + ["OPEN"]
+    assert breakers.reason_of(loop.breaker) == "15 iterations left nothing but notes, the limit is 15"
+    assert Loop(BreakerRules(notes_stop=0)).finds(**made(1, notes=True)).breaker.name == "CLOSED"
+
+
+def test_x8b_notes_neither_reset_nor_advance_the_count_and_work_resets_both() -> None:
+    loop = Loop()
+    loop.runs("same")
+    loop.finds(notes=("a", "b"))
+    assert (loop.breaker.tally.no_progress, loop.breaker.tally.notes) == (1, 1)
+    loop.finds(notes=("b", "a"))
+    assert (loop.breaker.tally.no_progress, loop.breaker.tally.notes) == (2, 1), "it goes back to notes that were seen"
+    loop.runs("new")
+
+    assert (loop.breaker.tally.no_progress, loop.breaker.tally.notes) == (0, 0)
+
+
+def test_x8b_one_that_takes_notes_now_and_then_opens_too() -> None:
+    loop = Loop()
+    for number in range(5):
+        assert loop.finds(**made(number, notes=True)).breaker.name != "OPEN"
+        loop.runs("same")
+
+    assert loop.breaker.name == "OPEN"
+
+
+def test_x8b_a_trial_after_notes_alone_fails_with_notes_alone() -> None:
+    loop = Loop(BreakerRules(notes_stop=2))
+    for number in range(2):
+        loop.finds(**made(number, notes=True))
+    loop.breaker = breakers.opened_on_trial(loop.breaker, "started")
+
+    assert loop.finds(**made(9, notes=True)).breaker.name == "OPEN"
+
+
+def test_x8b_commits_that_cannot_be_told_hold_the_counter_and_what_is_known_still_counts() -> None:
+    loop = Loop()
+    loop.runs("same")
+    held = loop.finds(lost="the reflog was rewritten")
+
+    assert (held.held, loop.breaker.tally.no_progress, loop.breaker.tally.unknown) == (True, 1, 1)
+    assert "the reflog was rewritten" in held.reason
+    assert loop.finds(lost="the reflog was rewritten", **made(1)).progress
+
+
+def test_x8b_it_says_whose_work_cannot_be_told_apart() -> None:
+    judged = Loop().finds(shared=("b", "c"), **made(1))
+
+    assert "cannot be told apart from the work of b, c" in judged.reason
+    assert judged.breaker.tally.shared == ("b", "c")
 
 
 @pytest.mark.parametrize("period", range(2, breakers.REMEMBERED + 1))

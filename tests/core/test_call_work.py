@@ -11,6 +11,7 @@ from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent import OpenCall, Running
 from phoenixd.core.calls import MAX_COMMAND
 from phoenixd.core.events import CallWorkSeen, EvidenceSeen, RunAdopted, Tick
+from phoenixd.core.facts import HungInCall
 from phoenixd.core.spec import LivenessRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.incident import call_sentence
@@ -168,6 +169,7 @@ def test_an_end_in_a_call_says_which_and_what_to_do_about_it() -> None:
     assert (call.tool, call.ran, call.declared, call.idle) == ("Bash", 900.0, None, None)
     assert call.command.startswith("make -j8 check x")
     assert len(call.command) == MAX_COMMAND
+    assert HungInCall(1, "Bash", call.command, 900.0) in story.decisions[-1].facts
     readings = dict(story.decisions[-1].readings)
     assert (readings["call_cpu"], readings["call_processes"], readings["call_unreadable"]) == (0, 2, 0)
 
@@ -207,6 +209,25 @@ def test_the_sentence_states_the_fact_and_the_remedy(call: OpenCall, says: str) 
     assert "declare a timeout" in sentence
     assert "in the background" in sentence
     assert "\x1b" not in sentence
+
+
+def test_a_call_that_is_told_twice_is_no_sign_of_life() -> None:
+    """A cron job has every shim greeted anew, and each says again which call is open."""
+    story = in_a_call()
+    for _ in range(4):
+        story.wait(4 * MINUTE)
+        story.hook("tool-start", **BASH)
+    assert story.of(Terminate)
+
+
+def test_a_daemon_that_never_heard_of_the_call_is_told_of_it() -> None:
+    story = Story(claude()).works()
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    story.hook("tool-start", **BASH)
+    for number in range(1, 26):
+        story.spent = 50.0 * number, 0
+        story.wait(MINUTE)
+    assert not story.of(Terminate)
 
 
 def test_an_open_call_outlives_the_daemon() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import LookAtScreen
+from phoenixd.core.actions import DismissDialog, LookAtScreen
 from phoenixd.core.agent import Activity, Running
 from phoenixd.core.events import ScreenSeen
+from phoenixd.core.projection import is_settled, needs_person
 from phoenixd.core.session import SCREEN_DIALOGS
+from phoenixd.core.spec import PreparedAnswer
 from tests.core.story import Story, claude, spec
 
 CLIS = ("claude", "codex", "gemini")
@@ -186,3 +188,62 @@ def test_a_parked_run_with_a_dialog_on_its_screen_needs_a_person() -> None:
     story.wait(120)
     assert asked(story) == SCREEN_DIALOGS["trust"]
     assert "dialog" in story.alerts()
+
+
+def test_an_idle_run_is_believed_once_its_input_line_was_seen() -> None:
+    """Its first hook comes some time before a dialog of its start is drawn, and a wait for idle must not end there."""
+    story = idle()
+    story.screen = "unknown"
+    assert not is_settled(story.agent, story.now)
+    story.wait(2)
+    assert not is_settled(story.agent, story.now)
+    story.screen = "idle"
+    story.wait(2)
+    assert is_settled(story.agent, story.now)
+
+
+def test_an_idle_run_whose_screen_cannot_be_read_is_believed_after_the_window_of_a_start() -> None:
+    story = idle()
+    story.screen = "unknown"
+    story.wait(29)
+    assert not is_settled(story.agent, story.now)
+    story.wait(1)
+    assert is_settled(story.agent, story.now)
+
+
+SAYS_NO = (PreparedAnswer("offer of another renderer", allow=False, dialog="dialog"),)
+
+
+def test_a_dialog_that_the_operator_said_no_to_beforehand_calls_nobody() -> None:
+    story = Story(claude(answers=SAYS_NO)).works()
+    story.wait(600)
+    story.screen = None
+    story.hook("stop")
+    story.wait(2)
+    story.tell(ScreenSeen("a", 1, "renderer"))
+    assert story.of(DismissDialog) == [DismissDialog("a", 1, "offer of another renderer")]
+    assert (story.agent.item, story.alerts()) == (None, [])
+    assert not needs_person(story.agent)
+    story.screen = "idle"
+    story.wait(3)
+    assert activity(story).waiting is None
+    assert len(story.of(DismissDialog)) == 1
+
+
+def test_a_dialog_that_stays_after_a_no_is_an_item_and_is_not_pressed_at_again() -> None:
+    story = Story(claude(answers=SAYS_NO)).works()
+    story.screen = "renderer"
+    story.hook("stop")
+    story.wait(60)
+    assert asked(story) == "offer of another renderer"
+    assert story.alerts() == ["dialog"]
+    assert len(story.of(DismissDialog)) == 1
+
+
+def test_another_dialog_than_the_one_that_was_said_no_to_is_an_item() -> None:
+    story = Story(claude(answers=SAYS_NO)).works()
+    story.screen = "dialog"
+    story.hook("stop")
+    story.wait(2)
+    assert asked(story) == "dialog"
+    assert not story.of(DismissDialog)

@@ -20,6 +20,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.iteration import Closing, Opening, Underway
 from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
+from phoenixd.core.work import Place, Survey
 from tests.core.story import Story, claude, spec
 
 
@@ -473,3 +474,42 @@ def test_residents_are_not_measured() -> None:
     story.exited(0)
 
     assert story.of(MeasureWork) == []
+
+
+def test_x8b_the_worktrees_that_hooks_tell_of_are_places_of_its_work_until_a_look_says_otherwise() -> None:
+    story = LoopStory("claude", prompt=None)
+    story.runs()
+    for cwd in ("/srv/shop", "/srv/shop-side", "/tmp", "/srv/shop-side", "relative"):
+        story.hook("tool-start", cwd=cwd)
+    story.hook("tool-end", cwd="/srv/subagents", sub=True)
+    assert story.agent.workplaces == ("/srv/shop-side", "/tmp", "/srv/subagents")
+    story.work = "late"
+    story.exited(0)
+    number = story.agent.incarnation
+    found = Survey(places=(Place("/srv/shop-side"),), entered=("/srv/shop-side",))
+    story.tell(WorkMeasured("a", number, True, "git:dirt", survey=found))
+
+    assert story.agent.workplaces == ("/srv/shop-side",)
+
+
+def test_x8b_what_was_seen_before_an_iteration_is_told_to_the_look_after_it() -> None:
+    story = Story(spec(kind=Kind.LOOP))
+    story.work = "late"
+    story.start()
+    seen = Survey(at=5.0, notes="n", places=(Place("/srv/shop", "c0ffee"),))
+    story.tell(WorkMeasured("a", 1, False, "git:1", survey=seen))
+    story.started()
+    story.exited(0)
+
+    assert [order.since for order in story.of(MeasureWork)] == [None, seen]
+
+
+def test_f_cb_9_an_iteration_that_an_older_phoenixd_measured_is_unknown_and_not_progress() -> None:
+    story = LoopStory()
+    story.runs()
+    story.work = "late"
+    story.exited(0)
+    story.tell(WorkMeasured("a", 1, True, "git:of-another-kind", survey=Survey()))
+
+    assert story.breaker == ("CLOSED", 0)
+    assert "an older phoenixd measured the work before it" in story.reasons[-1]

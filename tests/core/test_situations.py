@@ -222,6 +222,8 @@ SITUATIONS = [
           every(1, 60, beats(20), since=0.5), (61, stop())),
     lives("the daemon is down between a claim and the check of it", (5, beats(20)), (5.5, daemon_down(5 * MINUTE)),
           (19, ends("Read")), (21, stop())),
+    lives("a heartbeat of 20 minutes ago while it waits for a person", (5, asks()), (6, beats(20)), (50, allows()),
+          (58, ends("Bash")), (60, stop()), alerts=("permission",)),
     hangs("a claim that only a subagent contradicts", 6, (5, beats(30)), (5.5, ends("Read", sub=True))),
     hangs("the same old heartbeat again and again", 6, (5, beats(20)), (5.02, beats(20)), (5.04, beats(20))),
     hangs("a program that beats once, at its start", 15.1, (0.1, beats()), specs=(PROGRAM,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -133,8 +134,13 @@ async def test_3_doctor_found_a_problem(ctl: Ctl, daemon: FakeDaemon) -> None:
     ran = await ctl("doctor")
 
     assert ran.code == 3
-    assert ran.out.index("disk full") < ran.out.index("tmux"), "the worst comes first"
     assert "do: df -h" in ran.out
+    assert "tmux" not in ran.out, "what is well is a count"
+    assert "1 check is well; see: phoenixctl doctor --all" in ran.out
+    everything = await ctl("doctor", "--all")
+    assert everything.out.index("disk full") < everything.out.index("tmux"), "the worst comes first"
+    assert everything.code == 3
+    assert len((await ctl("doctor", "--json")).json["findings"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -197,13 +203,28 @@ async def test_7_no_daemon(alone: Ctl, words: tuple[str, ...]) -> None:
 
 
 async def test_7_doctor_works_in_part(alone: Ctl, runtime: Path) -> None:
-    ran = await alone("doctor")
+    ran = await alone("doctor", "--all")
 
     assert ran.code == 7
     assert "phoenixd does not answer" in ran.out
+    assert "Python 3" not in (await alone("doctor")).out
     assert "Python 3" in ran.out
     assert "state directory" in ran.out
     assert (await alone("doctor", "--json")).json["findings"][0]["level"] == "problem"
+
+
+async def test_doctor_of_a_daemon_that_is_only_slow_never_says_that_there_is_none(alone: Ctl, runtime: Path) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.close()
+
+    async with await asyncio.start_unix_server(hang_up, runtime / "api.sock"):
+        ran = await alone("doctor")
+
+    assert ran.code == 7
+    assert "phoenixd is there, and has not answered in time" in ran.out
+    assert "does not answer" not in ran.out + ran.err
+    assert "phoenixctl up" not in ran.out + ran.err
 
 
 async def test_8_timed_out(ctl: Ctl, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -100,6 +101,91 @@ def _has_ended(pid: int) -> bool:
 
 async def _runs(place: Place) -> bool:
     return bool((await place.ctl("wait", "docs", "--for", "running", "--timeout", "1")).code == 0)
+
+
+async def test_the_options_of_up_name_the_daemon_that_is_asked(place: Place, home: Path, short_tmp: Path) -> None:
+    mine, other = home / "mine.toml", home / "other.toml"
+    for file in (mine, other):
+        file.write_text("")
+    assert (await place.ctl("up", "--config", os.fspath(mine))).code == 0
+    first = await place.daemon_pid()
+    again = await place.ctl("up", "--config", os.fspath(mine), "--state-dir", os.fspath(place.state))
+    assert (again.code, f"is up already, pid {first}" in again.out) == (0, True)
+
+    # Another configuration, another state directory, another place for a state directory that is taken.
+    for arguments, shown in (
+        (("--config", os.fspath(other)), (other, mine)),
+        (("--state-dir", os.fspath(home / "elsewhere")), (home / "elsewhere", place.state)),
+        (("--runtime-dir", os.fspath(short_tmp / "third")), (place.state, first)),
+    ):
+        refused = await place.ctl("up", *arguments)
+        assert (refused.code, refused.out) == (6, ""), refused
+        assert f"pid {first}" in refused.err
+        assert all(str(one) in refused.err for one in shown), refused.err
+        assert "do: " in refused.err
+
+    beside = ("--state-dir", os.fspath(short_tmp / "state"), "--runtime-dir", os.fspath(short_tmp / "run"))
+    second = await place.ctl("up", *beside)
+    try:
+        assert (second.code, "already" in second.out) == (0, False), second
+        assert f"pid {first}" not in second.out
+        assert "already" in (await place.ctl("up", *beside)).out
+        assert await place.daemon_pid() == first
+    finally:
+        socket = os.fspath(short_tmp / "run" / "api.sock")
+        assert (await place.ctl("down", "--agents", "--socket", socket)).code == 0
+        assert (await place.ctl("down", "--agents")).code == 0
+
+
+@pytest.mark.parametrize("packages", ["apt-get", "another manager"])
+async def test_up_without_tmux_says_how_it_is_installed(place: Place, home: Path, packages: str) -> None:
+    """F-TMUX-7"""
+    programs = home / "bin"
+    programs.mkdir()
+    if packages == "apt-get":
+        (programs / "apt-get").write_text("#!/bin/sh\n")
+        (programs / "apt-get").chmod(0o755)
+    place.env["PATH"] = os.fspath(programs)
+
+    for words in (("up",), ("run", "docs", "-d", "--", "true")):
+        ran = await place.ctl(*words)
+
+        assert (ran.code, ran.out) == (1, "")
+        assert "tmux is not installed" in ran.err
+        assert ("apt-get install -y tmux" in ran.err) == (packages == "apt-get")
+        assert "systemctl" not in ran.err
+    assert not place.state.exists(), "nothing was begun"
+
+
+async def test_up_refuses_a_tmux_that_is_too_old(place: Place, home: Path) -> None:
+    """F-TMUX-7"""
+    programs = home / "bin"
+    programs.mkdir()
+    (programs / "tmux").write_text("#!/bin/sh\necho tmux 3.1c\n")
+    (programs / "tmux").chmod(0o755)
+    place.env["PATH"] = os.fspath(programs)
+
+    ran = await place.ctl("up")
+
+    assert ran.code == 1
+    assert "tmux 3.1c is too old: 3.2 is the lowest\ndo: install tmux 3.2 or newer, then: phoenixctl up" in ran.err
+
+
+async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, home: Path) -> None:
+    assert "No shim is alive." in (await place.ctl("status")).err
+    directory = place.runtime / "agents" / "docs"
+    directory.mkdir(parents=True)
+    # A shim locks its directory for as long as it lives; the terminal server has gone.
+    held = os.open(directory, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    assert "1 shim is alive; whether agents run is not known" in (await place.ctl("status")).err
+    os.close(held)
+    assert "No shim is alive." in (await place.ctl("status")).err
+    # A terminal server that cannot be asked, because tmux is not to be found.
+    (place.runtime / "tmux.sock").touch()
+    place.env["PATH"] = os.fspath(home)
+    unknown = (await place.ctl("status")).err
+    assert "Whether a shim is alive is not known (the terminal server in" in unknown
 
 
 async def test_up_shows_what_a_daemon_that_cannot_start_has_said(place: Place, home: Path) -> None:

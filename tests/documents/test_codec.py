@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.agent import Agent, BackingOff, Mode, PromptKind
+from phoenixd.core.agent import Activity, Agent, BackingOff, Lease, Mode, PromptKind, Run, Running
 from phoenixd.documents.codec import Undecodable, dump_agent, load_agent
 from tests.agents import agents, an_agent
 
@@ -45,6 +45,23 @@ def test_an_older_snapshot_takes_defaults() -> None:
     loaded = load_agent(json.dumps(data))
 
     assert loaded == an_agent()
+
+
+def test_an_open_call_that_an_older_version_saved_is_known_without_its_work() -> None:
+    lease = Lease("t1", 500.0, 100.0, tool="Bash", command="make", ticks=7, most=900.0)
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.GOAL, 0.0, 0.0)
+    busy = an_agent(state=Running(run, Activity(True, 100.0, 100.0, leases=(lease,), stale_claim=50.0)))
+    data = json.loads(dump_agent(busy))
+    activity = data["state"]["activity"]
+    del activity["claim_due"], activity["work"], data["spec"]["liveness"]["busy_max"]
+    for name in ("tool", "command", "declared", "ticks", "most"):
+        del activity["leases"][0][name]
+
+    loaded = load_agent(json.dumps(data))
+
+    assert isinstance(loaded.state, Running)
+    assert loaded.state.activity.leases == (Lease("t1", 500.0, 100.0),)
+    assert (loaded.state.activity.claim_due, loaded.state.activity.work) == (None, None)
 
 
 def test_keys_of_a_newer_version_are_dropped() -> None:

@@ -46,6 +46,11 @@ def test_what_ends_with_the_process_is_read_from_a_turns_end_and_from_the_call_t
     assert hook_event("a", 1, kind, payload).jobs == jobs
 
 
+def test_x8b_the_directory_that_an_agent_is_in_is_told() -> None:
+    assert hook_event("a", 1, "tool-start", {"cwd": "/srv/side"}).cwd == "/srv/side"
+    assert hook_event("a", 1, "tool-start", {"cwd": 7}).cwd is None
+
+
 def test_p15_a_command_that_looks_like_an_input_is_kept_as_json() -> None:
     """Shown as its tool's form it would otherwise be another command than the one that runs."""
     for command in ('{"command": "ls"}', "{ rm -rf ~; }"):

@@ -15,10 +15,10 @@ import pytest
 from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
 from phoenixd.drivers import git_work_files
 from phoenixd.drivers.git_plumbing import PlumbingFailed
-from phoenixd.drivers.git_work import WorkPrints, work_print
+from phoenixd.drivers.git_work import WorkPrints, survey, work_print
 from phoenixd.drivers.git_work_files import Excluded, WorkUnreadable, exists
 from tests.agents import an_agent
-from tests.drivers.repositories import Armed, arm, git, make_repository
+from tests.drivers.repositories import IDENTITY, Armed, arm, git, make_repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
 
@@ -74,14 +74,11 @@ def touch_all(work: Path) -> None:
         run("add", "edited.txt"),
         run("add", "untracked.txt"),
         run("rm", "-q", "--cached", "kept.txt"),
-        run("commit", "-q", "-a", "-m", "More"),
-        run("commit", "-q", "--amend", "-m", "Other words"),
-        run("checkout", "-q", "-b", "other"),
-        both(run("init", "-q", "inner"), run("-C", "inner", "commit", "-q", "--allow-empty", "-m", "x")),
+        both(run("init", "-q", "inner"), write("inner/a", "x")),
     ],
     ids=[
         "g11 edit", "same length", "dirt on dirt", "new file rewritten", "g13 new file", "new file below", "delete",
-        "rename", "relink", "g12 stage", "stage new", "untrack", "g14 commit", "amend", "branch", "inner repository",
+        "rename", "relink", "g12 stage", "stage new", "untrack", "inner repository",
     ],
 )  # fmt: skip
 def test_g11_to_g14_x8b_what_is_progress(repository: Path, do: Change) -> None:
@@ -105,9 +102,13 @@ def test_g11_to_g14_x8b_what_is_progress(repository: Path, do: Change) -> None:
         both(run("stash", "-q", "-u"), run("stash", "pop", "-q")),
         lambda work: (work / ".git" / "index.lock").touch(),
         lambda work: (work / "empty").mkdir(),
+        run("commit", "-q", "--amend", "-m", "Other words"),
+        run("checkout", "-q", "-b", "other"),
+        run("commit", "-q", "--allow-empty", "-m", "Nothing"),
+        both(run("init", "-q", "inner"), run("-C", "inner", "commit", "-q", "--allow-empty", "-m", "x")),
     ],
     ids=["f-cb-1 nothing", "g13 ignored", "touch", "chmod", "status", "gc", "edit and revert", "stash and pop",
-         "f-cb-6 locked", "empty directory"],
+         "f-cb-6 locked", "empty directory", "amend", "branch", "empty commit", "empty repository"],
 )  # fmt: skip
 def test_x8b_what_is_no_progress(repository: Path, do: Change) -> None:
     before = look(repository)
@@ -152,7 +153,7 @@ def test_f_cb_5_several_repositories_below_a_directory_that_is_none(tmp_path: Pa
     write("noise.log", "ignored")(shops[0] / "work")
     assert look(tmp_path / "shops") == before
 
-    git(shops[1] / "work", "commit", "-q", "--allow-empty", "-m", "Only here")
+    (shops[1] / "work" / "kept.txt").write_text("only here")
 
     assert look(tmp_path / "shops") != before
 
@@ -174,10 +175,12 @@ def test_f_cb_5_work_in_a_submodule_counts(repository: Path, tmp_path: Path) -> 
     git(repository, "commit", "-q", "-m", "Add a submodule")
     before = look(repository)
     (repository / "vendor" / "kept.txt").write_text("edited there")
-    edited = look(repository)
+    assert look(repository) != before
+    earlier = survey([str(repository)]).survey
     git(repository / "vendor", "commit", "-q", "-a", "-m", "There")
+    found = survey([str(repository)], since=earlier)
 
-    assert len({before, edited, look(repository)}) == 3
+    assert [(deed.kind, deed.where) for deed in found.deeds] == [("commit", str(repository / "vendor"))]
 
 
 def test_a_repository_without_a_commit(tmp_path: Path) -> None:
@@ -246,6 +249,21 @@ def test_a_tree_with_links_in_a_circle_has_an_end(tmp_path: Path) -> None:
     assert look(tmp_path)
 
 
+def make_everything(work: Path) -> None:
+    """Commits of every kind, a stash and a push, in a repository that runs something at each of them."""
+    git(work.parent, "init", "-q", "--bare", "remote.git")
+    # Its hooks would refuse each of them.
+    off = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.hooksPath", "GIT_CONFIG_VALUE_0": "/dev/null"}
+    unarmed = {**os.environ, **IDENTITY, **off}
+    for script in (
+        "git checkout -q -b side; echo a > a.txt; git add a.txt; git commit -q -m a",
+        "git checkout -q main; echo b > b.txt; git add b.txt; git commit -q -m b; git merge -q --no-edit side",
+        "git checkout -q -b other HEAD^; echo c > c.txt; git add c.txt; git commit -q -m c; git cherry-pick side",
+        "git remote add origin ../remote.git; git push -q origin other; echo d > a.txt; git stash -q",
+    ):
+        subprocess.run(["sh", "-c", script], cwd=work, env=unarmed, capture_output=True, check=True)
+
+
 def test_nothing_of_an_armed_repository_runs(repository: Path, tmp_path: Path) -> None:
     armed: Armed = arm(repository, tmp_path)
     inner = make_repository(repository / "inner")
@@ -255,6 +273,13 @@ def test_nothing_of_an_armed_repository_runs(repository: Path, tmp_path: Path) -
 
     (armed.work / "edited.txt").write_text("edited.TxT\n")
     assert look(armed.work) != before
+    assert (armed.fired(), arm_inner.fired()) == (set(), set())
+    earlier = survey([str(armed.work)]).survey
+    make_everything(armed.work)
+    for trace in (*armed.traces.iterdir(), *arm_inner.traces.iterdir()):
+        trace.unlink()
+    found = survey([str(armed.work)], since=earlier)
+    assert {deed.kind for deed in found.deeds} == {"commit", "stash", "push"}
     assert (armed.fired(), arm_inner.fired()) == (set(), set())
     git(armed.work, "status", check=False)
     assert "fsmonitor" in armed.fired(), "the trap does not bite"

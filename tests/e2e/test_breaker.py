@@ -109,6 +109,63 @@ def test_g14_f_cb_2_one_that_only_commits_never_opens_it(stage: Stage, dirty: Pa
     assert stage.row(NAME)["state"] != "quarantined"
 
 
+def test_x8b_a_branch_and_a_commit_for_each_iteration_back_on_main_never_opens_it(stage: Stage, dirty: Path) -> None:
+    """The commonest loop there is: a pull request for each iteration. Its work is only in branches when it ends."""
+    declare(stage, dirty, f"git checkout -q -b b$PHOENIX_INCARNATION; {COMMIT}; git checkout -q main")
+    stage.up()
+    stage.until("seven iterations", lambda: breaker(stage)["iteration"] >= 7)
+
+    assert {count for count, _ in judged(stage)} == {0}
+    assert breaker(stage)["last_verdict"] == "work: 1 commit"
+    assert len(git(dirty, "branch", "--list", "b*").split()) >= 7
+
+
+def test_x8b_notes_alone_open_it_at_notes_stop(stage: Stage, dirty: Path) -> None:
+    script = 'echo "$PHOENIX_INCARNATION" >> PROGRESS.md; git add PROGRESS.md; git commit -q -m notes PROGRESS.md'
+    declare(stage, dirty, script, '[agent.looper.breaker]\nnotes = ["PROGRESS.md"]\nnotes_stop = 3\n')
+    stage.up()
+    until_open(stage)
+    shown = stage.ctl("breaker", "show", NAME)
+
+    assert (breaker(stage)["no_progress_count"], breaker(stage)["notes_count"]) == (0, 3)
+    assert "3 iterations left nothing but notes, the limit is 3" in " ".join(shown.stdout.split())
+    assert "notes: notes alone changed" in shown.stdout
+
+
+def test_x8b_two_agents_in_one_worktree_add_warns_and_the_breaker_says_so(stage: Stage, dirty: Path) -> None:
+    declare(stage, dirty, "true")
+    stage.up()
+    added = stage.ctl("add", "beside", "--cwd", str(dirty), "--", "sleep", "600")
+    assert f"warning: {NAME} works in {dirty} too" in " ".join(added.stdout.split())
+    stage.ask("start", "beside")
+    stage.until("it says so", lambda: breaker(stage)["shared_with"] == ["beside"])
+
+    assert "cannot be told apart" in " ".join(stage.ctl("breaker", "show", NAME).stdout.split())
+
+
+RESIDENT = """turn() { echo '{"prompt": "<task-notification> go on"}' | "$PHOENIX_HOOK" prompt-submit; sleep 0.4
+    echo '{}' | "$PHOENIX_HOOK" stop; }
+"$PHOENIX_HOOK" session-start < /dev/null > /dev/null
+while :; do turn; sleep 0.1; done"""
+
+
+def test_residents_have_the_breaker_per_turn_where_it_is_asked_for(stage: Stage, dirty: Path) -> None:
+    """A turn that is over before it was measured is unknown, so under load it only takes more of them."""
+    stage.declare(
+        NAME,
+        f'[agent.{NAME}]\nargv = ["sh", "-c", {json.dumps(RESIDENT)}]\ncwd = "{dirty}"\n'
+        f"[agent.{NAME}.breaker]\nper_turn = true\nwarn = 1\nstop = 3\n",
+    )
+    stage.up()
+    until_open(stage)
+
+    assert (breaker(stage)["state"], breaker(stage)["no_progress_count"]) == ("OPEN", 3)
+    assert "3 turns without progress, the limit is 3" in stage.row(NAME)["reason"]
+    assert [item["kind"] for item in json.loads(stage.ask("inbox", "--json"))["items"]] == ["quarantined"]
+    written = stage.state / "agents" / NAME / ".circuit_breaker.json"
+    stage.until("the file says so", lambda: '"OPEN"' in written.read_text())
+
+
 @pytest.mark.parametrize("script", [EDIT_AND_REVERT, EDIT_IN_TURN], ids=["within one", "from one to the next"])
 def test_f_cb_3_one_that_edits_and_reverts_opens_it(stage: Stage, dirty: Path, script: str) -> None:
     declare(stage, dirty, script)
@@ -255,12 +312,15 @@ def test_the_how_to_pages_configuration_is_understood(tmp_path: Path) -> None:
     loops = "".join(
         f'[agent.{name}]\nkind = "loop"\nargv = ["x"]\ncwd = "/"\n' for name in ("builder", "criticizer", "planner")
     )
-    shop, rules, done, sequence = tables
+    shop, rules, turns, done, sequence = tables
     done = done.replace("[agent.shop.loop]\n", "")
-    (tmp_path / "phoenixd.toml").write_text(f"{shop}\n{done}\n{rules}\n{loops}\n{sequence}")
+    keeper = '[agent.keeper]\nargv = ["x"]\ncwd = "/srv"\n'
+    (tmp_path / "phoenixd.toml").write_text(f"{shop}\n{done}\n{rules}\n{keeper}{turns}\n{loops}\n{sequence}")
     found = read_configuration(tmp_path, tmp_path / "state", {})
 
     assert [str(problem) for problem in found.errors] == []
     assert found.agents["shop"].loop.done_text == "ALL DONE"
     assert found.agents["shop"].breaker.cooldown == 1800
+    assert found.agents["shop"].breaker.notes == ("PROGRESS.md", "*.txt")
+    assert found.agents["keeper"].breaker.per_turn
     assert found.agents["builder"].loop.sequence[1].when_agent == "planner-when"

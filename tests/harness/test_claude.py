@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.harness import claude
+from phoenixd.core.spec import AgentSpec
+from phoenixd.harness import HARNESSES, claude
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 USER = b'{"type":"user","message":{"role":"user","content":"go"}}\n'
@@ -105,6 +106,22 @@ def test_g25_g26_bash_timeouts_are_in_the_settings_and_the_operator_may_change_t
     changed = claude.settings("u", "t", "p", {"BASH_MAX_TIMEOUT_MS": "1", "DISABLE_AUTO_COMPACT": "1"})["env"]
     assert changed["BASH_MAX_TIMEOUT_MS"] == "1"
     assert changed["DISABLE_AUTO_COMPACT"] == "1"
+
+
+def spec(**changes: Any) -> AgentSpec:
+    return AgentSpec("a", ("claude",), "/srv/shop", harness="claude", **changes)
+
+
+def test_g25_the_operators_own_limit_holds_and_is_what_a_working_call_may_take() -> None:
+    shop = spec(env=(("BASH_DEFAULT_TIMEOUT_MS", "3600000"), ("SHOP_KEY", "x")))
+    harness = HARNESSES["claude"]
+    made = harness.settings(shop, "u", "t", "p") or {}
+
+    assert made["env"] == {"BASH_DEFAULT_TIMEOUT_MS": "3600000", "BASH_MAX_TIMEOUT_MS": "7200000"}
+    assert harness.call_limit(shop, "Bash") == 3600
+    assert harness.call_limit(spec(), "Bash") == 1800
+    assert harness.call_limit(spec(env=(("BASH_DEFAULT_TIMEOUT_MS", "long"),)), "Bash") == 1800
+    assert harness.call_limit(shop, "mcp__ci__wait") is None
 
 
 def test_the_bypass_warning_is_answered_only_on_request() -> None:

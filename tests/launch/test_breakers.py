@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -191,3 +192,17 @@ def test_what_is_rendered_is_read_back_as_the_daemons(breaker: Breaker) -> None:
     reading = read_breaker(render_breaker(breaker, {"mine": [1]}))
 
     assert reading == BreakerFile(breaker.name, breaker.tally.no_progress, "daemon", {"mine": [1]})
+
+
+def test_a_file_that_an_older_phoenixd_wrote_is_no_edit() -> None:
+    """Its seal covers the keys that it knew."""
+    written = (
+        '{"state": "HALF_OPEN", "no_progress_count": 3, "last_progress_iteration": 0, "iteration": 3, "reason": "r", '
+        '"opened_at": null, "fingerprint": "git:1", "total_opens": 0, "seal": "SEAL"}'
+    )
+    plain = {key: value for key, value in json.loads(written).items() if key != "seal"}
+    seal = sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+    assert read_breaker(written.replace("SEAL", seal).encode()) == BreakerFile("HALF_OPEN", 3, "daemon", {})
+    edited = written.replace("SEAL", seal).replace('"iteration": 3', '"iteration": 4').encode()
+    assert read_breaker(edited) == BreakerFile("HALF_OPEN", 3, "hand", {})

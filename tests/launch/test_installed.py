@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd import hidden
 from phoenixd.installed import SOURCE, Installed, collect_garbage, install
+from tests.launch.places import Room
 from tests.waiting import eventually_sync
 
 
@@ -96,6 +98,19 @@ def test_only_copies_that_no_process_knows_are_removed(source: Path, library: Pa
             process.kill()
             process.wait()
     assert len(collect_garbage(library, newest)) == 2
+
+
+@pytest.mark.parametrize("option", [None, "hidepid=invisible"])
+def test_hidepid_copies_are_kept_where_those_who_use_them_may_be_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str | None
+) -> None:
+    monkeypatch.setattr(hidden, "hidepid", lambda: option)
+    old = tmp_path / "state" / "lib" / "0123"
+    old.mkdir(parents=True)
+
+    Room(tmp_path)
+
+    assert old.exists() == (option is not None)
 
 
 def test_the_real_shim_can_be_installed(library: Path) -> None:

@@ -75,7 +75,9 @@ class AgentStage:
 
     # What the operator does.
 
-    def up(self, *, prompt: str | None = GOAL, keys: str = "", flags: tuple[str, ...] = ()) -> None:
+    def up(
+        self, *, prompt: str | None = GOAL, keys: str = "", flags: tuple[str, ...] = (), trusted: bool = True
+    ) -> None:
         """Declare the agent and start the daemon, which starts it. keys, flags: more of its table and its argv."""
         self.cli.prepare(self.home, self.stub)
         variables = {name: value for name, value in self.variables.items() if name != "TERM"}
@@ -87,7 +89,7 @@ class AgentStage:
             f"argv = {json.dumps(argv)}\n"
             f"cwd = {json.dumps(str(self.workspace))}\n"
             'env_from = "none"\n'
-            "seed_trust = true\n"
+            f"seed_trust = {str(trusted).lower()}\n"
             + (f"prompt = {json.dumps(prompt, ensure_ascii=False)}\n" if prompt is not None else "")
             + f"{keys}\n[agent.{NAME}.env]\n"
             + "".join(f"{name} = {json.dumps(value)}\n" for name, value in variables.items()),

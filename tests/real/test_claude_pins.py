@@ -70,6 +70,9 @@ def test_a_left_arrow_leaves_the_session_where_it_is(stage: ClaudeStage) -> None
     assert asks(stage) == []
 
 
+@pytest.mark.parametrize(
+    "stage", [pytest.param(OLDEST, marks=pytest.mark.proof), NEWER], indirect=True, ids=[OLDEST, NEWER]
+)
 def test_a_session_that_moved_away_all_the_same_is_an_item_until_somebody_brings_it_back(stage: ClaudeStage) -> None:
     stage.extra_env[AGENT_VIEW] = ""
     stage.up(prompt=None)
@@ -163,6 +166,17 @@ def test_a_home_that_an_older_one_used_is_asked_about_the_renderer_which_is_an_i
     assert newer.send("And now?").returncode == 0
     starts = [event["detail"] for event in newer.events() if event["detail"].get("kind") == "session-start"]
     assert [start["source"] for start in starts] == ["startup"]
+
+
+def test_where_the_operator_said_no_beforehand_the_offer_is_dismissed_and_nobody_called(newer: ClaudeStage) -> None:
+    used_by_the_older_one(newer)
+    newer.up(keys=f'answers = [{{ dialog = "dialog", asks = "{RENDERER}", answer = "deny" }}]')
+    newer.asked(r"docs/plan\.md")
+
+    eventually_sync(lambda: any("says no to it" in event["reason"] for event in newer.events()), 60, "it is dismissed")
+    newer.until_idle()
+    assert newer.send("And now?").returncode == 0
+    assert not any(event["event"] == "alert_raised" for event in newer.events())
 
 
 def used_by_the_older_one(stage: ClaudeStage) -> None:

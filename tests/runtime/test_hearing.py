@@ -11,12 +11,13 @@ from typing import Any, Literal, cast
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentExited, AgentStarted, Event, RunAdopted, RunMissing
+from phoenixd.core.events import AgentExited, AgentStarted, Event, HookSeen, RunAdopted, RunMissing
+from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes import Processes
-from phoenixd.drivers.processes_proc import boot_id
+from phoenixd.drivers.processes_proc import boot_id, read_stat
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
-from tests.core.story import Story
+from tests.core.story import Story, claude
 from tests.drivers.processes import identity
 
 
@@ -30,7 +31,7 @@ class Ear:
         self.story.start()
         absent: Any = None
         self.hearing = Hearing(
-            absent, self.processes, absent, absent, self.find, self.tell, later=lambda seconds, call: None
+            absent, self.processes, absent, SupervisedClock(), self.find, self.tell, later=lambda seconds, call: None
         )
         self.shim = identity(os.getpid())
 
@@ -68,7 +69,9 @@ def child() -> Iterator[ProcessIdentity]:
 
 async def test_promise_5_only_a_process_below_the_shim_is_taken_for_its_agent(ear: Ear, child: ProcessIdentity) -> None:
     ear.hearing.watch_shim(ear.hello())
-    for stranger in (identity(os.getppid()), identity(1), ear.shim):
+    # Under hidepid the first process cannot be read, and is none of ours all the same.
+    first = identity(1) if read_stat(1) else replace(ear.shim, pid=1)
+    for stranger in (identity(os.getppid()), first, ear.shim):
         ear.started(stranger)
         assert ear.told == []
 
@@ -94,6 +97,19 @@ async def test_a_run_is_adopted_only_with_a_process_below_its_shim(ear: Ear, chi
     ear.hearing.reconcile(ear.story.agent, ear.hello(identity(os.getppid())))
     ear.hearing.reconcile(ear.story.agent, ear.hello(child))
     assert [type(event) for event in ear.told] == [RunMissing, RunAdopted]
+
+
+@pytest.mark.parametrize(("ticks", "known"), [(4711, 4711), (None, None), ("4711", None), (True, None), (-1, None)])
+@pytest.mark.parametrize(("tool", "limit"), [("Bash", 1800.0), ("mcp__ci__wait", None)])
+async def test_a_call_that_begins_says_when_and_how_long_its_cli_lets_it_take(
+    ear: Ear, ticks: object, known: int | None, tool: str, limit: float | None
+) -> None:
+    ear.story = Story(claude())
+    payload = {"tool_name": tool, "tool_input": {"command": "make -j8"}}
+    body = {"seq": 0, "incarnation": 1, "kind": "tool-start", "payload": payload, "ticks": ticks}
+    ear.hearing.hear(ShimMessage(ear.story.agent.name, "hook", body))
+    (begun,) = [event for event in ear.told if isinstance(event, HookSeen)]
+    assert (begun.ticks, begun.limit, begun.command) == (known, limit, "make -j8")
 
 
 def test_boots_differ(child: ProcessIdentity) -> None:

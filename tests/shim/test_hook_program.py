@@ -6,13 +6,16 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phoenixd.drivers.processes_proc import read_stat
 from tests.shim.pane import DEADLINE, Daemon, Pane
 from tests.waiting import eventually_sync
 
@@ -61,6 +64,31 @@ def test_an_event_arrives_with_its_input(daemon: Daemon, library: Path, name: st
     event = daemon.expect("hook")
     assert (event["kind"], event["payload"]) == (kind, hook_input)
     assert list((daemon.pane.run / "hooks").iterdir()) == []
+
+
+def test_a_call_begins_before_what_it_starts_however_late_the_shim_hears_of_it(daemon: Daemon, library: Path) -> None:
+    """The hook program waits for nobody, so the call's processes can be there before its hook is read."""
+    environment, shim = environment_of(daemon), daemon.pane.pid
+    with subprocess.Popen(["sleep", "1000"]) as before:
+        os.kill(shim, signal.SIGSTOP)
+        try:
+            earlier = start_of(before.pid)
+            clock = time.clock_gettime(time.CLOCK_BOOTTIME)
+            eventually_sync(lambda: time.clock_gettime(time.CLOCK_BOOTTIME) > clock + 0.1, what="later ticks")
+            hook(library, environment, "tool-start")
+            with subprocess.Popen(["sleep", "1000"]) as started:
+                later = start_of(started.pid)
+                started.kill()
+        finally:
+            os.kill(shim, signal.SIGCONT)
+            before.kill()
+    assert earlier < daemon.expect("hook")["ticks"] <= later
+
+
+def start_of(pid: int) -> int:
+    found = read_stat(pid)
+    assert found is not None
+    return found.start_time
 
 
 def test_every_kind_that_the_shim_knows_is_known_to_the_program(daemon: Daemon, library: Path) -> None:

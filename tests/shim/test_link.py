@@ -38,6 +38,37 @@ def test_hello_tells_who_and_what(pane: Pane) -> None:
     assert stat.S_IMODE((pane.run / "link.sock").stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        ([], ["tool-start"]),
+        (["notification"], ["tool-start"]),
+        (["tool-end"], []),
+        (["subagent-start"], []),
+        (["stop"], []),
+        (["prompt-submit"], []),
+    ],
+)
+def test_a_daemon_that_comes_back_is_told_of_the_open_call(pane: Pane, later: list[str], told: list[str]) -> None:
+    first = pane.daemon()
+    first.start(["sleep", "1000"])
+    with Poster(pane, None) as poster:
+        for kind in ("tool-start", *later):
+            assert poster.post(kind, {"tool_name": "Bash", "tool_use_id": "t1"}) == 200
+            begun = first.expect("hook", lambda event, kind=kind: event["kind"] == kind)  # type: ignore[misc]
+            if begun["seq"]:
+                first.send(op="ack", seq=begun["seq"])
+    ticks = next(event["ticks"] for event in first.events if event.get("kind") == "tool-start")
+    first.close()
+
+    second = pane.daemon()
+    second.send(op="no such order")
+    second.expect("error")
+    again = [event for event in second.events if event["event"] == "hook" and not event["seq"]]
+    assert [event["kind"] for event in again] == told
+    assert all(event["ticks"] == ticks for event in again)
+
+
 def test_the_first_message_must_be_a_hello(pane: Pane) -> None:
     daemon = pane.connect()
     daemon.send(op="quit")

@@ -11,6 +11,7 @@ import anyio
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, EvidenceSeen, HookSeen
+from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed
 from phoenixd.harness.prompts import Prompt
@@ -21,6 +22,7 @@ from phoenixd.ports import (
     ProcessIdentity,
     ShimCommand,
     ShimHello,
+    WorkDone,
     WorkReading,
 )
 from tests.simulate.host import Host, Life
@@ -58,6 +60,10 @@ class SimulatedProcesses:
     def is_below(self, identity: ProcessIdentity, root: ProcessIdentity) -> bool | None:
         # Simulated shims tell the truth.
         return self._host.find(identity) is not None or None
+
+    async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
+        # Simulated calls end by themselves; what hangs does nothing.
+        return WorkDone()
 
     async def fence(self, agent: str, incarnation: int, run_id: str, child: ProcessIdentity | None) -> Fenced:
         killed = []
@@ -180,7 +186,7 @@ class SimulatedWork:
         self._host = host
         self._steps: dict[str, int] = {}
 
-    async def measure(self, agent: Agent) -> WorkReading:
+    async def measure(self, agent: Agent, since: Survey | None = None) -> WorkReading:
         await anyio.sleep(self._host.dice.uniform(0.01, 3.0))
         if self._host.happens(0.1):
             self._host.seen["work unknown"] += 1

@@ -74,6 +74,9 @@ class SimulatedTerminal:
         if shim is not None and shim.run is not None:
             shim.run.program.prompt(self._pasted)
 
+    async def press_escape(self, agent: str) -> None:
+        await self._delay()
+
     async def tell_attached(self, agent: str, words: str) -> None:
         await self._delay()
 

@@ -1,0 +1,68 @@
+"""Where agents work: two in one worktree cannot be told apart by their work, and are told of."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from phoenixd.config.layers import Stack
+from phoenixd.config.problems import Problem, problem_at
+from phoenixd.config.tables import AgentTable, SequenceTable
+
+MOST_NAMED = 3
+
+
+def shared_work(
+    agents: Mapping[str, AgentTable], sequences: Mapping[str, SequenceTable], stack: Stack
+) -> Iterator[Problem]:
+    """Agents in one worktree of which one is judged by its work: what the other changes counts as its progress (X8b).
+
+    Each of them is warned, for either may be the one that is being added.
+    """
+    leads = {member: table.members[0] for table in sequences.values() for member in table.members}
+    by_top: defaultdict[str, list[str]] = defaultdict(list)
+    for name, table in sorted(agents.items()):
+        for top in sorted({_top(root) for root in _roots(table)}):
+            by_top[top].append(name)
+    for top, names in by_top.items():
+        for name in names:
+            others = [
+                other
+                for other in names
+                if leads.get(other, other) != leads.get(name, name)
+                and (_is_judged(agents[name]) or _is_judged(agents[other]))
+                and not _are_apart(agents[name], agents[other])
+            ]
+            if others:
+                more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+                who = f"{', '.join(others[:MOST_NAMED])}{more} {'work' if len(others) > 1 else 'works'} in {top} too"
+                shared = f"{who}, and each one's changes count as the other's progress"
+                remedy = "give each a git worktree or breaker.roots of its own, or make them a sequence"
+                yield problem_at(stack, ("agent", name, "cwd"), f"{shared}: {remedy}", "warning")
+
+
+def _is_judged(table: AgentTable) -> bool:
+    return table.breaker.enabled and (table.kind == "loop" or (table.kind == "resident" and table.breaker.per_turn))
+
+
+def _roots(table: AgentTable) -> tuple[str, ...]:
+    return table.breaker.roots or ((table.cwd,) if table.cwd is not None else ())
+
+
+def _are_apart(one: AgentTable, other: AgentTable) -> bool:
+    """Whether both are limited to directories that have nothing in common."""
+    if not (one.breaker.roots and other.breaker.roots):
+        return False
+    pairs = ((os.path.realpath(a), os.path.realpath(b)) for a in one.breaker.roots for b in other.breaker.roots)
+    return not any(os.path.commonpath(pair) in pair for pair in pairs)
+
+
+def _top(directory: str) -> str:
+    """The worktree around a directory, or the directory itself where there is none."""
+    at = os.path.realpath(directory)
+    while at != "/":
+        if os.path.lexists(os.path.join(at, ".git")):
+            return at
+        at = os.path.dirname(at)
+    return os.path.realpath(directory)

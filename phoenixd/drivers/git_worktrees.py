@@ -1,0 +1,92 @@
+"""Worktrees of a repository: which one a directory belongs to, and which others are linked to the same repository.
+
+Found by the files that git keeps of them (gitrepository-layout(5)), without running anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from phoenixd.drivers.git import WHERE
+from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed
+
+MOST_LINKED = 200
+COARSE = 0.011
+"""Seconds by which the kernel's clock for files may lag behind ours."""
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a directory's repository is. top: the worktree, or the repository's own directory where it is bare."""
+
+    top: bytes
+    git_directory: bytes
+    common: bytes
+    object_format: str
+    bare: bool = False
+
+    @property
+    def is_linked(self) -> bool:
+        return self.git_directory != self.common
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A linked worktree. made: when (wall seconds), by the file that git writes once. log: the reflog of its HEAD."""
+
+    top: bytes
+    made: float
+    log: bytes
+
+
+def locate(directory: bytes, deadline: float) -> Location | None:
+    """The repository around a directory, None where there is none; raises PlumbingFailed."""
+    plumbing = Plumbing(os.fsdecode(directory), deadline)
+    try:
+        top, git_directory, object_format, common = plumbing.lines("rev-parse", *WHERE, "--git-common-dir")
+        bare = False
+    except PlumbingFailed as failure:
+        if failure.no_repository:
+            return None
+        if not failure.bare:
+            raise
+        asked = ("--is-bare-repository", "--absolute-git-dir", "--show-object-format", "--git-common-dir")
+        is_bare, git_directory, object_format, common = plumbing.lines("rev-parse", *asked)
+        if is_bare != "true":
+            raise
+        top, bare = git_directory, True
+    around = os.path.realpath(os.path.join(directory, os.fsencode(common)))
+    return Location(os.fsencode(top), os.path.realpath(os.fsencode(git_directory)), around, object_format, bare)
+
+
+def linked_worktrees(common: bytes) -> Iterator[Linked]:
+    """The linked worktrees of a repository that are there, in no order."""
+    try:
+        with os.scandir(common + b"/worktrees") as entries:
+            names = [entry.path for entry in entries][:MOST_LINKED]
+    except OSError:
+        return
+    for path in names:
+        try:
+            descriptor = os.open(path + b"/gitdir", READ_FLAGS)
+            with os.fdopen(descriptor, "rb", buffering=0) as file:
+                told = file.read(8192).rstrip(b"\n")
+            made = os.stat(path + b"/commondir", follow_symlinks=False).st_mtime
+        except OSError:
+            continue
+        top = os.path.realpath(os.path.join(path, os.path.dirname(told)))
+        if told.endswith(b"/.git") and os.path.lexists(top + b"/.git"):
+            yield Linked(top, made, path + b"/logs/HEAD")
+
+
+def top_of(path: bytes) -> bytes:
+    """The nearest directory at or above a path that looks like a worktree, or else the path itself."""
+    at = os.path.realpath(path)
+    while at != b"/":
+        if os.path.lexists(at + b"/.git"):
+            return at
+        at = os.path.dirname(at)
+    return os.path.realpath(path)

@@ -1,0 +1,45 @@
+"""The dialogs of a real CLI's start, of which no hook tells: an item within seconds, and not an idle agent."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.census import survivors
+from tests.real.agent_stage import NAME, AgentStage
+from tests.real.clis import CONTRACTED
+from tests.real.installed import require
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+NEEDS_PERSON = 6
+
+
+@pytest.fixture(params=CONTRACTED)
+def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
+    with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
+        yield made
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def test_f_proc_16_an_agent_at_its_trust_dialog_needs_a_person_and_is_not_idle(stage: AgentStage) -> None:
+    if stage.cli.harness == "codex":
+        # In a directory that is no repository it does not ask.
+        subprocess.run(["git", "init", "--quiet", str(stage.workspace)], check=True)
+    if stage.cli.harness == "claude":
+        (stage.home / ".claude.json").write_text('{"hasCompletedOnboarding": true}')
+    stage.up(prompt=None, trusted=False)
+
+    waited = stage.stage.ctl("wait", NAME, "--for", "idle", "--timeout", "60s")
+
+    assert waited.returncode == NEEDS_PERSON, waited.stdout + waited.stderr
+    assert [(item["kind"], item["text"]) for item in stage.inbox()] == [("dialog", "trust dialog")]
+    row = stage.row()
+    assert (row["activity"], row["group"]) == ("waiting", "needs_you")
+    refused = stage.send("Go on.")
+    assert refused.returncode == NEEDS_PERSON
+    assert stage.stub.main_requests() == []
