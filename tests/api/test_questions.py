@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from phoenixd.core.agent import Running
 from phoenixd.core.events import AnswerRequested, Delivered, HoldReleased, ScreenSeen, SendRequested
-from phoenixd.core.spec import PreparedAnswer
+from phoenixd.core.spec import PreparedAnswer, RestartRules
+from phoenixd.documents.hooks import hook_event
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -197,3 +200,62 @@ async def test_a_wait_for_idle_ends_when_a_person_is_needed(live: Live, daemon: 
     assert answer.exit == 6
     assert (answer.json["met"], answer.json["needs_person"]) == (False, True)
     assert "phoenixctl inbox" in answer.json["message"]
+
+
+QUESTION = json.dumps({"questions": [{"question": "Which?", "options": [{"label": "SQLite"}, {"label": "none"}]}]})
+
+
+async def test_p14_a_question_is_no_permission_and_an_allowance_does_not_swallow_it(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=QUESTION, held=True, seq=1)
+
+    item = (await live.ask("GET", "/v1/inbox")).json["items"][0]
+    answer = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
+
+    assert (item["kind"], answer.exit) == ("question", INVALID)
+    assert given(daemon) == []
+
+
+async def test_p14_a_question_outlives_the_run_that_asked_it(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=QUESTION, held=True, seq=1)
+    daemon.die("docs", 9)
+
+    (item,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+    told = await live.ask("POST", "/v1/inbox/1/answer", {"answer": ["1"]})
+
+    assert (item["kind"], item["incarnation"], item["left"]) == ("question", 1, True)
+    assert (told.exit, told.json["taken"], told.json["verdict"]) == (0, True, "answer")
+    assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+
+async def test_p14_the_answer_to_an_agent_that_is_down_is_kept_for_its_next_start(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs", restart=RestartRules(max_crashes=1))
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=QUESTION, held=True, seq=1)
+    daemon.die("docs", 9)
+
+    told = await live.ask("POST", "/v1/inbox/1/answer", {"answer": ["a file"]})
+
+    assert (told.exit, told.json["taken"], told.json["kept"]) == (0, False, True)
+    assert [item.answer for item in daemon.state.agents["docs"].items if item.left] == ["a file"]
+
+
+async def test_p15_what_is_asked_can_be_read(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    asked = json.dumps({"tool": "Write", "input": {"file_path": "/\u00e9", "content": "\u00e9\nb"}})
+    text = hook_event("docs", 1, "permission-request", {"tool_name": "Write", "held": True, "asked": asked}).text
+    daemon.hook("docs", "permission-request", tool="Write", text=text, held=True, seq=1)
+
+    shown = (await live.ask("GET", "/v1/inbox", text=True)).text
+
+    assert "  Write /\u00e9, 4 bytes, 2 lines, no newline at the end\n    1  \u00e9\n    2  b\n" in shown
+
+
+async def test_p15_a_row_carries_its_number_and_what_to_type(live: Live, asking: FakeDaemon) -> None:
+    shown = (await live.ask("GET", "/v1/agents", text=True)).text
+
+    assert "#1 waiting: permission (Bash npm test) - phoenixctl answer 1" in " ".join(shown.split())

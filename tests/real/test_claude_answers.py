@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -117,6 +119,28 @@ def test_p14_the_model_is_told_the_answers_to_its_questions_and_what_becomes_of_
     stage.stage.ask("answer", NAME, "approve")
     assert "approved" in stage.asked("approved").text
     stage.until_idle()
+    quiet(inbox)
+
+
+@pytest.mark.proof
+def test_p14_a_question_that_was_open_at_kill_9_is_told_again_and_its_answer_reaches_the_model(
+    stage: ClaudeStage, inbox: Inbox
+) -> None:
+    one = {"questions": QUESTIONS["questions"][:1]}
+    stage.scenario.add(Step(text="I ask.", tool_use=(ToolUse("AskUserQuestion", one),)))
+    stage.up()
+    item = waiting(inbox, "question")
+
+    row = stage.row()
+    os.kill(row["pid"], signal.SIGKILL)
+    reminded = stage.asked("you had asked a person: Which database\\? Nobody has answered yet").text
+    assert "You were interrupted" in reminded
+    stage.until_idle(row["incarnation"] + 1)
+    left = waiting(inbox, "question")
+    assert (left["id"], left["left"], left["incarnation"]) == (item["id"], True, row["incarnation"])
+    stage.stage.ask("answer", NAME, "SQLite")
+
+    assert "The answer is: SQLite" in stage.asked("The answer is: SQLite").text
     quiet(inbox)
 
 
