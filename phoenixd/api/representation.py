@@ -147,6 +147,8 @@ def last_exit(told: Agent) -> Json | None:
         "signal": end.signal,
         "cause": end.cause,
         "lived": round(end.lived, 3),
+        "productive": end.proof or None,
+        "oom": end.oom or None,
         "at": rfc3339(end.at_wall),
     }
 

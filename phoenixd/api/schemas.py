@@ -135,6 +135,8 @@ SCHEMAS: dict[str, Schema] = {
             "signal": _or_null(INTEGER),
             "cause": STRING,
             "lived": NUMBER,
+            "productive": _or_null(STRING),
+            "oom": _or_null(STRING),
             "at": _or_null(TIME),
         }
     ),

@@ -208,6 +208,8 @@ class Stopping:
     asked: Instant = 0.0
     code: int | None = None
     """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
+    spoiled: bool = False
+    """A rule of ours ended it, for its session is no good: that is a death, whoever sent the signal."""
     name: Literal["stopping"] = "stopping"
 
 

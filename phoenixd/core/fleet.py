@@ -220,7 +220,7 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
         return Step(fleet)
     overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
     decided = answers.quietly(agent, lifecycle.decide(agent, event, now))
-    if any(isinstance(one, Alert) and one.kind == outage.KIND for one in decided.actions):
+    if any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decided.actions):
         decided = _once(fleet, agent, decided)
     found = _put(overheard, decided, now)
     asked = found.fleet.agents.get(agent.name)
@@ -231,16 +231,18 @@ def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
 
 
 def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
-    """Leave the alert of an outage out where one that shares the service has raised it."""
-    if not outage.is_told(fleet.agents, agent):
-        return decision
-    kept = tuple(one for one in decision.actions if not (isinstance(one, Alert) and one.kind == outage.KIND))
+    """Leave out what those that share its service with the agent have told already."""
+    kept = tuple(
+        one
+        for one in decision.actions
+        if not (isinstance(one, Alert) and outage.is_told(fleet.agents, agent, one.kind))
+    )
     return replace(decision, actions=kept)
 
 
 def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Take what the event means for outages into the fleet, and tell when one is over."""
-    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, now)):
+    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, before.limits.resume_every, now)):
         found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
     for standing in found.fleet.alerts:
         group = outage.group_of(standing)
@@ -364,7 +366,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
-    for decision in tuple(outage.release(found.fleet.agents, now)):
+    for decision in tuple(outage.release(found.fleet.agents, found.fleet.limits.resume_every, now)):
         found = _put(found, decision, now)
     return found
 

@@ -1,7 +1,8 @@
 """Ctrl-C at a loop's terminal: whoever sits there wants it stopped; with nobody there it is a failed iteration.
 
 A program that ends by SIGINT, or with 130, does not say who sent that. So the terminal is asked whether somebody is
-attached who can type, and the next iteration waits for that word a few seconds at most (G42, F-PROC-5).
+attached who can type, and the next iteration waits for that word a few seconds at most (G42, F-PROC-5). Of a member
+of a sequence it means that this member is left out of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Stopped, S
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import AttendanceSeen
 from phoenixd.core.moment import Moment
+from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import enter, keep, open_item
 
 ITEM = "stopped"
@@ -24,9 +26,11 @@ ANSWER_WITHIN = 5.0
 def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decision:
     """Hold the next iteration back until it is known whether a person ended this one."""
     waiting = decision.agent.state if decision.agent is not None else None
-    if isinstance(agent.state, Stopping) or not isinstance(waiting, BackingOff):
+    if isinstance(agent.state, Stopping) or agent.spec.kind is not Kind.LOOP or not restart.is_interrupted(end):
         return decision
-    if not progress.is_loop(agent) or not restart.is_interrupted(end):
+    if agent.spec.turn_of is not None and isinstance(waiting, Stopped):
+        return replace(decision, actions=(*decision.actions, SeeAttendance(agent.name, end.incarnation)))
+    if not isinstance(waiting, BackingOff):
         return decision
     assert decision.agent is not None
     held = replace(waiting, until=max(waiting.until, now.at + ANSWER_WITHIN), unattended=waiting.until)
@@ -37,16 +41,21 @@ def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decisio
 def decide(agent: Agent, event: AttendanceSeen, now: Moment) -> Decision:
     """Stop the loop where somebody sat at its terminal; else its next iteration comes when it was due."""
     state, end = agent.state, agent.last_exit
-    if not isinstance(state, BackingOff) or state.unattended is None:
-        return Decision(agent)
     if end is None or end.incarnation != event.incarnation or agent.incarnation != event.incarnation:
         return Decision(agent)
+    if isinstance(state, Stopped) and agent.spec.turn_of is not None and event.attended:
+        return _stop(replace(agent, left_out=True), end, now)
+    if not isinstance(state, BackingOff) or state.unattended is None:
+        return Decision(agent)
     if event.attended:
-        text = f"somebody ended it at its terminal ({end.text}): it is down until phoenixctl start {agent.name}"
-        stopped = replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=())
-        decision = enter(stopped, Stopped(), f"stopped by Ctrl-C at its terminal ({end.text})", now)
-        assert decision.agent is not None
-        return replace(decision, agent=open_item(decision.agent, ITEM, text, "command", now))
+        return _stop(replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=()), end, now)
     goes_on = replace(agent, state=replace(state, until=state.unattended, unattended=None))
     known = "nobody sat at its terminal" if event.attended is False else "nobody can tell who sat at its terminal"
     return keep(goes_on, f"{known}: {end.text} was a failed iteration")
+
+
+def _stop(agent: Agent, end: LastExit, now: Moment) -> Decision:
+    text = f"somebody ended it at its terminal ({end.text}): it is down until phoenixctl start {agent.name}"
+    decision = enter(agent, Stopped(), f"stopped by Ctrl-C at its terminal ({end.text})", now)
+    assert decision.agent is not None
+    return replace(decision, agent=open_item(decision.agent, ITEM, text, "command", now))

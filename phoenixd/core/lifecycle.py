@@ -153,7 +153,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             if went_on is not None:
                 return went_on
             begun = opening.over(heard, event.message_id)
-            return keep(begun if begun is not heard else session.hear_sent(heard), f"text delivered ({evidence})")
+            return keep(session.hear_sent(begun, event.message_id), f"text delivered ({evidence})")
         case NotDelivered(reason=reason):
             missed = parking.hear_outcome(agent, event.message_id, reason, now)
             return (
@@ -502,7 +502,8 @@ def _ended(
     refused = session.refusal(state.activity)
     owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
     turn_open = state.activity.turn_open or owed
-    agent = productive.at_end(agent, run, end, deliberate, turn_open, now)
+    is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
+    agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
     end = agent.last_exit or end
     closed = replace(
         agent,
@@ -517,6 +518,8 @@ def _ended(
     if closed.desired is Desired.STOPPED:
         failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
+    if is_ours and productive.has_just_counted(closed, now) and productive.is_exhausted(closed):
+        return productive.quarantine(closed, now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
     return _judge(closed, end, parked, refused, now)

@@ -21,13 +21,15 @@ class Merit:
     """The facts by which a run is judged productive. asked, called and ended are about its newest turn.
 
     after_death: the run before it died, so a turn that says "continuing" proves nothing. turned: it had an open turn.
-    asked: a person or `send` asked for the turn. called: a tool call of the main thread completed in it. ended: it
-    ended, and whether it ended well is still to be seen, for some CLIs tell either end alike. at: when it was proven.
+    asked: a person or `send` asked for the turn. sent: the newest text of `send` that is under way. called: a tool call
+    of the main thread completed in it. ended: it ended, and whether it ended well is still to be seen, for some CLIs
+    tell either end alike. at: when it was proven.
     """
 
     after_death: bool = False
     turned: bool = False
     asked: bool = False
+    sent: str = ""
     called: bool = False
     ended: bool = False
     proof: Proof = ""

@@ -35,9 +35,9 @@ WINDOW = 30 * MINUTE
 """Seconds within which the ends of several agents are one thing."""
 LEAST = 3
 """Agents that have to be hit: two can fail by chance."""
-SLOT = 10.0
-"""About so many seconds lie between two that go on after an outage."""
 KIND = "outage"
+TOLD_ONCE = frozenset({KIND, "hung"})
+"""Alerts of single agents that many of them raise for one cause."""
 
 Agents = Mapping[str, Agent]
 
@@ -48,8 +48,11 @@ def groups_of(spec: AgentSpec) -> tuple[str, ...]:
     return (*account, f"harness {spec.harness}") if spec.has_hooks else account
 
 
-def follow(before: Agents, after: Agents, event: Event, now: Moment) -> Iterator[Decision]:
-    """What the event means for the outage that its agent is in, or begins, or ends."""
+def follow(before: Agents, after: Agents, event: Event, every: float, now: Moment) -> Iterator[Decision]:
+    """What the event means for the outage that its agent is in, or begins, or ends.
+
+    every: about so many seconds lie between two that go on after it.
+    """
     if isinstance(event, Tick):
         names = tuple(agent.name for agent in after.values() if agent.outage is not None)
     else:
@@ -59,7 +62,7 @@ def follow(before: Agents, after: Agents, event: Event, now: Moment) -> Iterator
         if agent is None or earlier is None or agent is earlier:
             continue
         if agent.outage is not None and _was_productive(earlier, agent):
-            yield from _over(after, agent.outage, f"{name} works again", now)
+            yield from _over(after, agent.outage, f"{name} works again", every, now)
             return
         if agent.record.unproductive != earlier.record.unproductive and productive.has_just_counted(agent, now):
             yield from _unproductive(after, agent, now)
@@ -94,11 +97,16 @@ def group_of(standing: StandingAlert) -> str | None:
     return group if kind == KIND and group else None
 
 
-def is_told(agents: Agents, agent: Agent) -> bool:
-    """Whether people were told of trouble with the service already, by one that shares it with this agent."""
+def is_told(agents: Agents, agent: Agent, kind: str) -> bool:
+    """Whether people were told of an alert's cause already: by one, or two, that share the service with this agent."""
+    if kind not in TOLD_ONCE:
+        return False
     groups = groups_of(agent.spec)
-    shared = (one for group in groups for one in _members(agents, group) if one.name != agent.name)
-    return any(one.outage is not None or any(told.kind == KIND for told in one.alerts) for one in shared)
+    shared = [one for one in agents.values() if one.name != agent.name and set(groups) & set(groups_of(one.spec))]
+    if any(one.outage is not None for one in shared):
+        return True
+    # Two that hang may have a reason each.
+    return sum(any(told.kind == kind for told in one.alerts) for one in shared) >= (LEAST - 1 if kind == "hung" else 1)
 
 
 def waits(agent: Agent) -> bool:
@@ -112,11 +120,11 @@ def next_due(agents: Agents, now: Moment) -> Instant | None:
     return min((at for at in found if at is not None), default=None)
 
 
-def release(agents: Agents, now: Moment) -> Iterator[Decision]:
+def release(agents: Agents, every: float, now: Moment) -> Iterator[Decision]:
     """Let one of each group try whose time has come; the others wait on, longer each time."""
     for agent in agents.values():
         if agent.outage is not None and (at := _calm(agent)) is not None and at <= now.at:
-            yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", now)
+            yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", every, now)
             return
     due = [agent for agent in agents.values() if waits(agent) and _turn(agent, now) <= now.at]
     for group in sorted({agent.outage.group for agent in due if agent.outage is not None}):
@@ -162,16 +170,16 @@ def _wait_out(agent: Agent, outage: Outage, now: Moment) -> Decision:
             return Decision(agent)
 
 
-def _over(agents: Agents, outage: Outage, why: str, now: Moment) -> Iterator[Decision]:
+def _over(agents: Agents, outage: Outage, why: str, every: float, now: Moment) -> Iterator[Decision]:
     """Let all go on, a slot after the other."""
     slot = 0
     for agent in sorted(_in_outage(agents, (outage.group,)), key=_order):
         free = replace(agent, outage=None)
         if not waits(agent):
-            yield Decision(free)
+            yield keep(free, f"the outage of {outage.group} is over: {why}")
             continue
         slot += 1
-        until = now.wall + slot * SLOT * (0.5 + now.chance)
+        until = now.wall + slot * every * (0.5 + now.chance)
         reason = f"the outage of {outage.group} is over: {why}; it goes on in its slot"
         yield enter(free, Parked(until, ParkingKind.OUTAGE), reason, now)
 

@@ -154,6 +154,8 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     if not rules.enabled:
         return _done(judged, done, now) if done else keep(judged, f"iteration {closing.number} is over")
     before, after, excuse = closing.before, event.fingerprint, closing.signals.excuse
+    if agent.outage is not None:
+        excuse = excuse or f"an outage of {agent.outage.group}"
     if before is not None and after is not None and _kind(after) != _kind(before):
         excuse = excuse or f"the work was {_kind(before)} before, and is {_kind(after)} now"
         after = None

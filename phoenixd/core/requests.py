@@ -213,7 +213,9 @@ def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
             )
         case Running(exit_due=None) as state:
             action = Deliver(agent.name, state.run.incarnation, event.message_id, event.text, now.at + event.within)
-            return Decision(agent, (action,), f"{len(event.text)} characters to send, from {event.by}")
+            run = replace(state.run, merit=replace(state.run.merit, sent=event.message_id))
+            sending = replace(agent, state=replace(state, run=run))
+            return Decision(sending, (action,), f"{len(event.text)} characters to send, from {event.by}")
         case Starting():
             return _refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")
         case _:

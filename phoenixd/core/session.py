@@ -293,13 +293,13 @@ def _hear_session(session: Session | None, event: HookSeen, now: Moment) -> Sess
     return replace(session, active_wall=now.wall)
 
 
-def hear_sent(agent: Agent) -> Agent:
-    """Somebody sent it a text, and it arrived: what it does now, it was asked for."""
-    state, heard = agent.state, productive.asked_again(agent)
-    if not isinstance(state, Running):
-        return heard
-    run = replace(state.run, merit=replace(state.run.merit, asked=True))
-    return replace(heard, state=replace(state, run=run))
+def hear_sent(agent: Agent, message_id: str) -> Agent:
+    """A text arrived. If somebody sent it, what the agent does now was asked for; what we say by ourselves was not."""
+    state = agent.state
+    if not isinstance(state, Running) or state.run.merit.sent != message_id:
+        return agent
+    run = replace(state.run, merit=replace(state.run.merit, asked=True, sent=""))
+    return productive.asked_again(replace(agent, state=replace(state, run=run)))
 
 
 def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tuple[Agent, Run, str]:

@@ -65,6 +65,7 @@ def end_run(
         fresh=fresh,
         asked=now.at,
         code=code,
+        spoiled=spoil,
     )
     decision = enter(agent, stopping, f"stopping: {why}", now)
     return replace(decision, actions=(Terminate(agent.name, state.run.incarnation),))

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from phoenixd.core.actions import Alert, Deliver, Reassure, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped
+from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
@@ -18,7 +18,7 @@ from phoenixd.core.events import (
     Tick,
 )
 from phoenixd.core.fleet import Fleet, next_deadline
-from phoenixd.core.spec import AgentSpec, FleetLimits, LimitRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
 
@@ -102,7 +102,7 @@ class Service(Story):
             self.chance = (self.chance + 0.377) % 1
             self.tell(Tick())
             for (name, born), at in list(self.dies_at.items()):
-                if at <= self.at:
+                if at <= self.at or isinstance(self.named(name).state, Stopping):
                     del self.dies_at[name, born]
                     run = self.named(name).run
                     if run is not None and run.incarnation == born:
@@ -131,7 +131,7 @@ def team(count: int, **changes: object) -> list[AgentSpec]:
 
 
 def test_a_2_h_outage_of_20_agents_that_die_of_it_is_one_alert_and_nobody_is_quarantined() -> None:
-    for lives in (5.0, 40.0, 6 * MINUTE, 12 * MINUTE):
+    for lives in (5.0, 6 * MINUTE):
         service = Service(*team(20), fate="dies", lives=lives).all_begin()
         service.pass_time(10 * MINUTE)
         began = service.starts()
@@ -164,6 +164,25 @@ def test_a_2_h_outage_of_20_agents_whose_turns_it_ends_is_one_alert_as_well() ->
     told = [one.kind for one in service.all(Alert)]  # type: ignore[attr-defined]
     assert told == ["outage"]
     assert {agent.state_name for agent in service.fleet.agents.values()} == {"running"}
+
+
+def test_an_outage_that_makes_all_hang_is_not_told_for_each() -> None:
+    service = Service(*team(20), fate="dies", lives=10 * HOUR).all_begin()
+    service.pass_time(10 * MINUTE)
+    service.goes_down()
+    for _ in range(120):
+        service.pass_time(MINUTE)
+        assert not service.is_quarantined()
+    told = [one.kind for one in service.all(Alert)]  # type: ignore[attr-defined]
+    assert sorted(told) == ["hung", "hung", "outage: harness claude"]
+
+
+def test_a_loop_that_an_outage_ends_is_not_held_against_it_by_its_breaker() -> None:
+    story = Dying(*(claude(f"a{number}", kind=Kind.LOOP, loop=LoopRules(pause=1)) for number in range(3)))
+    for name in story.fleet.agents:
+        story.dies(name, 1)
+    assert len(story.in_outage()) == 3
+    assert story.named("a2").breaker.tally.no_progress == 0
 
 
 class Dying(Story):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import MeasureWork, Spawn
-from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting
-from phoenixd.core.events import Delivered, ScreenSeen, ShimLost, Tick, WorkMeasured
+from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
+from phoenixd.core.events import Delivered, ScreenSeen, SendRequested, ShimLost, Tick, WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
@@ -182,6 +182,10 @@ def test_the_count_goes_to_zero_with_a_persons_prompt_with_send_and_after_a_day(
     lives.exited(signal=9)
     assert lives.count == 1
     lives.respawned().started()
+    lives.hook("session-start", session_id=lives.run.session_id)
+    lives.tell(Delivered("a", lives.run.incarnation, "ours", "a text of our own, to go on"))
+    assert lives.count == 1
+    lives.tell(SendRequested("a", "m1", "do it"))
     lives.tell(Delivered("a", lives.run.incarnation, "m1", "the transcript shows it"))
     assert lives.count == 0
     lives = dying()
@@ -335,6 +339,26 @@ def test_a_lost_shim_counts_like_any_death() -> None:
     lives.tell(ShimLost("a", lives.run.incarnation))
     lives.tree_gone()
     assert lives.count == 2
+
+
+def test_a_resume_that_never_comes_alive_counts_though_we_end_it() -> None:
+    lives = dying(restart=RestartRules(max_unproductive=3))
+    for count in (2, 3):
+        lives.started()
+        lives.wait(31)
+        assert isinstance(lives.state, Stopping)
+        lives.exited(143)
+        assert lives.count == count
+        if count == 2:
+            # The fresh one comes alive, and the terminal is lost: the next one resumes again.
+            lives.started()
+            lives.hook("session-start", session_id=lives.run.session_id)
+            lives.hook("prompt-submit", text="continue")
+            lives.tell(ScreenSeen("a", lives.run.incarnation, "working"))
+            lives.exited(signal=9, cause="terminal_lost")
+            if isinstance(lives.state, BackingOff):
+                lives.respawned()
+    assert isinstance(lives.state, Quarantined)
 
 
 def test_hangs_count() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.actions import LookForFile, MeasureWork, Spawn
+from phoenixd.core.actions import LookForFile, MeasureWork, SeeAttendance, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Open
 from phoenixd.core.events import (
@@ -14,6 +14,7 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentWithdrawn,
+    AttendanceSeen,
     FileLooked,
     HookSeen,
     MeasurementLost,
@@ -366,3 +367,19 @@ def test_an_answer_about_another_turn_changes_nothing() -> None:
     story.tell(FileLooked("builder", 7, 0, True))
 
     assert story.order() == ["builder"]
+
+
+@pytest.mark.parametrize("attended", [True, False])
+def test_ctrl_c_at_a_members_terminal_leaves_it_out_and_the_others_go_on(attended: bool) -> None:
+    story = SequenceStory()
+    story.has_run("builder")
+    story.has_run("criticizer", 130)
+    assert story.of(SeeAttendance) == [SeeAttendance("criticizer", 1)]
+    story.tell(AttendanceSeen("criticizer", 1, attended))
+    member = story.of_name("criticizer")
+    assert member.left_out is attended
+    assert (member.item.kind if member.item else None) == ("stopped" if attended else None)
+    story.has_run("planner")
+    story.wait(10)
+    story.has_run("builder")
+    assert story.order()[-1] == ("planner" if attended else "criticizer")

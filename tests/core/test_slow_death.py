@@ -130,15 +130,14 @@ def test_48_hours_of_hangs_are_eight_starts_and_one_alert_for_each_cause() -> No
     assert "restart.max_unproductive" in days.agent.reason
 
 
-@pytest.mark.parametrize("period", [period for period in PERIODS if period >= 301])
-@pytest.mark.parametrize("life", [ends_a_turn])
-def test_48_hours_of_deaths_after_a_turn_of_work_are_resumed_each_time(life: Life, period: float) -> None:
-    days = Days(claude()).lived_through(life, period)
+@pytest.mark.parametrize("period", [period for period in PERIODS if period >= 20 * MINUTE])
+def test_48_hours_of_deaths_after_a_turn_of_work_are_resumed_each_time(period: float) -> None:
+    days = Days(claude()).lived_through(ends_a_turn, period)
     assert days.starts >= TWO_DAYS / period - 2
     assert days.alerts() == []
 
 
-@pytest.mark.parametrize("period", [period for period in PERIODS if period >= 301])
+@pytest.mark.parametrize("period", [period for period in PERIODS if period >= 20 * MINUTE])
 def test_48_hours_of_deaths_that_leave_changed_work_are_resumed_each_time(period: float) -> None:
     days = Days(claude(liveness=LivenessRules(enabled=False)), work="new").lived_through(does_something, period)
     assert days.starts >= TWO_DAYS / period - 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +22,14 @@ def report(kind: str, **payload: Any) -> None:
 def main() -> None:
     report("session-start", source="resume")
     report("prompt-submit", prompt="go on")
-    if sys.argv[1] == "turn":
+    is_up = os.path.exists(sys.argv[1])
+    if sys.argv[1] == "turn" or is_up:
         report("tool-end", tool_name="Bash", tool_use_id="t")
         report("stop")
     if sys.argv[1] == "work":
         Path("work.txt").write_text(os.environ["PHOENIX_RUN_ID"])
+    if is_up:
+        signal.pause()
     sys.exit(1)
 
 

@@ -39,3 +39,32 @@ def test_promise_13_eight_runs_in_vain_are_the_end_and_turns_and_changed_work_ar
     assert [row["state"] for row in stage.rows().values()].count("quarantined") == 1
     told = json.loads(stage.ask("inbox", "--json"))["items"]
     assert [(item["agent"], item["kind"]) for item in told] == [("nothing", "quarantined")]
+
+
+def test_an_outage_of_an_account_is_waited_out_together_also_over_kill_9_of_the_daemon(stage: Stage) -> None:
+    service = stage.root / "service"
+    argv = json.dumps([sys.executable, "-m", "tests.e2e.mortal_agent", str(service)])
+    names = ("a0", "a1", "a2")
+    (stage.state / "agents.d" / "00.toml").write_text('[fleet]\nresume_every = "0.2s"\n')
+    for name in names:
+        stage.declare(
+            name,
+            f'[agent.{name}]\nargv = {argv}\ncwd = "{os.getcwd()}"\nprompt = "Build the shop."\naccount = "team"\n'
+            f'autostart = false\nlimits = {{ overload_wait = "1s", wait_max = "2s" }}\n{RULES}',
+        )
+    stage.up()
+    for name in names:
+        stage.ask("start", name)
+
+    def told() -> list[str]:
+        return [one["kind"] for one in json.loads(stage.ask("status", "--json"))["daemon"]["alerts"]]
+
+    stage.until("the outage is told", lambda: told() == ["outage: account team"])
+    stage.kill()
+    stage.up()
+    assert told() == ["outage: account team"]
+    assert {row["state"] for row in stage.rows().values()} <= {"parked", "backing_off", "starting", "running"}
+    service.mkdir()
+    stage.until("the outage is over", lambda: told() == [], patience=60)
+    stage.until("all are back", lambda: {row["state"] for row in stage.rows().values()} == {"running"}, patience=90)
+    assert json.loads(stage.ask("inbox", "--json"))["items"] == []
