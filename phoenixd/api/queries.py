@@ -12,6 +12,7 @@ from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent, InboxItem
 from phoenixd.core.breaker import Open
+from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
@@ -19,6 +20,8 @@ from phoenixd.ports import StoredEntry
 
 EXPLAINED = 12
 LISTED = 200
+BEFORE_ROWS = 100
+"""Rows of the story among which is looked for what led to the present state."""
 OPENING_ROWS = 20
 """Rows among which the one that opened a state is looked for, from the time on at which it began."""
 PANE_LINES = 200
@@ -124,14 +127,16 @@ async def explain_agent(ask: Ask) -> Reply:
     if opening is not None:
         later = [stored for stored in decisions if stored.seq > opening.seq]
         decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
+    before = await _before(ask, agent, decisions[0].seq) if decisions else None
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
         "incident": representation.incident(agent),
         "decisions": [representation.event(stored) for stored in decisions],
         "looks": agent.looks,
+        "before": representation.event(before) if before is not None else None,
     }
-    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks))
+    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks, before))
 
 
 async def read_pane(ask: Ask) -> Reply:
@@ -242,3 +247,12 @@ async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
     rows = await ask.service.journal.read(agent=agent.name, since_wall=agent.since_wall, limit=OPENING_ROWS)
     opened = [row for row in rows if row.entry.reason and row.entry.state in (agent.state_name, agent.state.name)]
     return next((row for row in opened if row.entry.reason == agent.reason), opened[0] if opened else None)
+
+
+async def _before(ask: Ask, agent: Agent, seq: int) -> StoredEntry | None:
+    """The end of a run, or the order, that led to the state which a row opened; None where it is long ago."""
+    rows = await ask.service.journal.read(agent=agent.name, limit=BEFORE_ROWS, newest=True, story=True)
+    led = [
+        row for row in rows if row.seq < seq and any(isinstance(fact, RunEnded | Ordered) for fact in row.entry.facts)
+    ]
+    return led[-1] if led else None

@@ -177,6 +177,7 @@ SCHEMAS: dict[str, Schema] = {
             "incident": _nullable_ref("Incident"),
             "decisions": _list(_ref("Event")),
             "looks": COUNT,
+            "before": _nullable_ref("Event"),
         }
     ),
     "Item": _object(

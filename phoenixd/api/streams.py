@@ -17,7 +17,8 @@ from phoenixd.api.times import parse_past
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import StoredEntry
 
-BEAT = 10.0
+BEAT = 2.0
+"""Seconds after which a silent stream says that it lives (design section 6)."""
 PANE_EVERY = 1.0
 ROWS = 500
 BEAT_FRAME = ": beat\n\n"

@@ -62,11 +62,17 @@ def since(stretch: Stretch, here: Page) -> str:
 
 
 def explain(
-    row: Row, decisions: Sequence[StoredEntry], here: Page, incident: Incident | None = None, looks: int = 0
+    row: Row,
+    decisions: Sequence[StoredEntry],
+    here: Page,
+    incident: Incident | None = None,
+    looks: int = 0,
+    before: StoredEntry | None = None,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
-    Repeats are told once. looks: how often it was looked at since then, and nothing followed from it.
+    Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
+    or the order that led to this state.
     """
     lines = wrap(f"{summary(row)}: {reason(row)}", here.width)
     if not decisions:
@@ -84,6 +90,9 @@ def explain(
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
+    if before is not None:
+        lines.append("  before that")
+        lines += _decision(before, here)
     if looks:
         counted = "once" if looks == 1 else f"{looks} times"
         lines.append(f"  looked     {counted} since then, and nothing followed from it")

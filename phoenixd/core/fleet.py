@@ -53,6 +53,7 @@ from phoenixd.core.events import (
     WorkEvent,
     WorkMeasured,
 )
+from phoenixd.core.facts import Weight
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
@@ -74,6 +75,8 @@ class Fleet:
     alerts: tuple[StandingAlert, ...] = ()
     """Those that concern no single agent."""
     gates: Mapping[str, Instant] = field(default_factory=dict)
+    is_blind: bool = False
+    """The terminal was looked at, and did not answer."""
     retired: Mapping[str, int] = field(default_factory=dict)
     """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
 
@@ -130,7 +133,7 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             for agent in fleet.agents.values():
                 found = _put(found, lifecycle.on_deadline(agent, now), now)
             if fleet.hold_until is not None and fleet.hold_until <= now.at:
-                return _observe(found, "still no word of the terminal: looking again", now)
+                return _observe(found, "still no word of the terminal: looking again", now, "noise")
             return found
         case Rebooted(ended=ended):
             found, by_agent = Step(fleet), {end.agent: end for end in ended}
@@ -144,7 +147,7 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
         case TerminalSeen(alive=True):
             if fleet.hold_until is None:
                 return Step(fleet)
-            released = replace(fleet, hold_until=None, falls=())
+            released = replace(fleet, hold_until=None, falls=(), is_blind=False)
             reason = "the terminal answers: starts go on"
             standing = next((one for one in fleet.alerts if one.kind == "terminal"), None)
             if standing is not None:
@@ -152,8 +155,9 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             return Step(released, (Decision(None, reason=reason),))
         case TerminalSeen():
             # The tick at `hold_until` looks again: one look at a time, however many answers come.
-            held = replace(fleet, hold_until=now.at + fleet.limits.observe_retry)
-            return Step(held, (Decision(None, reason="the terminal does not answer: starts wait"),))
+            held = replace(fleet, hold_until=now.at + fleet.limits.observe_retry, is_blind=True)
+            weight: Weight = "noise" if fleet.is_blind else "story"
+            return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
         case _:
             assert_never(event)
 
@@ -279,7 +283,10 @@ def _raise(found: Step, decision: Decision, now: Moment) -> Step:
     fleet = found.fleet
     standing, actions, number = alerts.fold(None, fleet.alerts, decision.actions, fleet.next_item, now)
     raised = replace(fleet, alerts=standing, next_item=number)
-    decision = replace(decision, actions=actions)
+    told = any(isinstance(action, Alert) for action in actions)
+    # The same look once more, which is neither news nor a change, is made and not journaled.
+    weight: Weight = "story" if told or decision.weight is None else decision.weight
+    decision = replace(decision, actions=actions, weight=weight)
     kept = (*found.decisions, decision) if decision.is_worth_keeping else found.decisions
     return replace(found, fleet=raised, decisions=kept)
 
@@ -355,10 +362,10 @@ def _brake(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     return _observe(replace(found, fleet=fleet), reason, now)
 
 
-def _observe(found: Step, reason: str, now: Moment) -> Step:
+def _observe(found: Step, reason: str, now: Moment, weight: Weight | None = None) -> Step:
     held = replace(found.fleet, hold_until=now.at + found.fleet.limits.observe_retry)
     actions = (ObserveTerminal(now.at), Alert(None, "terminal", reason))
-    return _raise(replace(found, fleet=held), Decision(None, actions, reason), now)
+    return _raise(replace(found, fleet=held), Decision(None, actions, reason, weight=weight), now)
 
 
 def _release_parked(found: Step, now: Moment) -> Step:

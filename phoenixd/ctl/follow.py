@@ -12,7 +12,7 @@ from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command
 
 SILENCE = 30.0
-"""Seconds without even a beat, after which the daemon is taken for gone; it beats each ten."""
+"""Seconds without even a beat, after which the daemon is taken for gone; it beats each two."""
 PATIENCE = 60.0
 """Seconds that a daemon which was there may be away."""
 RETRY = 0.25

@@ -86,8 +86,10 @@ class Publication:
         async with desk.lock:
             if any(_may_have_changed_files(seen) for seen in occurrences):
                 await self._refresh_git(desk, agent)
+            # Before the first write, so that no edit falls between that and the watch.
+            await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
+            self.watch(desk.shelf.directory)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
-        self.watch(desk.shelf.directory)
         self.published(agent)
 
     async def look_for_edit(self, name: str) -> None:

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from phoenixd.api import openapi
+from phoenixd.api import openapi, streams
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
 from phoenixd.api.schemas import SCHEMAS
@@ -287,6 +287,7 @@ async def test_a_follower_of_one_agent_gets_its_rows_and_beats(daemon: FakeDaemo
         assert [frame["id"] for frame in await frames(reader, 1)] == ["1"]
         daemon.declare("shop", start=False)
         assert await reader.readuntil(b": beat\n\n")
+        assert streams.BEAT == 2.0, "as design section 6 has it"
         await daemon.order(daemon.start_requested("docs"))
         assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 2)] == ["docs", "docs"]
 
@@ -397,7 +398,8 @@ async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon:
     assert len(told["decisions"]) == 12
     assert told["looks"] == 7
     assert "looked     7 times since then" in page
-    assert page.index("exec succeeded") < page.index("the turn ended")
+    assert page.index("exec succeeded") < page.index("the turn ended") < page.index("before that")
+    assert told["before"]["facts"][0]["name"] == "ordered"
 
 
 def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:

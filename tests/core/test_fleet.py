@@ -167,6 +167,22 @@ def test_f_tmux_2_while_the_terminal_does_not_answer_it_is_looked_at_one_look_at
     assert len(story.of(Spawn)) == 8
 
 
+def test_the_same_look_at_a_terminal_that_is_away_for_hours_is_told_once() -> None:
+    """Every five seconds it stood in the journal twice."""
+    story = all_running(8, observe_retry=5)
+    for index in range(8):
+        falls(story, f"a{index:02}")
+    story.decisions.clear()
+    for _ in range(500):
+        story.tell(TerminalSeen(False))
+        story.wait(5)
+    told = [one for one in story.decisions if one.agent is None and one.reason and one.weight != "noise"]
+    assert [decision.reason for decision in told] == ["the terminal does not answer: starts wait"]
+    assert len(story.of(ObserveTerminal)) == 500
+    story.tell(TerminalSeen(True))
+    assert story.decisions[-1].weight != "noise"
+
+
 def test_a_look_that_is_never_answered_is_repeated() -> None:
     story = all_running(8, observe_retry=5)
     for index in range(8):

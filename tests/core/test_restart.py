@@ -208,6 +208,7 @@ def test_g38_residents_have_no_maximum_run_time() -> None:
 
 @pytest.mark.parametrize("cause", ["terminal_lost", "shim_terminated"])
 def test_f_tmux_2_what_the_terminal_does_counts_against_nobody(cause: str) -> None:
+    """F-TMUX-3: a session that somebody killed is no stop, which is `phoenixctl stop`: it comes back, uncounted."""
     story = Story()
     for _ in range(12):
         story.runs()
