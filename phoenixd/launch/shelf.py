@@ -329,7 +329,18 @@ class Shelf:
             self._owes_sync = False
         elif self.write("state.json", content, durable):
             self._owes_sync = not durable
-        self._on_disk, self._seen = document, signature(self.directory / "state.json")
+        self._on_disk, self._seen = document, self._signature_of(content)
+
+    def _signature_of(self, written: bytes) -> tuple[int, ...]:
+        """How state.json looks as long as it holds what was written; nothing, where another hand was at it since.
+
+        Its look is taken before its content: an edit of the moment in between must not pass for ours.
+        """
+        seen = signature(self.directory / "state.json")
+        try:
+            return seen if self.content("state.json", STATE_LIMIT) == written else ()
+        except FileUnreadable:
+            return ()
 
     def _set_aside(self, content: bytes, note: str) -> None:
         self.alarms.append(note)

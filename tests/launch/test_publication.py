@@ -762,3 +762,23 @@ async def test_f_st_4_documents_that_may_not_be_written_are_a_fault_and_the_star
     with pytest.raises(LaunchFailed, match="could not be written") as failed:
         await room.order(room.agent(room.spec(prompt="Else.")))
     assert failed.value.remedy
+
+
+async def test_f_st_5_an_edit_of_the_very_moment_of_a_write_is_not_taken_for_ours(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was overwritten by the next write, and nobody heard of it."""
+    write = plain_files.replace
+
+    def replace_and_be_overtaken(path: Any, *given: Any, **named: Any) -> None:
+        write(path, *given, **named)
+        if Path(path).name == "state.json":
+            monkeypatch.setattr(plain_files, "replace", write)
+            edit(room, numbers={"tests": "47/52"})
+
+    monkeypatch.setattr(plain_files, "replace", replace_and_be_overtaken)
+    await room.launch.publish(room.agent(), [])
+    await room.launch.publish(room.agent(room.spec(prompt="Else.")), [])
+
+    assert room.document()["numbers"] == {"tests": "47/52"}
+    assert room.document()["current_task"] == "Else."
