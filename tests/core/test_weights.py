@@ -130,6 +130,7 @@ def test_a_hook_that_calls_for_a_look_keeps_its_own_row(harness: str) -> None:
     story = Story(claude(harness=harness)).works()
     story.screen = None
     story.hook("stop")
+    story.pass_over(1)
     story.hook("session-start", session_id="beside", source="startup")
     told = [decision.reason for decision in story.decisions if decision.weight != "noise"]
     assert any("the turn ended" in reason for reason in told)
