@@ -12,6 +12,7 @@ from dataclasses import replace
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, LookAtScreen, Reassure
 from phoenixd.core.agent import (
+    Activity,
     Afterwards,
     Agent,
     Desired,
@@ -19,6 +20,8 @@ from phoenixd.core.agent import (
     LastExit,
     Parked,
     Quarantined,
+    Run,
+    Running,
     Starting,
     Stopped,
     Stopping,
@@ -167,5 +170,12 @@ def _weight(before: Agent | None, after: Agent, decision: Decision) -> Weight:
     if before is None or after.state_name != before.state_name:
         return "story"
     if decision.actions and all(isinstance(action, LookAtScreen) for action in decision.actions):
-        return "noise"
+        # A look that a hook calls for is no row of its own, but the hook's: a turn that ended, a session that began.
+        return "noise" if _heard(before) == _heard(after) else "detail"
     return "detail"
+
+
+def _heard(agent: Agent) -> tuple[Run | None, Activity | None]:
+    """What is known of a run but for when its screen was looked at."""
+    live = agent.state if isinstance(agent.state, Starting | Running | Stopping) else None
+    return agent.run, replace(live.activity, looked_at=None) if live is not None else None

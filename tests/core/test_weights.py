@@ -122,3 +122,16 @@ def test_a_look_that_changes_nothing_is_noise_and_counted() -> None:
     assert not is_journaled(ScreenSeen("a", 1, "unknown"))
     story.hook("session-start", session_id="s", source="startup")
     assert story.agent.looks == 0, "a new state begins to count anew"
+
+
+@pytest.mark.parametrize("harness", ["claude", "gemini"])
+def test_a_hook_that_calls_for_a_look_keeps_its_own_row(harness: str) -> None:
+    """Gemini's turns end with a look, and a second session in one run does: neither row may go with the looks."""
+    story = Story(claude(harness=harness)).works()
+    story.screen = None
+    story.hook("stop")
+    story.pass_over(1)
+    story.hook("session-start", session_id="beside", source="startup")
+    told = [decision.reason for decision in story.decisions if decision.weight != "noise"]
+    assert any("the turn ended" in reason for reason in told)
+    assert any("a second session began" in reason for reason in told)
