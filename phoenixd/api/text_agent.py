@@ -147,7 +147,13 @@ def breaker(told: Agent, here: Page) -> str:
         said = f"{name} has its turns in the sequence of {first}, and is judged with it."
         return page([said, "", f"next: phoenixctl breaker show {first}"])
     if not is_judged(told):
-        return page([f"{name} is no loop, and has no use for a breaker.", "", f"next: phoenixctl status {name}"])
+        return page(
+            [
+                f"{name} is no loop, and its turns are not judged (breaker.per_turn).",
+                "",
+                f"next: phoenixctl status {name}",
+            ]
+        )
     if not rules.enabled:
         return page([f"The breaker of {name} is off.", "", f"next: phoenixctl status {name}"])
     tally, unit = found.tally, "iteration" if is_loop(told) else "turn"

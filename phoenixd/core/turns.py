@@ -63,7 +63,8 @@ def decide(agent: Agent, event: WorkMeasured | MeasurementLost, now: Moment) -> 
         return Decision(agent)
     if turn.phase == "opening" and not event.at_end:
         measured = replace(turn, phase="underway", before=event.fingerprint, note=event.note, survey=event.survey)
-        return Decision(_with(workplaces.moved_in(agent, event), measured))
+        # What its hooks have told of meanwhile is looked at when the turn ends.
+        return Decision(_with(agent, measured))
     if turn.phase == "closing" and event.at_end:
         return _judge(_without(workplaces.moved_in(agent, event), turn), turn, event, now)
     return Decision(agent)

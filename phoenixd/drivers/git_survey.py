@@ -14,9 +14,8 @@ from phoenixd.core.work import Deed, Place, Survey
 from phoenixd.drivers.git import FILE_TYPE, differs_by_stat
 from phoenixd.drivers.git_deeds import Ground, Since
 from phoenixd.drivers.git_index import GITLINK, INDEX_LIMIT, Index, index_of
+from phoenixd.drivers.git_neighbours import Neighbourhood
 from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed, tree_entries
-from phoenixd.drivers.git_reflog import appended
-from phoenixd.drivers.git_refs import is_made_here, stood_on
 from phoenixd.drivers.git_work_files import (
     Budget,
     Excluded,
@@ -25,21 +24,11 @@ from phoenixd.drivers.git_work_files import (
     untracked_print,
     walk,
 )
-from phoenixd.drivers.git_worktrees import COARSE, Linked, Location, linked_worktrees, locate, top_of
+from phoenixd.drivers.git_worktrees import COARSE, Location, linked_worktrees, locate, top_of
 
 OTHERS = ("ls-files", "--others", "--exclude-standard", "-z")
 MOST_DEEDS = 64
 _HASH = re.compile(r"[0-9a-f]{40,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """Another agent's places. narrow: it is judged by these directories alone. is_up: it may be at work now."""
-
-    name: str
-    places: tuple[bytes, ...]
-    narrow: bool = False
-    is_up: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +81,7 @@ class Surveyor:
     budget: Budget
     excluded: Excluded
     since: Survey | None
-    neighbours: tuple[Neighbour, ...]
+    others: Neighbourhood
     at: float = field(default_factory=time.time)
     total: Sums = field(default_factory=Sums)
     places: list[Place] = field(default_factory=list)
@@ -127,7 +116,7 @@ class Surveyor:
         survey = Survey(
             self.at, self.total.notes, tuple(self.places), tuple(map(os.fsdecode, sorted(self._seen - declared)))
         )
-        shared = tuple(sorted(one.name for one in self.neighbours if one.is_up and self._is_shared(one, roots, narrow)))
+        shared = self.others.sharing(roots, narrow)
         deeds = tuple(self.deeds[-MOST_DEEDS:])
         return Looked(f"{kinds}:{self.total.work}", survey, deeds, tuple(self.budget.notes), self.lost, shared)
 
@@ -151,7 +140,7 @@ class Surveyor:
         found = locate(path, self.budget.deadline)
         if found is None:
             sums.put(False, b"no repository", self._label(path))
-        elif within_repository and (self._is_anothers(found.top) or self._tops(found.common)):
+        elif within_repository and (found.top in self.others.tops or self._tops(found.common)):
             # Another agent's own place, or a worktree, which counts only for whoever has entered it.
             return
         else:
@@ -160,7 +149,7 @@ class Surveyor:
     def _hub(self, root: bytes, found: Location) -> None:
         """A bare repository as a place to work in: so are the worktrees that lie in the same directory."""
         for linked in linked_worktrees(found.common):
-            if linked.top.startswith(root + b"/") and not self._is_anothers(linked.top):
+            if linked.top.startswith(root + b"/") and linked.top not in self.others.tops:
                 self._enter(linked.top)
 
     def _enter(self, top: bytes) -> None:
@@ -178,45 +167,14 @@ class Surveyor:
         if self.since is not None:
             for common in dict.fromkeys(one.common for one in self._located):
                 for one in linked_worktrees(common):
-                    if one.made >= self.since.at - COARSE and one.top not in found and self._has_made(one, common):
+                    if one.made < self.since.at - COARSE or one.top in found or one.top in declared:
+                        continue
+                    is_own = self.others.is_own(one, common, self._located)
+                    if is_own is None:
+                        self.lost = "a worktree was made of which nobody can tell whose it is"
+                    elif is_own:
                         found[one.top] = None
-        return [top for top in found if top not in declared and not self._is_anothers(top)]
-
-    def _has_made(self, linked: Linked, common: bytes) -> bool:
-        """Whether this agent has made a new worktree: nobody else could, or the commit that it began with tells."""
-        if self._is_alone(common):
-            return True
-        if self._is_anothers(linked.top):
-            return False
-        log = appended(linked.log, None, 0.0)
-        moves = (*log.before, *log.moves)
-        theirs = {top_of(place) for other in self.neighbours for place in other.places}
-        logs = [one.log for one in linked_worktrees(common) if one.top in theirs]
-        logs += [common + b"/logs/HEAD"] * (os.path.dirname(common) in theirs)
-        own = [one.git_directory + b"/logs/HEAD" for one in self._located]
-        is_own = is_made_here(moves[0].new if moves else "", stood_on(own), stood_on(logs))
-        if is_own is None:
-            self.lost = "a worktree was made of which nobody can tell whose it is"
-        return bool(is_own)
-
-    def _is_alone(self, common: bytes) -> bool:
-        """Whether no other agent has its place in a worktree of this repository, unless it is one of ours."""
-        tops = {one.top for one in linked_worktrees(common)} | {os.path.dirname(common)}
-        theirs = {top_of(place) for other in self.neighbours for place in other.places}
-        return not (theirs & tops) - {one.top for one in self._located}
-
-    def _is_anothers(self, top: bytes) -> bool:
-        return any(top_of(place) == top for other in self.neighbours for place in other.places)
-
-    def _is_shared(self, other: Neighbour, roots: Sequence[bytes], narrow: bool) -> bool:
-        """Whether what the other one does to its places looks just like this agent's own work."""
-        for place in other.places:
-            for root in roots:
-                if narrow and other.narrow and not _overlap(place, root):
-                    continue
-                if top_of(place) == top_of(root) or (place.startswith(root + b"/") and not _is_worktree(root)):
-                    return True
-        return False
+        return [top for top in found if top not in declared and top not in self.others.tops]
 
     # --- one worktree ------------------------------------------------------------------------------------------------
 
@@ -245,7 +203,7 @@ class Surveyor:
         # Other refs belong to the whole repository: whichever worktree was looked at tells how they were.
         looked_at = before or next((one for top in self._tops(ground.common) if (one := self._earlier(top))), None)
         refs = dict(looked_at.refs) if looked_at is not None else {}
-        made = Since(ground, before, self.since.at, refs, self._is_alone(ground.common))
+        made = Since(ground, before, self.since.at, refs, self.others.is_alone(ground.common, self._located))
         self.deeds += made.deeds()
         self.lost = self.lost or made.lost
 
@@ -333,11 +291,3 @@ def _head(plumbing: Plumbing) -> tuple[str, str, bytes]:
         raise PlumbingFailed("the commit that HEAD names cannot be read")
     branch = next(iter(plumbing.lines("symbolic-ref", "-q", "HEAD", accepted=(0, 1))), "")
     return "", "", os.fsencode(branch.removeprefix("refs/heads/"))
-
-
-def _is_worktree(directory: bytes) -> bool:
-    return os.path.lexists(top_of(directory) + b"/.git")
-
-
-def _overlap(one: bytes, other: bytes) -> bool:
-    return one == other or one.startswith(other + b"/") or other.startswith(one + b"/")

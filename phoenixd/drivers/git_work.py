@@ -19,8 +19,9 @@ import anyio.to_thread
 
 from phoenixd.core.agent import Agent, Quarantined, Stopped
 from phoenixd.core.work import Survey
+from phoenixd.drivers.git_neighbours import Neighbour, Neighbourhood
 from phoenixd.drivers.git_plumbing import PlumbingFailed
-from phoenixd.drivers.git_survey import Looked, Neighbour, Surveyor
+from phoenixd.drivers.git_survey import Looked, Surveyor
 from phoenixd.drivers.git_work_files import Budget, Excluded, WorkUnreadable, exists
 from phoenixd.ports import WorkReading
 
@@ -109,7 +110,7 @@ def survey(
 
     since: an earlier look, whereupon deeds are told. narrow: of a repository around a root, only what lies in the root.
     """
-    surveyor = Surveyor(Budget(time.monotonic() + time_limit), excluded, since, tuple(neighbours))
+    surveyor = Surveyor(Budget(time.monotonic() + time_limit), excluded, since, Neighbourhood(tuple(neighbours)))
     return surveyor.look([os.fsencode(os.path.realpath(root)) for root in roots], map(os.fsencode, entered), narrow)
 
 

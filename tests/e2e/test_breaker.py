@@ -133,7 +133,7 @@ def test_x8b_notes_alone_open_it_at_notes_stop(stage: Stage, dirty: Path) -> Non
 
 
 def test_x8b_two_agents_in_one_worktree_add_warns_and_the_breaker_says_so(stage: Stage, dirty: Path) -> None:
-    declare(stage, dirty, "true")
+    declare(stage, dirty, COMMIT)
     stage.up()
     added = stage.ctl("add", "beside", "--cwd", str(dirty), "--", "sleep", "600")
     assert f"warning: {NAME} works in {dirty} too" in " ".join(added.stdout.split())
