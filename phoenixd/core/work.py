@@ -34,13 +34,15 @@ class Place:
 class Survey:
     """What a look at the work saw beside the fingerprint. notes: the fingerprint of the notes. at: wall seconds.
 
-    entered: worktrees beside the declared directories that the agent has entered or made.
+    entered: worktrees beside the declared directories that the agent has entered or made. linked: marks of the linked
+    worktrees that there were, so that a later look knows which are new.
     """
 
     at: float = 0.0
     notes: str = ""
     places: tuple[Place, ...] = ()
     entered: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

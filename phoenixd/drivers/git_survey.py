@@ -24,7 +24,7 @@ from phoenixd.drivers.git_work_files import (
     untracked_print,
     walk,
 )
-from phoenixd.drivers.git_worktrees import COARSE, Location, linked_worktrees, locate, top_of
+from phoenixd.drivers.git_worktrees import Linked, Location, linked_worktrees, locate, top_of
 
 OTHERS = ("ls-files", "--others", "--exclude-standard", "-z")
 MOST_DEEDS = 64
@@ -99,6 +99,7 @@ class Surveyor:
                 raise WorkUnreadable(f"{os.fsdecode(root)} is no directory")
             located.append((root, locate(root, self.budget.deadline)))
         self._located = [found for _, found in located if found is not None]
+        linked = {one.mark for found in self._located for one in linked_worktrees(found.common)}
         self._tops_of_roots = [found.top if found is not None else root for root, found in located]
         for root, found in located:
             if found is None:
@@ -114,7 +115,11 @@ class Surveyor:
             self._enter(top)
         kinds = "+".join("files" if found is None else "git" for _, found in located)
         survey = Survey(
-            self.at, self.total.notes, tuple(self.places), tuple(map(os.fsdecode, sorted(self._seen - declared)))
+            self.at,
+            self.total.notes,
+            tuple(self.places),
+            tuple(map(os.fsdecode, sorted(self._seen - declared))),
+            tuple(sorted(linked)),
         )
         shared = self.others.sharing(roots, narrow)
         deeds = tuple(self.deeds[-MOST_DEEDS:])
@@ -157,8 +162,8 @@ class Surveyor:
         found = locate(top, self.budget.deadline) if os.path.isdir(top) else None
         if found is None or found.bare or not self._tops(found.common) or self.budget.repositories <= 0:
             return
-        made = next((one.made for one in linked_worktrees(found.common) if one.top == found.top), 0.0)
-        known = self.since is None or self._earlier(found.top) is not None or made >= self.since.at - COARSE
+        is_new = any(one.top == found.top and self._is_new(one) for one in linked_worktrees(found.common))
+        known = self.since is None or self._earlier(found.top) is not None or is_new
         self._repository(found, (), counts=known)
 
     def _entered(self, entered: Iterable[bytes], roots: Sequence[bytes], declared: set[bytes]) -> list[bytes]:
@@ -167,7 +172,7 @@ class Surveyor:
         if self.since is not None:
             for common in dict.fromkeys(one.common for one in self._located):
                 for one in linked_worktrees(common):
-                    if one.made < self.since.at - COARSE or one.top in found or one.top in declared:
+                    if not self._is_new(one) or one.top in found or one.top in declared:
                         continue
                     is_own = self.others.is_own(one, common, self._located)
                     if is_own is None:
@@ -175,6 +180,9 @@ class Surveyor:
                     elif is_own:
                         found[one.top] = None
         return [top for top in found if top not in declared and top not in self.others.tops]
+
+    def _is_new(self, linked: Linked) -> bool:
+        return self.since is not None and linked.mark not in self.since.linked
 
     # --- one worktree ------------------------------------------------------------------------------------------------
 

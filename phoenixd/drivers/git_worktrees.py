@@ -5,6 +5,7 @@ Found by the files that git keeps of them (gitrepository-layout(5)), without run
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -15,8 +16,6 @@ from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed
 
 MOST_LINKED = 200
 HEAD_SIZE = 1 << 16
-COARSE = 0.011
-"""Seconds by which the kernel's clock for files may lag behind ours."""
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -37,10 +36,10 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A linked worktree. made: when (wall seconds), by the file that git writes once. log: the reflog of its HEAD."""
+    """A linked worktree. mark: another one for a worktree that was made anew. log: the reflog of its HEAD."""
 
     top: bytes
-    made: float
+    mark: str
     log: bytes
 
 
@@ -74,12 +73,14 @@ def linked_worktrees(common: bytes) -> Iterator[Linked]:
     for path in names:
         told = head_of(path + b"/gitdir").rstrip(b"\n")
         try:
-            made = os.stat(path + b"/commondir", follow_symlinks=False).st_mtime
+            # git writes this file once.
+            written = os.stat(path + b"/commondir", follow_symlinks=False)
         except OSError:
             continue
         top = os.path.realpath(os.path.join(path, os.path.dirname(told)))
         if told.endswith(b"/.git") and os.path.lexists(top + b"/.git"):
-            yield Linked(top, made, path + b"/logs/HEAD")
+            born = b"%d %d " % (written.st_ino, written.st_mtime_ns)
+            yield Linked(top, hashlib.sha256(born + top).hexdigest()[:16], path + b"/logs/HEAD")
 
 
 def head_of(path: bytes) -> bytes:

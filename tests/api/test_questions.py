@@ -27,7 +27,7 @@ def given(daemon: FakeDaemon) -> list[AnswerRequested]:
     return [order for order in daemon.orders if isinstance(order, AnswerRequested)]
 
 
-async def test_p9_an_answer_counts_once_and_closes_the_item(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_an_answer_counts_once_and_closes_the_item(live: Live, asking: FakeDaemon) -> None:
     item = (await live.ask("GET", "/v1/inbox")).json["items"][0]
     assert (item["text"], item["answer_by"]) == ("Bash npm test", "answer")
     assert "answer: phoenixctl answer 1" in (await live.ask("GET", "/v1/agents", text=True)).text
@@ -40,7 +40,7 @@ async def test_p9_an_answer_counts_once_and_closes_the_item(live: Live, asking: 
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
 
 
-async def test_p9_the_loser_is_told_who_was_first(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_the_loser_is_told_who_was_first(live: Live, asking: FakeDaemon) -> None:
     asking.terminal_first = True
 
     late = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
@@ -49,14 +49,16 @@ async def test_p9_the_loser_is_told_who_was_first(live: Live, asking: FakeDaemon
     assert "the terminal was first" in late.json["message"]
 
 
-async def test_p9_an_answer_to_another_text_than_the_one_shown_is_refused(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_an_answer_to_another_text_than_the_one_shown_is_refused(
+    live: Live, asking: FakeDaemon
+) -> None:
     other = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow", "text_hash": "0" * 64})
 
     assert other.exit == CONFLICT
     assert "something else than what you were shown" in other.text
 
 
-async def test_p9_the_same_question_again_is_another_item(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_the_same_question_again_is_another_item(live: Live, asking: FakeDaemon) -> None:
     """One answer must never serve two requests, however alike they are."""
     asking.wait("docs", text="npm test", held=True)
 
@@ -66,13 +68,13 @@ async def test_p9_the_same_question_again_is_another_item(live: Live, asking: Fa
     assert [item["id"] for item in (await live.ask("GET", "/v1/inbox")).json["items"]] == [2]
 
 
-async def test_p9_a_denial_says_why_and_a_wrong_word_is_no_answer(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_a_denial_says_why_and_a_wrong_word_is_no_answer(live: Live, asking: FakeDaemon) -> None:
     for body in ({"verdict": "deny"}, {"verdict": "deny", "reason": "  "}, {"verdict": "always"}, {}):
         assert (await live.ask("POST", "/v1/inbox/1/answer", body)).exit == INVALID, body
     assert given(asking) == []
 
 
-async def test_p9_what_only_the_terminal_can_answer_says_so(live: Live, daemon: FakeDaemon) -> None:
+async def test_promise_11_what_only_the_terminal_can_answer_says_so(live: Live, daemon: FakeDaemon) -> None:
     daemon.declare("docs")
     daemon.wait("docs", text="npm test")
 
@@ -82,7 +84,9 @@ async def test_p9_what_only_the_terminal_can_answer_says_so(live: Live, daemon: 
     assert "phoenixctl attach docs" in refused.text
 
 
-async def test_p9_a_text_with_secrets_taken_out_can_be_denied_but_not_allowed(live: Live, daemon: FakeDaemon) -> None:
+async def test_promise_11_a_text_with_secrets_taken_out_can_be_denied_but_not_allowed(
+    live: Live, daemon: FakeDaemon
+) -> None:
     daemon.declare("docs")
     daemon.hook("docs", "permission-request", tool="Bash", text="curl -H [redacted]", held=True, veiled=True, seq=1)
 
@@ -91,7 +95,7 @@ async def test_p9_a_text_with_secrets_taken_out_can_be_denied_but_not_allowed(li
     assert (await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "deny", "reason": "no"})).exit == 0
 
 
-async def test_p9_no_agent_may_answer_not_even_itself(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_no_agent_may_answer_not_even_itself(live: Live, asking: FakeDaemon) -> None:
     asking.tokens["secret of docs"] = "docs"
 
     denied = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"}, authorization="Bearer secret of docs")
@@ -100,7 +104,7 @@ async def test_p9_no_agent_may_answer_not_even_itself(live: Live, asking: FakeDa
     assert given(asking) == []
 
 
-async def test_p9_the_inbox_shows_every_character_that_is_asked_for(live: Live, daemon: FakeDaemon) -> None:
+async def test_promise_11_the_inbox_shows_every_character_that_is_asked_for(live: Live, daemon: FakeDaemon) -> None:
     command = "cat > x <<'E'\n    indented   and spaced" + " " * 90 + "; rm -rf build\nE"
     daemon.declare("docs")
     daemon.wait("docs", text=command, held=True)
@@ -113,7 +117,7 @@ async def test_p9_the_inbox_shows_every_character_that_is_asked_for(live: Live, 
     assert "phoenixctl answer 1 allow" in shown
 
 
-async def test_p9_what_the_terminal_answered_leaves_the_inbox(live: Live, asking: FakeDaemon) -> None:
+async def test_promise_11_what_the_terminal_answered_leaves_the_inbox(live: Live, asking: FakeDaemon) -> None:
     agent = asking.state.agents["docs"]
     assert isinstance(agent.state, Running)
     asking.happen(HoldReleased("docs", agent.incarnation, 1))
@@ -121,7 +125,7 @@ async def test_p9_what_the_terminal_answered_leaves_the_inbox(live: Live, asking
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
 
 
-async def test_p9_a_prepared_answer_is_given_to_its_very_words_and_nobody_is_alerted(
+async def test_promise_11_a_prepared_answer_is_given_to_its_very_words_and_nobody_is_alerted(
     live: Live, daemon: FakeDaemon
 ) -> None:
     daemon.declare("docs", answers=(PreparedAnswer("Bash npm test", allow=True),))
@@ -135,7 +139,7 @@ async def test_p9_a_prepared_answer_is_given_to_its_very_words_and_nobody_is_ale
     assert any("the configuration answers" in row.entry.reason for row in daemon.journal.rows)
 
 
-async def test_p9_a_prepared_answer_that_came_too_late_leaves_the_question_to_people(
+async def test_promise_11_a_prepared_answer_that_came_too_late_leaves_the_question_to_people(
     live: Live, daemon: FakeDaemon
 ) -> None:
     daemon.terminal_first = True

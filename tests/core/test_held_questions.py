@@ -37,7 +37,7 @@ def newest(story: Story) -> InboxItem:
     return found
 
 
-def test_p9_an_answer_goes_to_the_request_that_the_item_was_opened_for() -> None:
+def test_promise_11_an_answer_goes_to_the_request_that_the_item_was_opened_for() -> None:
     story = asking("one")
     assert story.agent.item is not None
     story.tell(AnswerRequested("a", story.agent.item.id, allow=True))
@@ -48,7 +48,7 @@ def test_p9_an_answer_goes_to_the_request_that_the_item_was_opened_for() -> None
     assert item(story) is None
 
 
-def test_p9_a_question_that_covered_another_leaves_it_to_be_told_again() -> None:
+def test_promise_11_a_question_that_covered_another_leaves_it_to_be_told_again() -> None:
     story = asking("one", "two")
     assert item(story) == ("Bash two", 2, "answer")
 
@@ -59,7 +59,7 @@ def test_p9_a_question_that_covered_another_leaves_it_to_be_told_again() -> None
     assert story.of(ReleaseHold) == []
 
 
-def test_p9_what_ends_the_turn_lets_go_of_every_request() -> None:
+def test_promise_11_what_ends_the_turn_lets_go_of_every_request() -> None:
     story = asking("one", "two")
 
     story.hook("stop", seq=3)
@@ -68,7 +68,7 @@ def test_p9_what_ends_the_turn_lets_go_of_every_request() -> None:
     assert {order.hold for order in story.of(ReleaseHold)} == {1, 2}
 
 
-def test_p9_a_dialog_that_has_left_the_screen_withdraws_the_item() -> None:
+def test_promise_11_a_dialog_that_has_left_the_screen_withdraws_the_item() -> None:
     story = asking("one")
     story.screen = "permission"
     story.wait(3)
@@ -81,7 +81,7 @@ def test_p9_a_dialog_that_has_left_the_screen_withdraws_the_item() -> None:
     assert [order.hold for order in story.of(ReleaseHold)] == [1]
 
 
-def test_p9_a_daemon_start_keeps_what_is_still_held_and_nothing_else() -> None:
+def test_promise_11_a_daemon_start_keeps_what_is_still_held_and_nothing_else() -> None:
     kept, gone = asking("one"), asking("one")
     kept.screen = gone.screen = "permission"
     assert kept.agent.item is not None
@@ -96,7 +96,7 @@ def test_p9_a_daemon_start_keeps_what_is_still_held_and_nothing_else() -> None:
     assert item(gone) == ("Bash one", 0, "attach")
 
 
-def test_p9_a_call_that_ends_beside_a_dialog_that_was_seen_does_not_close_it() -> None:
+def test_promise_11_a_call_that_ends_beside_a_dialog_that_was_seen_does_not_close_it() -> None:
     story = asking("one")
     story.screen = "permission"
     story.wait(3)
@@ -106,7 +106,7 @@ def test_p9_a_call_that_ends_beside_a_dialog_that_was_seen_does_not_close_it() -
     assert item(story) == ("Bash one", 1, "answer")
 
 
-def test_p9_a_command_without_a_screen_believes_its_hang_up() -> None:
+def test_promise_11_a_command_without_a_screen_believes_its_hang_up() -> None:
     story = Story(spec(hold_permissions=True))
     story.start()
     story.started()
@@ -117,7 +117,7 @@ def test_p9_a_command_without_a_screen_believes_its_hang_up() -> None:
     assert item(story) is None
 
 
-def test_p9_codex_is_attended_to_also_after_a_daemon_start_and_its_screen_closes_nothing() -> None:
+def test_promise_11_codex_is_attended_to_also_after_a_daemon_start_and_its_screen_closes_nothing() -> None:
     story = asking("one", harness="codex", hold_permissions=True)
     story.tell(RunAdopted("a", 1, 5, 50, held=(1,)))
     assert [order.hold for order in story.of(AttendHold)] == [1]
@@ -131,7 +131,7 @@ def test_p9_codex_is_attended_to_also_after_a_daemon_start_and_its_screen_closes
     assert item(story) == ("Bash one", 0, "attach")
 
 
-def test_p9_a_recheck_that_has_no_fresh_word_of_what_is_held_lets_go_of_nothing() -> None:
+def test_promise_11_a_recheck_that_has_no_fresh_word_of_what_is_held_lets_go_of_nothing() -> None:
     """`phoenixctl watchdog`, the form for cron, asks a link that has been open for long: its hello is no news."""
     story = asking("one", "two")
     for _ in range(100):
@@ -148,7 +148,7 @@ def test_p9_a_recheck_that_has_no_fresh_word_of_what_is_held_lets_go_of_nothing(
     assert item(story) == ("Bash one", 1, "answer")
 
 
-def test_p9_what_a_shim_said_before_a_question_came_says_nothing_of_that_question() -> None:
+def test_promise_11_what_a_shim_said_before_a_question_came_says_nothing_of_that_question() -> None:
     """A hello waits its turn: by the time it is compared, the next question may be there."""
     story = asking("one")
 

@@ -233,7 +233,7 @@ async def test_p7_what_an_agent_makes_of_its_pane_does_not_run(short_tmp: Path) 
     assert not canary.exists()
 
 
-async def test_p9_who_sits_at_a_terminal_is_told_beside_it_and_the_pane_stays_as_it_is(short_tmp: Path) -> None:
+async def test_promise_11_who_sits_at_a_terminal_is_told_beside_it_and_the_pane_stays_as_it_is(short_tmp: Path) -> None:
     shown = short_tmp / "shown"
     async with a_terminal(short_tmp) as terminal:
         await terminal.open_pane("a", recorder(short_tmp / "typed"))

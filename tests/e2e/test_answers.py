@@ -179,7 +179,7 @@ def asking(crowd: list[Asking]) -> Asking:
     return crowd[0]
 
 
-def test_p9_an_operator_allows_once_and_denies_with_a_reason(asking: Asking) -> None:
+def test_promise_11_an_operator_allows_once_and_denies_with_a_reason(asking: Asking) -> None:
     stage = asking.stage
     item = asking.ask("allowed")
     assert (item["kind"], item["answer_by"]) == ("permission", "answer")
@@ -198,7 +198,7 @@ def test_p9_an_operator_allows_once_and_denies_with_a_reason(asking: Asking) -> 
 
 
 @pytest.mark.parametrize("typed", ["yes", "no"])
-def test_p9_the_terminal_stays_usable_and_a_late_answer_is_told_so(asking: Asking, typed: str) -> None:
+def test_promise_11_the_terminal_stays_usable_and_a_late_answer_is_told_so(asking: Asking, typed: str) -> None:
     item = asking.ask(f"typed-{typed}")
     asking.type(typed)
     assert asking.outcome(f"typed-{typed}") == ("keyboard", typed)
@@ -206,7 +206,7 @@ def test_p9_the_terminal_stays_usable_and_a_late_answer_is_told_so(asking: Askin
     asking.is_quiet()
 
 
-def test_p9_two_tools_in_one_message_are_two_items(asking: Asking) -> None:
+def test_promise_11_two_tools_in_one_message_are_two_items(asking: Asking) -> None:
     first = asking.ask("both-1", "both-2")
     assert asking.answer(first["id"], "deny") is True
     second = asking.item("both-2")
@@ -217,7 +217,7 @@ def test_p9_two_tools_in_one_message_are_two_items(asking: Asking) -> None:
     asking.is_quiet()
 
 
-def test_p9_an_item_survives_kill_9_of_the_daemon_and_is_answered_by_the_next(asking: Asking) -> None:
+def test_promise_11_an_item_survives_kill_9_of_the_daemon_and_is_answered_by_the_next(asking: Asking) -> None:
     item = asking.ask("survives")
     asking.stage.kill()
     asking.stage.up()
@@ -230,7 +230,7 @@ def test_p9_an_item_survives_kill_9_of_the_daemon_and_is_answered_by_the_next(as
     asking.is_quiet()
 
 
-def test_p9_a_hundred_rechecks_by_cron_leave_every_question_answerable(asking: Asking) -> None:
+def test_promise_11_a_hundred_rechecks_by_cron_leave_every_question_answerable(asking: Asking) -> None:
     item = asking.ask("rechecked")
     asking.stage.ask("watchdog", "--once")
     for _ in range(99):
@@ -241,7 +241,7 @@ def test_p9_a_hundred_rechecks_by_cron_leave_every_question_answerable(asking: A
     asking.is_quiet()
 
 
-def test_p9_what_was_asked_and_answered_while_no_daemon_lived_cannot_be_answered_again(asking: Asking) -> None:
+def test_promise_11_what_was_asked_and_answered_while_no_daemon_lived_cannot_be_answered_again(asking: Asking) -> None:
     known = asking.ask("known")
     asking.stage.kill()
     asking.type("no")
@@ -256,7 +256,7 @@ def test_p9_what_was_asked_and_answered_while_no_daemon_lived_cannot_be_answered
     assert not (asking.room / "known").exists()
 
 
-def test_p9_neither_the_token_nor_the_tree_of_an_agent_can_answer(asking: Asking) -> None:
+def test_promise_11_neither_the_token_nor_the_tree_of_an_agent_can_answer(asking: Asking) -> None:
     item = asking.ask("tempting")
     pid = asking.row()["pid"]
     environ = dict(
@@ -272,7 +272,7 @@ def test_p9_neither_the_token_nor_the_tree_of_an_agent_can_answer(asking: Asking
     asking.is_quiet()
 
 
-def test_p9_the_death_of_the_agent_closes_the_question(asking: Asking) -> None:
+def test_promise_11_the_death_of_the_agent_closes_the_question(asking: Asking) -> None:
     item = asking.ask("dying")
     row = asking.row()
     os.kill(row["pid"], signal.SIGKILL)
@@ -308,7 +308,9 @@ def test_p14_a_question_is_answered_by_its_options_and_one_left_by_a_dead_run_by
 
 
 @pytest.mark.parametrize("races", [20, pytest.param(1000, marks=pytest.mark.proof)])
-def test_p9_in_a_race_of_keyboard_and_answer_one_wins_and_the_other_is_told(crowd: list[Asking], races: int) -> None:
+def test_promise_11_in_a_race_of_keyboard_and_answer_one_wins_and_the_other_is_told(
+    crowd: list[Asking], races: int
+) -> None:
     """The operator says the opposite of the keyboard, so that it shows whose word counted."""
     dice, tally = random.Random(races), Counter[str]()
     for number in range(races):

@@ -53,7 +53,8 @@ def test_g40_p36_a_heartbeat_that_an_earlier_run_left_marks_no_new_run_as_stale(
     """Both have an open turn, and both are looked at each second: only the one written after its run began is ended."""
     keys = 'liveness = { check_interval = "1s" }\n'
     left, control = at_work(stage, "a", keys), at_work(stage, "b", keys)
-    old = json.dumps({"timestamp": "2001-01-01T00:00:00Z"})
+    ago = subprocess.run(["sh", "-c", f"echo {TWENTY_MINUTES_AGO}"], check=True, capture_output=True, text=True)
+    old = json.dumps({"timestamp": ago.stdout.strip()})
     path = {name: stage.state / "agents" / name / "heartbeat.json" for name in ("a", "b")}
     with pytest.raises(ValueError, match="Expecting value"):
         left.do(f"import os; open({str(path['a'])!r}, 'w').write({old!r}); os.kill(os.getpid(), 9)")

@@ -287,7 +287,7 @@ def test_a_queued_prompt_is_found_in_the_transcript() -> None:
     assert claude.queued_prompt({**record, "content": ["and then"]}) is None
 
 
-def test_p9_the_transcript_tells_whose_word_settled_a_permission() -> None:
+def test_promise_11_the_transcript_tells_whose_word_settled_a_permission() -> None:
     """Recorded with 2.1.197; only a hook's own decision is written as one."""
     decision = {
         "type": "hook_permission_decision",

@@ -709,7 +709,7 @@ async def test_g43_a_link_in_the_place_of_the_incidents_leads_nowhere(room: Room
     assert room.document("incidents/1-hung.json")["kind"] == "hung"
 
 
-async def test_p9_last_active_is_utc_and_moves_with_a_hook(room: Room) -> None:
+async def test_promise_11_last_active_is_utc_and_moves_with_a_hook(room: Room) -> None:
     agent = room.running(room.agent())
     await room.launch.publish(agent, [])
     before = room.document()["last_active"]

@@ -57,7 +57,7 @@ def quiet(inbox: Inbox) -> None:
     eventually_sync(lambda: inbox.items() == [], PATIENCE, f"nothing waits, but {inbox.items()}")
 
 
-def test_p9_an_answer_allows_once_and_a_denial_reaches_the_model(stage: ClaudeStage, inbox: Inbox) -> None:
+def test_promise_11_an_answer_allows_once_and_a_denial_reaches_the_model(stage: ClaudeStage, inbox: Inbox) -> None:
     stage.scenario.add(bash("touch one.txt"), bash("touch one.txt again.txt"), bash("touch two.txt"))
     stage.up()
 
@@ -156,7 +156,9 @@ def waiting(inbox: Inbox, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.proof
-def test_p9_two_tools_in_one_message_are_two_items_each_with_its_own_answer(stage: ClaudeStage, inbox: Inbox) -> None:
+def test_promise_11_two_tools_in_one_message_are_two_items_each_with_its_own_answer(
+    stage: ClaudeStage, inbox: Inbox
+) -> None:
     commands = ("touch one.txt", "touch two.txt")
     uses = tuple(ToolUse("Bash", {"command": command, "description": "Run"}) for command in commands)
     stage.scenario.add(Step(text="Both.", tool_use=uses))
@@ -174,7 +176,9 @@ def test_p9_two_tools_in_one_message_are_two_items_each_with_its_own_answer(stag
 
 
 @pytest.mark.proof
-def test_p9_a_yes_at_the_keyboard_withdraws_the_item_while_the_tool_runs(stage: ClaudeStage, inbox: Inbox) -> None:
+def test_promise_11_a_yes_at_the_keyboard_withdraws_the_item_while_the_tool_runs(
+    stage: ClaudeStage, inbox: Inbox
+) -> None:
     """Claude Code keeps our request open then, and no hook comes before the tool ends."""
     stage.scenario.add(bash("touch begun.txt; until [ -e go.txt ]; do sleep 0.1; done"))
     stage.up()
@@ -193,7 +197,7 @@ def test_p9_a_yes_at_the_keyboard_withdraws_the_item_while_the_tool_runs(stage: 
 
 
 @pytest.mark.proof
-def test_p9_the_item_outlives_kill_9_of_the_daemon_and_the_dialog_hears_the_next_one(
+def test_promise_11_the_item_outlives_kill_9_of_the_daemon_and_the_dialog_hears_the_next_one(
     stage: ClaudeStage, inbox: Inbox
 ) -> None:
     stage.scenario.add(bash("touch one.txt"))
@@ -211,7 +215,7 @@ def test_p9_the_item_outlives_kill_9_of_the_daemon_and_the_dialog_hears_the_next
 
 
 @pytest.mark.proof
-def test_p9_thirty_races_of_keyboard_and_answer(stage: ClaudeStage, inbox: Inbox) -> None:
+def test_promise_11_thirty_races_of_keyboard_and_answer(stage: ClaudeStage, inbox: Inbox) -> None:
     """The operator says the opposite of the keyboard, so that it shows whose word counted."""
     dice, races, lost = random.Random(9), 32, 0
     stage.up(prompt=None, keys='liveness = { check_interval = "1s" }')

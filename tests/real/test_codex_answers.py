@@ -40,7 +40,7 @@ def asked(inbox: Inbox, name: str, by: str) -> dict[str, Any]:
     return item
 
 
-def test_p9_codex_is_answered_from_afar_and_by_whoever_sits_down(stage: AgentStage) -> None:
+def test_promise_11_codex_is_answered_from_afar_and_by_whoever_sits_down(stage: AgentStage) -> None:
     cli, inbox = stage.cli, Inbox(stage.stage.runtime)
     assert isinstance(cli, CodexCli)
     stage.scenario.add(*(cli.shell(f"touch {name}.txt") for name in ("one", "two", "three")))

@@ -18,7 +18,7 @@ def question(text: str, **changes: Any) -> HookSeen:
 
 
 @pytest.mark.parametrize("text", [f"curl -H 'x-api-key: {SECRET}' https://example.org", f"TOKEN={SECRET} make"])
-def test_p9_a_question_out_of_which_a_secret_was_taken_says_that_it_is_not_whole(text: str) -> None:
+def test_promise_11_a_question_out_of_which_a_secret_was_taken_says_that_it_is_not_whole(text: str) -> None:
     """Else an agent could have something allowed that nobody has seen, by the shape of a secret."""
     found = cleaned(question(text), lambda agent, words: redact(words))
 
@@ -27,7 +27,7 @@ def test_p9_a_question_out_of_which_a_secret_was_taken_says_that_it_is_not_whole
     assert found.veiled
 
 
-def test_p9_a_question_without_secrets_is_whole() -> None:
+def test_promise_11_a_question_without_secrets_is_whole() -> None:
     whole = question("npm test")
 
     assert cleaned(whole, lambda agent, words: redact(words)) == whole

@@ -62,7 +62,7 @@ def give(daemon: Daemon, seq: int, body: Any = ALLOW, incarnation: int = 1) -> N
     daemon.send(op="answer", incarnation=incarnation, seq=seq, body=body)
 
 
-def test_p9_a_question_is_held_until_its_answer_comes_byte_for_byte(running: Daemon, ask: Any) -> None:
+def test_promise_11_a_question_is_held_until_its_answer_comes_byte_for_byte(running: Daemon, ask: Any) -> None:
     question, event = ask()
     assert json.loads(event["payload"]["asked"]) == {"tool": "Bash", "input": {"command": "touch x"}}
     assert running.hello()["held"] == [event["seq"]]
@@ -77,7 +77,7 @@ def test_p9_a_question_is_held_until_its_answer_comes_byte_for_byte(running: Dae
     assert running.hello()["held"] == []
 
 
-def test_p9_who_hangs_up_is_told_of_and_no_answer_reaches_anybody(running: Daemon, ask: Any) -> None:
+def test_promise_11_who_hangs_up_is_told_of_and_no_answer_reaches_anybody(running: Daemon, ask: Any) -> None:
     question, event = ask()
 
     question.hang_up()
@@ -87,7 +87,7 @@ def test_p9_who_hangs_up_is_told_of_and_no_answer_reaches_anybody(running: Daemo
     assert running.expect("answered")["taken"] is False
 
 
-def test_p9_who_hangs_up_on_an_answer_has_not_taken_it(running: Daemon, ask: Any) -> None:
+def test_promise_11_who_hangs_up_on_an_answer_has_not_taken_it(running: Daemon, ask: Any) -> None:
     """The keyboard's No may be on its way to the shim while the answer is on its way to the agent."""
     question, event = ask()
 
@@ -98,7 +98,7 @@ def test_p9_who_hangs_up_on_an_answer_has_not_taken_it(running: Daemon, ask: Any
     assert running.expect("answered")["taken"] is False
 
 
-def test_p9_who_wants_one_answer_and_no_more_takes_it_by_hanging_up_after_it(running: Daemon, ask: Any) -> None:
+def test_promise_11_who_wants_one_answer_and_no_more_takes_it_by_hanging_up_after_it(running: Daemon, ask: Any) -> None:
     question, event = ask(Connection="close")
 
     give(running, event["seq"])
@@ -107,7 +107,7 @@ def test_p9_who_wants_one_answer_and_no_more_takes_it_by_hanging_up_after_it(run
     assert running.expect("answered")["taken"] is True
 
 
-def test_p9_an_answer_reaches_the_question_that_it_names(running: Daemon, ask: Any) -> None:
+def test_promise_11_an_answer_reaches_the_question_that_it_names(running: Daemon, ask: Any) -> None:
     (first, one), (second, two) = ask("touch x"), ask("touch x")
     assert running.hello()["held"] == [one["seq"], two["seq"]]
 
@@ -119,7 +119,7 @@ def test_p9_an_answer_reaches_the_question_that_it_names(running: Daemon, ask: A
     assert running.expect("answered", lambda told: told["seq"] > two["seq"])["taken"] is False
 
 
-def test_p9_an_answer_for_another_incarnation_changes_nothing(running: Daemon, ask: Any) -> None:
+def test_promise_11_an_answer_for_another_incarnation_changes_nothing(running: Daemon, ask: Any) -> None:
     _, event = ask()
 
     give(running, event["seq"], incarnation=2)
@@ -128,7 +128,7 @@ def test_p9_an_answer_for_another_incarnation_changes_nothing(running: Daemon, a
     assert running.hello()["held"] == [event["seq"]]
 
 
-def test_p9_the_end_of_the_run_lets_go(running: Daemon, ask: Any) -> None:
+def test_promise_11_the_end_of_the_run_lets_go(running: Daemon, ask: Any) -> None:
     _, event = ask()
 
     running.send(op="kill", incarnation=1)
@@ -138,13 +138,13 @@ def test_p9_the_end_of_the_run_lets_go(running: Daemon, ask: Any) -> None:
     assert running.hello()["held"] == []
 
 
-def test_p9_other_hooks_are_answered_while_questions_are_held(running: Daemon, ask: Any) -> None:
+def test_promise_11_other_hooks_are_answered_while_questions_are_held(running: Daemon, ask: Any) -> None:
     ask()
     with Poster(running.pane) as poster:
         assert poster.post("stop", {}) == 200
 
 
-def test_p9_what_cannot_be_shown_whole_or_exceeds_the_places_is_not_held(running: Daemon, ask: Any) -> None:
+def test_promise_11_what_cannot_be_shown_whole_or_exceeds_the_places_is_not_held(running: Daemon, ask: Any) -> None:
     long, event = ask("x" * 9000)
     assert long.answer() == {}
     assert "held" not in event["payload"]
@@ -155,7 +155,7 @@ def test_p9_what_cannot_be_shown_whole_or_exceeds_the_places_is_not_held(running
     assert "held" not in event["payload"]
 
 
-def test_p9_the_seat_of_a_held_question_is_not_given_away(running: Daemon, ask: Any) -> None:
+def test_promise_11_the_seat_of_a_held_question_is_not_given_away(running: Daemon, ask: Any) -> None:
     """The endpoint makes room for new connections at the cost of idle ones; one that waits is not idle."""
     question, event = ask()
     with contextlib.ExitStack() as crowd:
@@ -168,7 +168,7 @@ def test_p9_the_seat_of_a_held_question_is_not_given_away(running: Daemon, ask: 
     assert question.answer() == ALLOW
 
 
-def test_p9_nothing_is_held_where_the_order_does_not_say_so(daemon: Daemon) -> None:
+def test_promise_11_nothing_is_held_where_the_order_does_not_say_so(daemon: Daemon) -> None:
     daemon.start(["sleep", "1000"])
     question = Question(daemon)
 

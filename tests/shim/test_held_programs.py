@@ -64,7 +64,7 @@ def left(daemon: Daemon) -> list[str]:
     return [path.name for path in (daemon.pane.run / "hooks").iterdir()]
 
 
-def test_p9_it_waits_and_prints_the_answer_as_one_line(daemon: Daemon, ask: Ask) -> None:
+def test_promise_11_it_waits_and_prints_the_answer_as_one_line(daemon: Daemon, ask: Ask) -> None:
     program = ask()
     event = daemon.expect("hook")
     assert event["payload"]["held"] is True
@@ -77,14 +77,14 @@ def test_p9_it_waits_and_prints_the_answer_as_one_line(daemon: Daemon, ask: Ask)
     eventually_sync(lambda: left(daemon) == [], what="nothing is left behind")
 
 
-def test_p9_let_go_of_it_prints_nothing(daemon: Daemon, ask: Ask) -> None:
+def test_promise_11_let_go_of_it_prints_nothing(daemon: Daemon, ask: Ask) -> None:
     program = ask()
     daemon.send(op="answer", incarnation=1, seq=daemon.expect("hook")["seq"], body={})
 
     assert said(program) == b""
 
 
-def test_p9_a_program_that_was_killed_is_told_of_and_takes_no_answer(daemon: Daemon, ask: Ask) -> None:
+def test_promise_11_a_program_that_was_killed_is_told_of_and_takes_no_answer(daemon: Daemon, ask: Ask) -> None:
     program = ask()
     event = daemon.expect("hook")
 
@@ -95,7 +95,7 @@ def test_p9_a_program_that_was_killed_is_told_of_and_takes_no_answer(daemon: Dae
     assert daemon.expect("answered")["taken"] is False
 
 
-def test_p9_the_end_of_the_run_lets_it_go(daemon: Daemon, ask: Ask) -> None:
+def test_promise_11_the_end_of_the_run_lets_it_go(daemon: Daemon, ask: Ask) -> None:
     program = ask()
     event = daemon.expect("hook")
 
@@ -105,7 +105,7 @@ def test_p9_the_end_of_the_run_lets_it_go(daemon: Daemon, ask: Ask) -> None:
     assert said(program) == b""
 
 
-def test_p9_what_is_not_held_is_back_at_once(daemon: Daemon, ask: Ask) -> None:
+def test_promise_11_what_is_not_held_is_back_at_once(daemon: Daemon, ask: Ask) -> None:
     for question, changes in (
         ({"tool_name": "Bash", "tool_input": {"command": "x" * 9000}}, {}),
         ("no object", {}),
@@ -117,7 +117,7 @@ def test_p9_what_is_not_held_is_back_at_once(daemon: Daemon, ask: Ask) -> None:
     assert daemon.hello()["held"] == []
 
 
-def test_p9_what_stands_in_the_place_of_its_fifo_is_not_written_to(daemon: Daemon, running: Event) -> None:
+def test_promise_11_what_stands_in_the_place_of_its_fifo_is_not_written_to(daemon: Daemon, running: Event) -> None:
     """The agent can write there: a file, or a link to one, is no waiting program."""
     hooks, target = daemon.pane.run / "hooks", daemon.pane.room / "target"
     target.write_text("as it was")
