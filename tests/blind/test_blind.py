@@ -11,6 +11,7 @@ from tests.blind.__main__ import CORPORA, MOST_MISSED, figures, play_all
 from tests.blind.tables import HALVES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_judgement_holds_where_its_author_has_not_looked(corpus: str, half: str) -> None:
