@@ -222,11 +222,17 @@ def _turn(agent: Agent, now: Moment) -> Instant:
 
 
 def _calm(agent: Agent) -> Instant | None:
-    """When a run of which nothing is asked has lived as long as an outage would let nobody live."""
+    """When a run of which nothing is asked has lived as long as an outage would let nobody live.
+
+    One that waits, for a person or for the service itself, shows nothing by that.
+    """
     state = agent.state
-    if not isinstance(state, Running) or state.activity.turn_open:
+    if not isinstance(state, Running):
         return None
-    return state.run.began + WINDOW
+    activity = state.activity
+    if activity.turn_open or activity.parking is not None or activity.waiting is not None:
+        return None
+    return state.run.began + WINDOW + activity.waited
 
 
 def _order(agent: Agent) -> tuple[bool, float, str]:
