@@ -50,6 +50,11 @@ def due(agent: Agent) -> Instant | None:
     return agent.iteration.due if isinstance(agent.iteration, Opening | Passing | Closing) else None
 
 
+def is_measured_at_end(agent: Agent) -> bool:
+    """Whether what the run that ends did to the work is measured before the next one may start."""
+    return is_loop(agent) and isinstance(agent.iteration, Underway)
+
+
 def must_open(agent: Agent) -> bool:
     """Whether the next run begins an iteration, so that the work has to be measured first."""
     return is_loop(agent) and agent.iteration is None

@@ -295,6 +295,26 @@ def test_a_loop_is_productive_by_the_work_of_its_iteration() -> None:
         lives.respawned()
 
 
+@pytest.mark.parametrize("changes", [True, False])
+def test_before_a_loop_is_given_up_the_work_of_its_last_iteration_is_measured(changes: bool) -> None:
+    lives = Lives(claude(kind=Kind.LOOP, loop=LoopRules(pause=1), restart=RestartRules(max_unproductive=3)))
+    lives.start()
+    lives.died(PROMPT)
+    lives.died(PROMPT)
+    lives.works()
+    lives.pass_over(LONG)
+    lives.work = "git:other" if changes else lives.work
+    lives.exited(signal=9)
+    lives.wait(5)
+    if changes:
+        assert (lives.count, lives.alerts()) == (0, [])
+        assert isinstance(lives.state, Starting)
+    else:
+        assert isinstance(lives.state, Quarantined)
+        assert "max_unproductive" in lives.state.cause
+        assert lives.alerts().count("quarantined") == 1
+
+
 # Commands, and ends that were meant.
 
 
