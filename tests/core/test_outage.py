@@ -9,6 +9,7 @@ import pytest
 from phoenixd.core.actions import Alert, Deliver, Reassure, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
+    AgentDeclared,
     AgentExited,
     AgentStarted,
     Delivered,
@@ -377,3 +378,25 @@ def test_a_try_whose_turn_the_outage_ends_lives_on_and_does_not_end_it(error: st
     story.tell(HookSeen("a0", story.named("a0").incarnation, "prompt-submit", text="again"))
     story.works("a0")
     assert story.in_outage() == []
+
+
+def test_who_is_moved_to_another_account_waits_no_longer_and_ends_nothing() -> None:
+    def agent(name: str, account: str) -> AgentSpec:
+        return spec(name, account=account, harness="command")
+
+    story = Dying(*(agent(f"a{number}", "team") for number in range(4)))
+    for name in story.fleet.agents:
+        story.dies(name, 1)
+    assert story.in_outage() == ["a0", "a1", "a2", "a3"]
+    waiting, trying = (
+        next(name for name in story.in_outage() if isinstance(story.named(name).state, kind))
+        for kind in (Parked, Starting)
+    )
+    for name in (waiting, trying):
+        story.tell(AgentDeclared(agent(name, "spare")))
+        assert name not in story.in_outage()
+        assert isinstance(story.named(name).state, Starting)
+        story.begins(name)
+        story.works(name)
+    assert len(story.in_outage()) == 2
+    assert story.of(Reassure) == []
