@@ -201,7 +201,7 @@ def _answer(fleet: Fleet, decision: Decision, now: Moment) -> Step:
 def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
     known = fleet.agents.get(event.spec.name)
     if known is not None:
-        changed = requests.redeclare(known, event.spec, now)
+        changed = outage.moved(requests.redeclare(known, event.spec, now), now)
         told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
         return _answer(fleet, told, now)
     agent = declared(event.spec, now, fleet.retired.get(event.spec.name, 0))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from phoenixd.core import progress, restart
 from phoenixd.core.actions import SeeAttendance
-from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Stopped, Stopping
+from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Parked, Stopped, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import AttendanceSeen
 from phoenixd.core.moment import Moment
@@ -28,7 +28,8 @@ def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decisio
     waiting = decision.agent.state if decision.agent is not None else None
     if isinstance(agent.state, Stopping) or agent.spec.kind is not Kind.LOOP or not restart.is_interrupted(end):
         return decision
-    if agent.spec.turn_of is not None and isinstance(waiting, Stopped):
+    if isinstance(waiting, Parked) or (agent.spec.turn_of is not None and isinstance(waiting, Stopped)):
+        # Who is parked waits long enough as it is.
         return replace(decision, actions=(*decision.actions, SeeAttendance(agent.name, end.incarnation)))
     if not isinstance(waiting, BackingOff):
         return decision
@@ -45,11 +46,17 @@ def decide(agent: Agent, event: AttendanceSeen, now: Moment) -> Decision:
         return Decision(agent)
     if isinstance(state, Stopped) and agent.spec.turn_of is not None and event.attended:
         return _stop(replace(agent, left_out=True), end, now)
-    if not isinstance(state, BackingOff) or state.unattended is None:
+    held = state.unattended if isinstance(state, BackingOff) else None
+    # A limit or an outage may have parked it before the terminal answered.
+    if held is None and not (isinstance(state, Parked) and restart.is_interrupted(end)):
         return Decision(agent)
     if event.attended:
-        return _stop(replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=()), end, now)
-    goes_on = replace(agent, state=replace(state, until=state.unattended, unattended=None))
+        left_out = agent.spec.turn_of is not None
+        stays = replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=(), left_out=left_out)
+        return _stop(stays, end, now)
+    if not isinstance(state, BackingOff) or held is None:
+        return Decision(agent)
+    goes_on = replace(agent, state=replace(state, until=held, unattended=None))
     known = "nobody sat at its terminal" if event.attended is False else "nobody can tell who sat at its terminal"
     return keep(goes_on, f"{known}: {end.text} was a failed iteration")
 

@@ -581,7 +581,9 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         verdict = restart.GiveUp(f"{end.text}, and {refused}")
     counted = productive.has_just_counted(agent, now)
     weighed = counted and productive.is_weighed(agent)
-    if counted and productive.is_exhausted(agent) and isinstance(verdict, restart.TryAgain):
+    # A loop's work is measured at the end of its iteration, and `begin` asks again once that is judged.
+    is_due = counted and productive.is_exhausted(agent) and not progress.is_measured_at_end(agent)
+    if is_due and isinstance(verdict, restart.TryAgain):
         if not weighed:
             return productive.quarantine(agent, now)
         reason, readings = productive.exhausted(agent)

@@ -109,6 +109,18 @@ def is_told(agents: Agents, agent: Agent, kind: str) -> bool:
     return sum(any(told.kind == kind for told in one.alerts) for one in shared) >= (LEAST - 1 if kind == "hung" else 1)
 
 
+def moved(decision: Decision, now: Moment) -> Decision:
+    """A changed specification: who no longer shares what is out of order waits no longer, and tells nothing of it."""
+    agent = decision.agent
+    if agent is None or agent.outage is None or agent.outage.group in groups_of(agent.spec):
+        return decision
+    free, why = replace(agent, outage=None), f"the outage of {agent.outage.group} is none of its own any more"
+    if not waits(agent):
+        return replace(decision, agent=free, reason=f"{decision.reason}; {why}")
+    queued = requests.queue(free, why, now)
+    return replace(queued, actions=decision.actions, reason=f"{decision.reason}; {queued.reason}")
+
+
 def waits(agent: Agent) -> bool:
     """Whether the agent waits for its turn to try whether an outage is over."""
     return agent.outage is not None and isinstance(agent.state, Parked) and agent.state.kind is ParkingKind.OUTAGE
@@ -222,11 +234,17 @@ def _turn(agent: Agent, now: Moment) -> Instant:
 
 
 def _calm(agent: Agent) -> Instant | None:
-    """When a run of which nothing is asked has lived as long as an outage would let nobody live."""
+    """When a run of which nothing is asked has lived as long as an outage would let nobody live.
+
+    One that waits, for a person or for the service itself, shows nothing by that.
+    """
     state = agent.state
-    if not isinstance(state, Running) or state.activity.turn_open:
+    if not isinstance(state, Running):
         return None
-    return state.run.began + WINDOW
+    activity = state.activity
+    if activity.turn_open or activity.parking is not None or activity.waiting is not None:
+        return None
+    return state.run.began + WINDOW + activity.waited
 
 
 def _order(agent: Agent) -> tuple[bool, float, str]:

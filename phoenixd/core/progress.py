@@ -50,6 +50,11 @@ def due(agent: Agent) -> Instant | None:
     return agent.iteration.due if isinstance(agent.iteration, Opening | Passing | Closing) else None
 
 
+def is_measured_at_end(agent: Agent) -> bool:
+    """Whether what the run that ends did to the work is measured before the next one may start."""
+    return is_loop(agent) and isinstance(agent.iteration, Underway)
+
+
 def must_open(agent: Agent) -> bool:
     """Whether the next run begins an iteration, so that the work has to be measured first."""
     return is_loop(agent) and agent.iteration is None
@@ -85,8 +90,21 @@ def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
             return sequence.decide(agent, passing, event, now)
         case None, WorkMeasured():
             return productive.weigh(agent, event, now)
+        case None, MeasurementLost():
+            return weighed_again(agent, now)
         case _:
             return Decision(agent)
+
+
+def weighed_again(agent: Agent, now: Moment) -> Decision:
+    """After a daemon start: what an unproductive run did to the work is asked for once more."""
+    if not agent.record.weighing:
+        return Decision(agent)
+    state = agent.state
+    if isinstance(state, BackingOff) and productive.is_exhausted(agent):
+        agent = replace(agent, state=replace(state, until=max(state.until, sequence.answer_by(agent, now))))
+    order = MeasureWork(agent.name, agent.record.weighing, True)
+    return Decision(agent, (order,), "the work of its last run is measured again: the answer was lost")
 
 
 def overdue(agent: Agent, now: Moment) -> Decision:

@@ -57,7 +57,11 @@ def hear(before: Agent, decision: Decision, event: HookSeen) -> Decision:
 def decide(agent: Agent, event: WorkMeasured | MeasurementLost, now: Moment) -> Decision:
     """Take a measurement of a turn; one that nobody waits for changes nothing."""
     if isinstance(event, MeasurementLost):
-        return _measured_again(agent)
+        weighed = progress.weighed_again(agent, now)
+        assert weighed.agent is not None
+        again = _measured_again(weighed.agent)
+        reason = "; ".join(filter(None, (again.reason, weighed.reason)))
+        return replace(again, actions=(*again.actions, *weighed.actions), reason=reason)
     turn = next((turn for turn in agent.turns if turn.number == event.turn), None)
     if turn is None:
         return Decision(agent)

@@ -55,7 +55,7 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
             for agent in tuple(supervisor.fleet.agents.values()):
                 tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
     for agent in tuple(supervisor.fleet.agents.values()):
-        if waits(agent) or agent.turns:
+        if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core.actions import SeeAttendance, Spawn
-from phoenixd.core.agent import BackingOff, Desired, Starting, Stopped
-from phoenixd.core.events import AttendanceSeen
+from phoenixd.core.agent import BackingOff, Desired, Parked, Starting, Stopped
+from phoenixd.core.events import AttendanceSeen, HookSeen
 from phoenixd.core.interrupt import ANSWER_WITHIN
 from phoenixd.core.spec import Kind, LoopRules
-from tests.core.story import Story, spec
+from tests.core.story import Story, claude, spec
 
 ENDS = [(130, None), (None, 2)]
 
@@ -77,3 +79,37 @@ def test_an_iteration_that_we_ended_is_asked_about_by_nobody() -> None:
     story.restart()
     story.exited(130)
     assert story.of(SeeAttendance) == []
+
+
+@pytest.mark.parametrize("met_by", ["itself", "a peer before", "a peer between"])
+def test_a_limit_that_parks_the_loop_takes_the_persons_word_from_nobody(met_by: str) -> None:
+    story = Story(claude(kind=Kind.LOOP, account="team"), claude("b", account="team"))
+    for name in ("b", "a"):
+        story.fleet = replace(story.fleet, agents={name: story.fleet.agents[name], **story.fleet.agents})
+        story.works()
+
+    def meets(name: str) -> None:
+        story.tell(HookSeen(name, 1, "stop-failure", error="rate_limit", reset_wall=story.wall + 3600))
+
+    if met_by != "a peer between":
+        meets("a" if met_by == "itself" else "b")
+    story.exited(130)
+    if met_by == "a peer between":
+        meets("b")
+    assert isinstance(story.state, Parked)
+    assert story.of(SeeAttendance) == [SeeAttendance("a", 1)]
+    story.tell(AttendanceSeen("a", 1, True))
+    assert isinstance(story.state, Stopped)
+    assert story.agent.item is not None
+    story.wait(2 * 3600)
+    assert story.agent.incarnation == 1
+
+
+def test_a_parked_loop_at_whose_terminal_nobody_sat_goes_on_when_the_limit_is_over() -> None:
+    story = Story(claude(kind=Kind.LOOP)).works()
+    story.hook("stop-failure", error="rate_limit", reset_wall=story.wall + 3600)
+    story.exited(130)
+    story.tell(AttendanceSeen("a", 1, False))
+    assert isinstance(story.state, Parked)
+    story.wait(3600 + 60)
+    assert story.agent.incarnation == 2

@@ -9,6 +9,7 @@ import pytest
 from phoenixd.core.actions import Alert, Deliver, Reassure, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
+    AgentDeclared,
     AgentExited,
     AgentStarted,
     Delivered,
@@ -357,3 +358,45 @@ def test_a_run_of_which_nothing_is_asked_and_that_lives_on_ends_it() -> None:
         story.tell(HookSeen("a0", run.incarnation, "stop"))
     story.wait(HOUR)
     assert story.in_outage() == []
+
+
+@pytest.mark.parametrize("error", ["server_error", "authentication_failed", "model_not_found"])
+def test_a_try_whose_turn_the_outage_ends_lives_on_and_does_not_end_it(error: str) -> None:
+    story = Dying(*(claude(f"a{number}", limits=LimitRules(overload_wait=60)) for number in range(3)))
+    story.screen = "idle"
+    for name in story.fleet.agents:
+        story.dies(name, 1)
+    until = story.at + 2 * HOUR
+    while story.at < until:
+        story.wait(10)
+        for name, agent in story.fleet.agents.items():
+            if isinstance(agent.state, Starting) and agent.state.run.pid is None:
+                story.begins(name)
+                story.tell(HookSeen(name, agent.incarnation, "stop-failure", error=error))
+    assert len(story.in_outage()) == 3
+    assert [kind for kind in story.alerts() if kind.startswith("outage")] == ["outage: harness claude"]
+    story.tell(HookSeen("a0", story.named("a0").incarnation, "prompt-submit", text="again"))
+    story.works("a0")
+    assert story.in_outage() == []
+
+
+def test_who_is_moved_to_another_account_waits_no_longer_and_ends_nothing() -> None:
+    def agent(name: str, account: str) -> AgentSpec:
+        return spec(name, account=account, harness="command")
+
+    story = Dying(*(agent(f"a{number}", "team") for number in range(4)))
+    for name in story.fleet.agents:
+        story.dies(name, 1)
+    assert story.in_outage() == ["a0", "a1", "a2", "a3"]
+    waiting, trying = (
+        next(name for name in story.in_outage() if isinstance(story.named(name).state, kind))
+        for kind in (Parked, Starting)
+    )
+    for name in (waiting, trying):
+        story.tell(AgentDeclared(agent(name, "spare")))
+        assert name not in story.in_outage()
+        assert isinstance(story.named(name).state, Starting)
+        story.begins(name)
+        story.works(name)
+    assert len(story.in_outage()) == 2
+    assert story.of(Reassure) == []

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import MeasureWork, Spawn
 from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
-from phoenixd.core.events import Delivered, ScreenSeen, SendRequested, ShimLost, Tick, WorkMeasured
+from phoenixd.core.events import Delivered, MeasurementLost, ScreenSeen, SendRequested, ShimLost, Tick, WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.merit import Merit, Record
-from phoenixd.core.spec import Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import BreakerRules, Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
 
@@ -282,6 +283,27 @@ def test_who_cannot_be_measured_is_given_up_all_the_same() -> None:
     assert (lives.count, type(lives.state)) == (0, Starting)
 
 
+@pytest.mark.parametrize("per_turn", [False, True])
+def test_a_daemon_start_asks_once_more_for_the_work_before_it_is_given_up(per_turn: bool) -> None:
+    lives = limit(breaker=BreakerRules(per_turn=per_turn))
+    lives.work = "late"
+    lives.started()
+    lives.hook("prompt-submit", text="go on")
+    lives.hook("tool-end", tool="Bash")
+    lives.pass_over(LONG)
+    if per_turn:
+        lives.hook("stop-failure", error="x")
+        assert lives.agent.turns
+    lives.exited(signal=9)
+    lives.fleet = replace(lives.fleet, agents={"a": load_agent(dump_agent(lives.agent))})
+    lives.wait(20)
+    lives.work = "git:other"
+    lives.tell(MeasurementLost("a"))
+    assert lives.alerts().count("quarantined") == 0
+    assert (lives.count, lives.agent.record.weighing) == (0, 0)
+    assert isinstance(lives.state, Starting)
+
+
 def test_a_loop_is_productive_by_the_work_of_its_iteration() -> None:
     lives = Lives(claude(kind=Kind.LOOP, loop=LoopRules(pause=1)))
     lives.start()
@@ -293,6 +315,26 @@ def test_a_loop_is_productive_by_the_work_of_its_iteration() -> None:
         lives.exited(signal=9)
         assert lives.count == expected
         lives.respawned()
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_before_a_loop_is_given_up_the_work_of_its_last_iteration_is_measured(changes: bool) -> None:
+    lives = Lives(claude(kind=Kind.LOOP, loop=LoopRules(pause=1), restart=RestartRules(max_unproductive=3)))
+    lives.start()
+    lives.died(PROMPT)
+    lives.died(PROMPT)
+    lives.works()
+    lives.pass_over(LONG)
+    lives.work = "git:other" if changes else lives.work
+    lives.exited(signal=9)
+    lives.wait(5)
+    if changes:
+        assert (lives.count, lives.alerts()) == (0, [])
+        assert isinstance(lives.state, Starting)
+    else:
+        assert isinstance(lives.state, Quarantined)
+        assert "max_unproductive" in lives.state.cause
+        assert lives.alerts().count("quarantined") == 1
 
 
 # Commands, and ends that were meant.
