@@ -10,7 +10,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from phoenixd import config
-from phoenixd.api.operations import verbs
+from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.core.agent import State
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
@@ -64,6 +64,20 @@ def code_of(text: str) -> str:
 
 def test_the_reference_of_phoenixctl_is_drawn_from_the_table() -> None:
     assert reference.PAGE.read_text(encoding="utf-8") == reference.page()
+
+
+def test_the_reference_names_every_argument_that_phoenixctl_takes() -> None:
+    """`events AGENT` is advised by phoenixctl itself, and could not be looked up."""
+    rows = re.findall(r"^\| `([^`]+)` \|", reference.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    operations = [operation for operation in OPERATIONS if operation.words]
+
+    lacking = [
+        (row, parameter.name)
+        for row, operation in zip(rows, operations, strict=True)
+        for parameter in operation.parameters
+        if not parameter.hidden and (parameter.flag or parameter.name.upper()) not in row
+    ]
+    assert lacking == []
 
 
 def test_the_page_of_states_has_each_state_and_each_activity() -> None:
