@@ -118,6 +118,19 @@ async def test_p15_answer_alone_shows_all_of_it_and_ends_with_2_when_nobody_can_
     assert given(asking) == []
 
 
+async def test_p15_what_is_no_question_says_so_while_it_stands(ctl: Ctl, daemon: FakeDaemon) -> None:
+    """It was said not to wait any more, and without words that an answer was missing."""
+    daemon.declare("docs")
+    daemon.die("docs", 127)
+    alone, given_one = await ctl("answer", "docs"), await ctl("answer", "docs", "allow")
+
+    assert "says:" in alone.out
+    assert alone.code == given_one.code == CONFLICT
+    for ran, why in ((alone, "cannot be answered from here"), (given_one, "(quarantined) is no question")):
+        assert why in ran.err
+        assert ran.err.endswith("do: phoenixctl explain docs\n")
+
+
 async def test_p15_answer_alone_asks_on_a_terminal(live: Live, home: Path, asking: FakeDaemon) -> None:
     env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket), TERM="xterm")
     with on_a_terminal(phoenixctl("answer", "docs"), env) as (_, master):
