@@ -118,7 +118,7 @@ DECLARATION = (
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
     Parameter(
-        "seed_trust", "body", "boolean", "answer the CLI's questions about directory and key in its own file",
+        "seed_trust", "body", "boolean", "answer the CLI's own first questions beforehand: trust in the directory, its API key",
         flag="--seed-trust",
     ),
 )

@@ -48,7 +48,7 @@ async def test_p14_a_question_is_answered_by_number_label_or_text(ctl: Ctl, aski
         told.append(ran.out)
         ask(asking, DATABASE, seq=len(told) + 1)
 
-    assert told[0] == "docs was told: 2\n"
+    assert (told[0], told[2]) == ("docs was told: Postgres\n", "docs was told: 2\n")
     assert given(asking) == [("2",), ("SQLite",), ("2",), ("no database at all",)]
 
 
