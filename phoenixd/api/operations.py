@@ -118,7 +118,8 @@ DECLARATION = (
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
     Parameter(
-        "seed_trust", "body", "boolean", "answer the CLI's own first questions beforehand: trust in the directory, its API key",
+        "seed_trust", "body", "boolean",
+        "answer the CLI's own first questions beforehand: trust in the directory, its API key",
         flag="--seed-trust",
     ),
 )
