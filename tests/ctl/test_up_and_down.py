@@ -209,5 +209,6 @@ async def test_config_check_names_file_and_key(place: Place, home: Path) -> None
 
     assert (ran.code, ran.out) == (1, "")
     assert "bad.toml:2" in ran.err
+    assert ran.err.endswith(f"then: phoenixctl config check --config {bad}\n")
     problems = (await place.ctl("config", "check", "--config", os.fspath(bad), "--json")).out
     assert json.loads(problems)["problems"][0]["key"] == "agent.docs.fish"
