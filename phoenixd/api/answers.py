@@ -17,7 +17,7 @@ from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.render import title
-from phoenixd.core.question.reply import understand
+from phoenixd.core.question.reply import Said, understand
 
 MAX_WORDS = 1000
 """Characters of an answer, or of a reason, that are told."""
@@ -52,7 +52,7 @@ async def answer_item(ask: Ask) -> Reply:
     if outcome is None:
         return _unknown(item, words, timeout)
     taken, why = outcome
-    return _reply(item, words, True, _done(item, words)) if taken else _lost(item, words, why)
+    return _reply(item, words, True, _done(ask, item, words)) if taken else _lost(item, words, why)
 
 
 def _words(ask: Ask) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ async def _told_later(ask: Ask, item: InboxItem, words: tuple[str, ...], after: 
     message_id = now.answering if now is not None else ""
     verdict = await typing_verdict(ask, item.agent, message_id, after, timeout) if message_id else None
     if now is None or (verdict is not None and verdict[0]):
-        return _reply(item, words, True, _done(item, words))
+        return _reply(item, words, True, _done(ask, item, words))
     if verdict is None and message_id:
         return _unknown(item, words, timeout)
     return _lost(item, words, verdict[1] if verdict is not None else "it could not be typed")
@@ -93,9 +93,11 @@ def _items(ask: Ask, name: str) -> tuple[InboxItem, ...]:
     return agent.items if agent is not None else ()
 
 
-def _done(item: InboxItem, words: tuple[str, ...]) -> str:
+def _done(ask: Ask, item: InboxItem, words: tuple[str, ...]) -> str:
     if item.kind == QUESTION:
-        return f"{item.agent} was told: {'; '.join(visible(word) for word in words)}"
+        understood = understand(item, words, bool(ask.arguments["text"]))
+        told = understood.answers if isinstance(understood, Said) else words
+        return f"{item.agent} was told: {'; '.join(visible(one)[:MAX_WORDS] for one in told)}"
     if words[0].lower() == "deny":
         return f"{item.agent} was denied: {title(item)}"
     how = "may go on as planned" if item.kind == PLAN else "was allowed, this once"

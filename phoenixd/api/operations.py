@@ -118,7 +118,8 @@ DECLARATION = (
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
     Parameter(
-        "seed_trust", "body", "boolean", "answer the CLI's questions about directory and key in its own file",
+        "seed_trust", "body", "boolean",
+        "answer the CLI's own first questions beforehand: trust in the directory, its API key",
         flag="--seed-trust",
     ),
 )
@@ -246,7 +247,7 @@ OPERATIONS: tuple[Operation, ...] = (
         response="OneItem", exits=((6, "the agent has more than one"),),
     ),
     Operation(
-        "answer_item", ("answer",), "Answer what an agent asks: a permission, a plan, or a question; show it whole",
+        "answer_item", ("answer",), "Answer what an agent asks (a permission, a plan, a question), or see it whole",
         (
             ITEM,
             Parameter(
@@ -355,7 +356,8 @@ OPERATIONS: tuple[Operation, ...] = (
         method="POST", path="/v1/agents/{name}/breaker/reset", rights="operate", response="Message",
     ),
     Operation(
-        "clean_fleet", ("cleanup",), "The same for every agent", (DRY_RUN, *TEXT_FORM),
+        "clean_fleet", ("cleanup",), "End what the runs of all agents left over, and what cleanup rules name; list it",
+        (DRY_RUN, *TEXT_FORM),
         method="POST", path="/v1/cleanup", rights="operate", response="Cleanups",
     ),
     Operation(

@@ -66,7 +66,7 @@ def _asked(item: InboxItem, here: Page) -> list[str]:
     whole = (
         [answer] if columns(answer) <= here.width else [command, *(f"  {line}" for line in wrap(more, here.width - 2))]
     )
-    return [f"#{item.id} asks for:", *lines, *told, *whole]
+    return [f"#{item.id} {'asks for' if item.kind in ASKS else 'says'}:", *lines, *told, *whole]
 
 
 def _parts(line: str, width: int) -> list[str]:

@@ -28,6 +28,12 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     """Give an answer to the open item, if it is still the one that was shown, and nobody else has answered it."""
     item, state = next((one for one in agent.items if one.id == event.item), None), agent.state
     attach = f"phoenixctl attach {agent.name}"
+    told = item or next((one for one in agent.alerts if one.id == event.item), None)
+    if told is not None and told.kind not in ASKS:
+        why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"
+        return _refuse(
+            agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
+        )
     if item is None or not (isinstance(state, Running) or item.left):
         words = f"#{event.item} does not wait any more: it was answered, or its dialog is gone"
         return _refuse(agent, words, "phoenixctl inbox")
@@ -37,10 +43,6 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     if item.answering:
         how = item.answering if not item.left else "it is being typed"
         return _refuse(agent, f"#{event.item} is being answered already: {how}", "phoenixctl inbox")
-    if item.kind not in ASKS:
-        why = f"#{event.item} ({item.kind}) is no question that an answer could be given to"
-        attach = attach if item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
-        return _refuse(agent, why, attach)
     if not item.hold and not item.left:
         return _refuse(agent, f"#{event.item} can be answered at its terminal alone: {limits(item)}", attach)
     said = understand(item, event.words, event.as_text) if event.words else Said(event.allow, event.reason)

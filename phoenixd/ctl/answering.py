@@ -24,10 +24,10 @@ def answer(command: Command) -> int:
         return calls.tell(command, shown)
     calls.tell(command, shown)
     item = json.loads(found.body)["item"]
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or command.as_json:
-        return refuse(exits.USAGE, "an answer is missing", str(item["advice"]))
     if item["answer_by"] != "answer":
         return refuse(exits.CONFLICT, f"#{item['id']} cannot be answered from here", str(item["advice"]))
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or command.as_json:
+        return refuse(exits.USAGE, "an answer is missing", str(item["advice"]))
     words = _typed(item)
     if not words:
         return refuse(exits.USAGE, f"nothing was answered; #{item['id']} still waits", str(item["advice"]))

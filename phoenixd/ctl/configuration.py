@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 
 from phoenixd.api import exits
@@ -29,7 +30,7 @@ def check(command: Command) -> int:
     for problem in configuration.problems:
         print(f"{problem.severity}: {problem}", file=sys.stderr)
     if configuration.errors:
-        return refuse(exits.FAILED, "the configuration cannot be used", "mend these, then: phoenixctl config check")
+        return refuse(exits.FAILED, "the configuration cannot be used", f"mend these, then: {_again(command)}")
     if configuration.files:
         print("the configuration is in order:", *configuration.files, sep="\n  ")
     else:
@@ -37,6 +38,12 @@ def check(command: Command) -> int:
         print(f"the configuration is in order: no file{places},\nand every key has its default")
     print("what it changes: phoenixctl plan")
     return exits.OK
+
+
+def _again(command: Command) -> str:
+    """The same check once more, as it can be typed."""
+    place = command.given.get("config")
+    return f"phoenixctl config check --config {shlex.quote(str(place))}" if place else "phoenixctl config check"
 
 
 def show(command: Command) -> int:

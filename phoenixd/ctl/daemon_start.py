@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -111,7 +112,8 @@ def start(command: Command) -> int:
         env=_environment(command),
     )
     os.close(log)
-    return _await_answer(process, directories, os.fspath(log_path), began)
+    checked = ["phoenixctl", "config", "check", *(["--config", given["config"]] if given.get("config") else [])]
+    return _await_answer(process, directories, os.fspath(log_path), began, shlex.join(checked))
 
 
 def _wanted(command: Command) -> Directories:
@@ -159,7 +161,10 @@ def _differences(command: Command, wanted: Directories, answer: wire.Answer) -> 
     ]
 
 
-def _await_answer(process: subprocess.Popen[bytes], directories: Directories, log_path: str, began: int) -> int:
+def _await_answer(
+    process: subprocess.Popen[bytes], directories: Directories, log_path: str, began: int, check: str
+) -> int:
+    """check: the command that looks at the configuration that was named."""
     place = [_socket(directories)]
     deadline = time.monotonic() + START_TIMEOUT
     died = os.pidfd_open(process.pid)
@@ -173,7 +178,7 @@ def _await_answer(process: subprocess.Popen[bytes], directories: Directories, lo
                 why = f"phoenixd ended at once, exit code {code}; it said:\n{_tail(log_path, began)}"
                 if code == exits.CONFLICT:
                     return refuse(code, why, "ask that one, or choose other directories: --state-dir, --runtime-dir")
-                return refuse(exits.FAILED, why, "phoenixctl config check, mend it, then phoenixctl up")
+                return refuse(exits.FAILED, why, f"{check}, mend it, then phoenixctl up as before")
     finally:
         os.close(died)
     why = f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}"

@@ -17,10 +17,12 @@ Drawn from the table of operations; every verb takes `--socket PATH`, and those 
 | 0 | ok |
 | 1 | failed |
 | 2 | usage |
-| 3 | the condition is true (`status NAME`: it is not running; `brief check`: not to be relied on) |
+| 3 | the condition is true (`status NAME`: it is not running; `brief check`: not to be relied on; \
+`breaker show`: it is OPEN; `doctor`: something needs repair) |
 | 4 | not found |
 | 5 | denied |
-| 6 | conflict: the present state does not allow it |
+| 6 | conflict: the present state does not allow it (`wait --for idle`: not until a person helps; \
+`up`: a different daemon runs there) |
 | 7 | the daemon is not reachable |
 | 8 | timed out |
 
@@ -47,11 +49,9 @@ def _shown(parameter: Parameter) -> str:
     is_argv = parameter.type == "strings"
     if parameter.type == "words":
         return f"[{parameter.name.upper()}...]"
-    if parameter.flag is None and (parameter.required or is_argv or parameter.place in ("path", "local")):
+    if parameter.flag is None:
         spelled = "-- ARGV..." if is_argv else parameter.name.upper()
         return spelled if parameter.required else f"[{spelled}]"
-    if parameter.flag is None:
-        return ""
     return f"[{parameter.flag}]" if parameter.type == "boolean" else f"[{parameter.flag} {parameter.name.upper()}]"
 
 

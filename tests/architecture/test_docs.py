@@ -10,8 +10,9 @@ from typing import get_args, get_type_hints
 import pytest
 
 from phoenixd import config
-from phoenixd.api.operations import verbs
+from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.core.agent import State
+from phoenixd.core.alerts import DEGRADED, QUESTIONS
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from tests.architecture import reference
@@ -66,6 +67,20 @@ def test_the_reference_of_phoenixctl_is_drawn_from_the_table() -> None:
     assert reference.PAGE.read_text(encoding="utf-8") == reference.page()
 
 
+def test_the_reference_names_every_argument_that_phoenixctl_takes() -> None:
+    """`events AGENT` is advised by phoenixctl itself, and could not be looked up."""
+    rows = re.findall(r"^\| `([^`]+)` \|", reference.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    operations = [operation for operation in OPERATIONS if operation.words]
+
+    lacking = [
+        (row, parameter.name)
+        for row, operation in zip(rows, operations, strict=True)
+        for parameter in operation.parameters
+        if not parameter.hidden and (parameter.flag or parameter.name.upper()) not in row
+    ]
+    assert lacking == []
+
+
 def test_the_page_of_states_has_each_state_and_each_activity() -> None:
     """`parked` was missing, and it is what an operator sees on the night of a limit."""
     page = (ROOT / "docs/reference/states.md").read_text(encoding="utf-8")
@@ -74,6 +89,27 @@ def test_the_page_of_states_has_each_state_and_each_activity() -> None:
 
     assert sorted(told) == sorted(["state", *states])
     assert all(word in page for word in ("working", "idle", "waiting"))
+
+
+def test_the_page_of_alerts_has_each_kind_that_is_raised() -> None:
+    """Who reads `background jobs lost` at night looks it up, and it was not there."""
+    page = (ROOT / "docs/how-to/get-told.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`[a-z. :]+`(?:, )?)+) \|", page, re.MULTILINE)
+    told = {kind for row in rows for kind in re.findall(r"`([^`]+)`", row)}
+
+    assert len(raised := kinds_raised()) > 20
+    assert sorted(raised - told) == []
+
+
+def kinds_raised() -> set[str]:
+    """The kinds of alerts and items that the code names, as words or by a constant of the same file."""
+    found = set(QUESTIONS)
+    for path in (ROOT / "phoenixd").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        constants = {"DEGRADED": DEGRADED} | dict(re.findall(r'^([A-Z_]+) = "([a-z ]+)"$', text, re.MULTILINE))
+        for word, name in re.findall(r'\b(?:Alert|TroubleSeen|open_item)\([\w.]+, (?:"([a-z ]+)"|([A-Z_]+)\b)', text):
+            found.add(word or constants[name])
+    return found
 
 
 def test_p88_the_sources_of_the_design_are_credited() -> None:
@@ -85,10 +121,15 @@ def test_p88_the_sources_of_the_design_are_credited() -> None:
 
 
 def test_every_room_is_on_the_code_map() -> None:
+    """Files beside the rooms, and rooms that only tests have, are looked for as well."""
     code_map = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    rooms = [path.name for path in (ROOT / "phoenixd").iterdir() if path.is_dir() and any(path.glob("*.py"))]
+    rooms = {path.parent for path in (ROOT / "phoenixd").glob("*/*.py")}
+    only_tests = {path.parent.name for path in (ROOT / "tests").glob("*/*.py")} - {room.name for room in rooms}
+    beside = [path.name for path in (ROOT / "phoenixd").glob("[a-z]*.py")]
 
-    assert [room for room in rooms if f"`phoenixd/{room}/`" not in code_map] == []
+    assert sorted(room.name for room in rooms if f"`phoenixd/{room.name}/`" not in code_map) == []
+    assert sorted(name for name in beside if name not in code_map) == []
+    assert sorted(name for name in only_tests if f"`{name}/`" not in code_map) == []
 
 
 def test_the_readme_is_short() -> None:

@@ -91,6 +91,7 @@ def test_p14_text_forces_text(word: str) -> None:
         (item("permission", "Bash", {"command": "x"}), ["approve"], "no answer to a permission", "allow"),
         (item("permission", "Bash", {"command": "x"}), ["deny"], "say why", 'deny "REASON"'),
         (item("permission", "Bash", {"command": "x"}), ["allow", "always"], "takes no words", "allow"),
+        (item("plan", "ExitPlanMode", {"plan": "x"}), ["deny not so"], "deny not so is no answer", 'deny "REASON"'),
         (item("plan", "ExitPlanMode", {"plan": "x"}), ["fine"], "fine is no answer to a plan", "approve"),
     ],
 )

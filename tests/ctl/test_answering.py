@@ -48,7 +48,7 @@ async def test_p14_a_question_is_answered_by_number_label_or_text(ctl: Ctl, aski
         told.append(ran.out)
         ask(asking, DATABASE, seq=len(told) + 1)
 
-    assert told[0] == "docs was told: 2\n"
+    assert (told[0], told[2]) == ("docs was told: Postgres\n", "docs was told: 2\n")
     assert given(asking) == [("2",), ("SQLite",), ("2",), ("no database at all",)]
 
 
@@ -116,6 +116,19 @@ async def test_p15_answer_alone_shows_all_of_it_and_ends_with_2_when_nobody_can_
     assert "do: phoenixctl answer 1 1" in ran.err
     assert as_json.json["item"]["questions"][0]["options"][1] == {"label": "Postgres", "description": ""}
     assert given(asking) == []
+
+
+async def test_p15_what_is_no_question_says_so_while_it_stands(ctl: Ctl, daemon: FakeDaemon) -> None:
+    """It was said not to wait any more, and without words that an answer was missing."""
+    daemon.declare("docs")
+    daemon.die("docs", 127)
+    alone, given_one = await ctl("answer", "docs"), await ctl("answer", "docs", "allow")
+
+    assert "says:" in alone.out
+    assert alone.code == given_one.code == CONFLICT
+    for ran, why in ((alone, "cannot be answered from here"), (given_one, "(quarantined) is no question")):
+        assert why in ran.err
+        assert ran.err.endswith("do: phoenixctl explain docs\n")
 
 
 async def test_p15_answer_alone_asks_on_a_terminal(live: Live, home: Path, asking: FakeDaemon) -> None:

@@ -197,7 +197,7 @@ async def test_up_shows_what_a_daemon_that_cannot_start_has_said(place: Place, h
     assert (ran.code, ran.out) == (1, "")
     assert "exit code 78" in ran.err
     assert "fish" in ran.err
-    assert "do: phoenixctl config check" in ran.err
+    assert f"do: phoenixctl config check --config {bad}, mend it" in ran.err
     assert oct((place.state / "phoenixd.log").stat().st_mode & 0o777) == "0o600"
 
 
@@ -209,5 +209,6 @@ async def test_config_check_names_file_and_key(place: Place, home: Path) -> None
 
     assert (ran.code, ran.out) == (1, "")
     assert "bad.toml:2" in ran.err
+    assert ran.err.endswith(f"then: phoenixctl config check --config {bad}\n")
     problems = (await place.ctl("config", "check", "--config", os.fspath(bad), "--json")).out
     assert json.loads(problems)["problems"][0]["key"] == "agent.docs.fish"

@@ -37,7 +37,9 @@ def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> 
         return Said(False, reason) if reason else Unclear("say why: the agent is told the reason", 'deny "REASON"')
     if not first:
         return Unclear("an answer is missing", _verbs(item))
-    return Unclear(f"{visible(words[0][:40])} is no answer to a {item.kind}", _verbs(item))
+    # Who quotes all of a denial is never told to allow instead.
+    instead = 'deny "REASON"' if first.split()[:1] == ["deny"] else _verbs(item)
+    return Unclear(f"{visible(words[0][:40])} is no answer to a {item.kind}", instead)
 
 
 def asked_in(item: InboxItem) -> tuple[Question, ...]:
