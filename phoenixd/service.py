@@ -196,7 +196,7 @@ class DaemonService:
                 return refusal
             problems = await self.knowledge.start_problems(self.fleet().agents[name])
             # A directory that is missing is told by whoever typed its name.
-            known = after.problems if os.path.isdir(spec.cwd) else ()
+            known = after.problems if await anyio.to_thread.run_sync(os.path.isdir, spec.cwd) else ()
             warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
             return (*warnings, *problems)
 

@@ -34,11 +34,6 @@ def due(agent: Agent, state: Running) -> Instant | None:
     return _next(state.run, activity.looked_at, activity.evidence_at)
 
 
-def is_early(since_exec: float, wait: float) -> bool:
-    """Whether a start is looked at before its first sign of life is overdue: only a dialog means something then."""
-    return since_exec < wait
-
-
 def since_exec(run: Run, now: Moment) -> float:
     """Seconds since the program began."""
     return now.at - (run.exec_at if run.exec_at is not None else run.began)

@@ -15,6 +15,9 @@ def follow(agent: Agent, event: HookSeen) -> Agent:
     """Note that the agent, a subagent of its or a member of its sequence is in another directory than its own."""
     if event.cwd is None or not event.cwd.startswith("/") or event.cwd in (agent.spec.cwd, *agent.workplaces):
         return agent
+    if "\0" in event.cwd:
+        # No path holds one, and whoever would look there could look nowhere.
+        return agent
     return replace(agent, workplaces=(*agent.workplaces, event.cwd)[-MOST_WORKPLACES:])
 
 

@@ -17,13 +17,18 @@ def answer(command: Command) -> int:
     if command.given.get("answer"):
         return calls.call(command)
     show = calls.operation("show_item")
-    shown, found = calls.ask(command, show, command.given), calls.ask(command, show, command.given, as_json=True)
-    if shown is None or found is None:
+    found = calls.ask(command, show, command.given, as_json=True)
+    if found is None:
         return absence.explain(calls.places(command))
-    if shown.exit != exits.OK or found.exit != exits.OK:
-        return calls.tell(command, shown)
-    calls.tell(command, shown)
+    if found.exit != exits.OK:
+        return calls.tell(command, found)
     item = json.loads(found.body)["item"]
+    # By its number: under the agent's name another thing may wait by now.
+    shown = calls.ask(command, show, {**command.given, "id": str(item["id"])})
+    if shown is None:
+        return absence.explain(calls.places(command))
+    if calls.tell(command, shown) != exits.OK:
+        return shown.exit
     if item["answer_by"] != "answer":
         return refuse(exits.CONFLICT, f"#{item['id']} cannot be answered from here", str(item["advice"]))
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or command.as_json:

@@ -7,6 +7,7 @@ a message decides on nothing but the kind of a move.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -20,6 +21,9 @@ TAIL = 128 << 10
 MOST_MESSAGE = 300
 USUAL = (b"main", b"master", b"trunk", b"develop", b"HEAD")
 """Branches of a remote that everybody works from."""
+
+NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
+"""How the kernel says that no plain file is there that we may read; a link is none either."""
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -126,11 +130,13 @@ def _is_upstream(merged: bytes, branch: bytes) -> bool:
 
 
 def _tail(path: bytes) -> tuple[int, bytes] | None:
-    """Size and last bytes of a log, from the beginning of a line; None where there is no such file."""
+    """Size and last bytes of a log, from the beginning of a line; None where there is no such file. Raises OSError."""
     try:
         descriptor = os.open(path, READ_FLAGS)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return None
+        raise
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):

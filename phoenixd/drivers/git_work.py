@@ -91,6 +91,9 @@ class WorkPrints:
             )  # fmt: skip
         except (WorkUnreadable, PlumbingFailed) as unknown:
             return WorkReading(None, str(unknown), done=done, took=time.monotonic() - began)
+        except OSError as fault:
+            note = f"the work could not be read: {fault.strerror}"
+            return WorkReading(None, note, done=done, took=time.monotonic() - began)
         return WorkReading(
             found.fingerprint, "; ".join(found.odd), done, took=time.monotonic() - began, survey=found.survey,
             deeds=found.deeds, lost=found.lost, shared=found.shared,

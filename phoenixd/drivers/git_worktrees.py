@@ -29,10 +29,6 @@ class Location:
     object_format: str
     bare: bool = False
 
-    @property
-    def is_linked(self) -> bool:
-        return self.git_directory != self.common
-
 
 @dataclass(frozen=True, slots=True)
 class Linked:
@@ -72,6 +68,9 @@ def linked_worktrees(common: bytes) -> Iterator[Linked]:
         return
     for path in names:
         told = head_of(path + b"/gitdir").rstrip(b"\n")
+        if b"\0" in told:
+            # No path holds one, and an agent can write anything.
+            continue
         try:
             # git writes this file once.
             written = os.stat(path + b"/commondir", follow_symlinks=False)

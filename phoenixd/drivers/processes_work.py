@@ -46,7 +46,7 @@ def work_since(root: ProcessIdentity, members: frozenset[int], ticks: int) -> Wo
             unread += 1
             continue
         if line is None:
-            unread += _is_hidden(pid)
+            unread += proc.is_hidden(pid)
             continue
         if line.start_time < ticks:
             continue
@@ -99,14 +99,3 @@ def _read_io(pid: int) -> int | None:
         return None
     fields = dict(line.split(b": ", 1) for line in content.splitlines() if b": " in line)
     return int(fields.get(b"read_bytes", 0)) + int(fields.get(b"write_bytes", 0))
-
-
-def _is_hidden(pid: int) -> bool:
-    """Whether a process that cannot be seen exists all the same (hidepid)."""
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return False

@@ -254,9 +254,10 @@ class Launch:
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
-        first = self.command_problem(agent)
+        first = await to_thread.run_sync(self.command_problem, agent)
         try:
-            found = questions_at_start(agent, await self.environment_of(agent), self._files)
+            environment = await self.environment_of(agent)
+            found = await to_thread.run_sync(questions_at_start, agent, environment, self._files)
         except LaunchFailed as failure:
             found = (failure.message,)
         return found if first is None else (first, *found)

@@ -8,12 +8,14 @@ from typing import Any
 
 from phoenixd.core.events import (
     AgentExited,
+    AnswerRequested,
     CleanedUp,
     Delivered,
     Event,
     HookSeen,
     NotDelivered,
     ScreenSeen,
+    SendRequested,
     StartFailed,
     TreeGone,
     TroubleSeen,
@@ -33,7 +35,11 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     ScreenSeen: ("verdict",),
     TroubleSeen: ("text",),
 }
-"""The fields that hold words of others. Not among them: what an operator sends, which has to arrive as it is."""
+"""The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it
+is."""
+
+ORDERED: dict[type[Any], tuple[str, ...]] = {SendRequested: ("text",), AnswerRequested: ("reason", "words")}
+"""The fields that hold an operator's words: carried out as they are, and kept without secrets."""
 
 
 def cleaned(event: Event, clean: Clean) -> Event:
@@ -51,6 +57,16 @@ def cleaned(event: Event, clean: Clean) -> Event:
     if changed and isinstance(event, HookSeen) and event.held:
         changed["veiled"] = True
     return replace(event, **changed) if changed else event
+
+
+def kept(event: Event, detail: dict[str, Any], clean: Clean) -> dict[str, Any]:
+    """What the journal keeps of an event, without the secrets of an operator's words."""
+    agent: str | None = getattr(event, "agent", None)
+    changed = {name: detail[name] for name in ORDERED.get(type(event), ()) if name in detail}
+    return detail | {
+        name: clean(agent, value) if isinstance(value, str) else [clean(agent, word) for word in value]
+        for name, value in changed.items()
+    }
 
 
 def _cleaned(value: str | tuple[str, ...] | None, agent: str | None, clean: Clean) -> str | tuple[str, ...] | None:

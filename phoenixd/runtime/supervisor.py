@@ -20,7 +20,6 @@ from phoenixd.core.events import (
     Event,
     EvidenceSeen,
     HookSeen,
-    SendRequested,
     StopRequested,
     Tick,
     TroubleGone,
@@ -32,7 +31,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
 from phoenixd.runtime.alarm import Alarm
-from phoenixd.runtime.cleaning import Clean, cleaned
+from phoenixd.runtime.cleaning import Clean, cleaned, kept
 from phoenixd.runtime.describe import describe_actions, describe_event
 from phoenixd.runtime.saving import Saver
 
@@ -199,8 +198,7 @@ class Supervisor:
 
     def _note(self, turn: _Turn, event: Event, decisions: Sequence[Decision], now: Moment) -> None:
         kind, detail = describe_event(event)
-        if isinstance(event, SendRequested):
-            detail["text"] = self._clean(event.agent, detail.get("text", ""))
+        detail = kept(event, detail, self._clean)
         name: str | None = getattr(event, "agent", None)
         if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))

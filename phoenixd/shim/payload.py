@@ -128,19 +128,23 @@ def _jobs(tasks: object, crons: object, divisor: int) -> list[str]:
     """A line for each job that ends with the process: what kind it is, and what it does."""
     told = []
     for task in tasks if isinstance(tasks, list) else []:
-        if isinstance(task, dict) and task.get("status") not in OVER:
-            told.append(_line(task.get("type"), task.get("command") or task.get("description")))
+        if isinstance(task, dict) and _text(task.get("status")) not in OVER:
+            told.append(_line(_text(task.get("type")) or "job", task.get("command") or task.get("description")))
     for cron in crons if isinstance(crons, list) else []:
         if isinstance(cron, dict):
             kind = "schedule" if cron.get("recurring") is True else "wake-up"
-            told.append(_line(kind, f"{cron.get('schedule')} {cron.get('prompt')}"))
+            told.append(_line(kind, f"{_text(cron.get('schedule'))} {_text(cron.get('prompt'))}"))
     return [cut(line, JOB_LIMIT // divisor) for line in told[:MOST_JOBS]]
 
 
-def _line(kind: object, what: object) -> str:
-    words = what if isinstance(what, str) else ""
+def _line(kind: str, what: object) -> str:
     # Of a long text no more than can be kept is looked at.
-    return f"{kind if isinstance(kind, str) else 'job'}: {' '.join(words[: 4 * JOB_LIMIT].split())}"
+    return f"{kind}: {' '.join(_text(what)[: 4 * JOB_LIMIT].split())}"
+
+
+def _text(value: object) -> str:
+    """A text as it is; of anything else nothing, for it may have no hash, and be nested too deep to be printed."""
+    return value if isinstance(value, str) else ""
 
 
 def cut(text: str, limit: int) -> str:

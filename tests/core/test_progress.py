@@ -479,7 +479,7 @@ def test_residents_are_not_measured() -> None:
 def test_x8b_the_worktrees_that_hooks_tell_of_are_places_of_its_work_until_a_look_says_otherwise() -> None:
     story = LoopStory("claude", prompt=None)
     story.runs()
-    for cwd in ("/srv/shop", "/srv/shop-side", "/tmp", "/srv/shop-side", "relative"):
+    for cwd in ("/srv/shop", "/srv/shop-side", "/tmp", "/srv/shop-side", "relative", "/srv/no\0place"):
         story.hook("tool-start", cwd=cwd)
     story.hook("tool-end", cwd="/srv/subagents", sub=True)
     assert story.agent.workplaces == ("/srv/shop-side", "/tmp", "/srv/subagents")

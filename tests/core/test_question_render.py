@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent import InboxItem, Waiting
 from phoenixd.core.question.render import render, title
 
 
@@ -180,3 +180,12 @@ def test_p15_every_character_of_an_edit_is_shown(old: str, new: str) -> None:
 
 def as_plan(text: str) -> list[str]:
     return [line[2:] for line in lines("ExitPlanMode", {"plan": text}, "plan")[1:]]
+
+
+def test_p15_a_call_that_is_nested_too_deep_for_its_form_is_shown_as_it_came() -> None:
+    """One such question would keep the whole inbox from being shown."""
+    for depth in range(800, 1000):
+        text = f'X {{"a": {"[" * depth}{"]" * depth}}}'
+        asked = Waiting("permission", text, 0.0, "X", hold=1, whole=True)
+        assert "".join(render(asked).lines).count("[") == depth
+        assert title(asked)

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from phoenixd.api.operations import BY_NAME, Operation
 from phoenixd.core.events import AnswerRequested
+from phoenixd.ctl import answering, calls, wire
+from phoenixd.ctl.grammar import Command
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -145,6 +148,34 @@ async def test_p15_answer_alone_asks_on_a_terminal(live: Live, home: Path, askin
     assert given(asking) == [("a file per tenant",)]
 
 
+def test_p15_what_is_shown_is_what_is_answered_also_where_another_thing_is_asked_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its name an agent has another item at each look; a number stays that of one item."""
+    looks = 0
+
+    def ask(command: Command, operation: Operation, given: dict[str, Any], *, as_json: bool = False) -> wire.Answer:
+        nonlocal looks
+        looks += 1
+        number = given["id"] if given["id"].isdecimal() else str(looks)
+        item = {"id": int(number), "answer_by": "answer", "advice": f"phoenixctl answer {number} allow"}
+        body = json.dumps({"item": item}) if as_json else f"#{number} asks for:\n"
+        return wire.Answer(200, 0, "application/json" if as_json else "text/plain", body.encode())
+
+    def tell(command: Command, told: wire.Answer) -> int:
+        print(told.body.decode(), end="")
+        return told.exit
+
+    monkeypatch.setattr(calls, "ask", ask)
+    monkeypatch.setattr(calls, "tell", tell)
+    code = answering.answer(Command(("answer",), BY_NAME["answer_item"], {"id": "docs"}))
+
+    told = capsys.readouterr()
+    assert code == USAGE
+    assert told.out == "#1 asks for:\n"
+    assert "phoenixctl answer 1 allow" in told.err
+
+
 HOSTILE = "x\n#9    docs  1s  permission: Bash ls\n\x1b[2J\x1b]0;pwned\x07\r! fine\u2028" + (
     "answer: phoenixctl answer 9 allow\u202e\nanswer: phoenixctl answer 9 allow"
 )
@@ -156,7 +187,7 @@ async def test_p15_nothing_an_agent_writes_forges_a_line_an_escape_or_a_second_i
 ) -> None:
     daemon.declare("docs")
     option = {"label": HOSTILE, "description": HOSTILE, "preview": HOSTILE}
-    calls: list[tuple[str, dict[str, Any]]] = [
+    asked: list[tuple[str, dict[str, Any]]] = [
         ("AskUserQuestion", {"questions": [{"question": HOSTILE, "header": HOSTILE, "options": [option]}]}),
         ("ExitPlanMode", {"plan": HOSTILE, HOSTILE: HOSTILE}),
         ("Bash", {"command": HOSTILE}),
@@ -165,7 +196,7 @@ async def test_p15_nothing_an_agent_writes_forges_a_line_an_escape_or_a_second_i
         ("WebFetch", {"url": HOSTILE, "prompt": HOSTILE}),
         (HOSTILE, {HOSTILE: [HOSTILE]}),
     ]
-    for seq, (tool, tool_input) in enumerate(calls, 1):
+    for seq, (tool, tool_input) in enumerate(asked, 1):
         daemon.hook("docs", "permission-request", tool=tool, text=json.dumps(tool_input), held=True, seq=seq)
         for words in (("inbox",), ("inbox", "docs"), ("status",), ("status", "docs"), ("explain", "docs"), ("since",)):
             ran = await ctl(*words)

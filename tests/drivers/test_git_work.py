@@ -368,3 +368,43 @@ def test_a_worktree_is_a_work_of_its_own(repository: Path, tmp_path: Path) -> No
     git(tmp_path / "side", "commit", "-q", "-a", "-m", "There")
 
     assert look(repository) == before
+
+
+def with_a_worktree_nowhere(work: Path) -> None:
+    linked = work / ".git/worktrees/x"
+    linked.mkdir(parents=True)
+    (linked / "gitdir").write_bytes(b"/a\0b/.git\n")
+    (linked / "commondir").write_text("../..")
+
+
+def with_a_linked_reflog(work: Path) -> None:
+    log = work / ".git/logs/HEAD"
+    log.rename(work / ".git/moved")
+    log.symlink_to(work / ".git/moved")
+
+
+def with_a_directory_for_a_reflog(work: Path) -> None:
+    log = work / ".git/logs/HEAD"
+    log.unlink()
+    log.mkdir()
+
+
+@pytest.mark.parametrize("change", [with_a_worktree_nowhere, with_a_linked_reflog, with_a_directory_for_a_reflog])
+def test_x8b_what_an_agent_puts_in_the_place_of_gits_small_files_ends_no_look(repository: Path, change: Change) -> None:
+    before = survey([str(repository)])
+    change(repository)
+    after = survey([str(repository)], since=before.survey)
+
+    assert (after.fingerprint, after.deeds) == (before.fingerprint, ())
+
+
+def test_x8b_a_fault_of_the_disk_is_an_unknown_look_that_names_it(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "pread", broken)
+    found = WorkPrints().read(an_agent(spec=AgentSpec("a", ("true",), str(repository))))
+
+    assert (found.fingerprint, found.note) == (None, "the work could not be read: Input/output error")

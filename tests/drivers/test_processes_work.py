@@ -10,12 +10,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from phoenixd.drivers import processes_proc as proc
-from phoenixd.drivers import processes_work
 from phoenixd.drivers.processes_work import work_since
 from phoenixd.ports import ProcessIdentity, WorkDone
 from tests.waiting import eventually_sync
@@ -127,17 +125,13 @@ def test_p88_what_cannot_be_read_is_counted_as_unknown(monkeypatch: pytest.Monke
         read = proc.read
 
         def guarded(path: str) -> bytes:
-            """hidepid: one process cannot be seen at all, of another the I/O cannot be read."""
+            """hidepid: one process of our own cannot be seen at all, of another the I/O cannot be read."""
             if path.startswith(f"/proc/{hidden.pid}/"):
                 raise FileNotFoundError(path)
             if path == f"/proc/{secret.pid}/io":
                 raise PermissionError(path)
             return read(path)
 
-        def kill(pid: int, number: int) -> None:
-            raise PermissionError(pid)
-
         monkeypatch.setattr(proc, "read", guarded)
-        monkeypatch.setattr(processes_work, "os", SimpleNamespace(kill=kill, sysconf=os.sysconf))
         found = done(began, hidden.pid, secret.pid, seen.pid)
     assert (found.processes, found.unread) == (2, 2)

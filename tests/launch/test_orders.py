@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -472,3 +473,26 @@ async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_
     (home / ".claude" / ".credentials.json").write_text("{}")
     seeded = room.agent(room.spec(harness="claude", argv=("sh",), seed_trust=True))
     assert await room.launch.start_problems(seeded) == ()
+
+
+async def test_what_stands_in_the_way_of_a_start_is_looked_for_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Places that an agent or an operator names can lie on a file system that does not answer."""
+    room, asked = Room(tmp_path, {"PATH": "/bin"}), set[int]()
+    realpath, access = os.path.realpath, os.access
+
+    def seen_realpath(path: str, **how: bool) -> str:
+        asked.add(threading.get_ident())
+        return realpath(path, **how)
+
+    def seen_access(path: str, mode: int, **how: bool) -> bool:
+        asked.add(threading.get_ident())
+        return access(path, mode, **how)
+
+    monkeypatch.setattr(os.path, "realpath", seen_realpath)
+    monkeypatch.setattr(os, "access", seen_access)
+    await room.launch.start_problems(room.agent(room.spec(harness="claude", argv=("sh",))))
+
+    assert asked
+    assert threading.get_ident() not in asked

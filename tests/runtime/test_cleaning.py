@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.events import HookSeen
+from phoenixd.core.events import AnswerRequested, Event, HookSeen, SendRequested
 from phoenixd.documents.redact import redact
-from phoenixd.runtime.cleaning import cleaned
+from phoenixd.runtime.cleaning import cleaned, kept
+from phoenixd.runtime.describe import describe_event
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
 
@@ -34,3 +35,21 @@ def test_promise_11_a_question_without_secrets_is_whole() -> None:
     loose = cleaned(question(f"TOKEN={SECRET}", held=False), lambda agent, words: redact(words))
     assert isinstance(loose, HookSeen)
     assert not loose.veiled
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        SendRequested("a", "m", f"use TOKEN={SECRET}"),
+        AnswerRequested("a", 1, words=("2", f"use TOKEN={SECRET}")),
+        AnswerRequested("a", 1, reason=f"not with TOKEN={SECRET}"),
+    ],
+)
+def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_secrets(order: Event) -> None:
+    assert cleaned(order, lambda agent, words: redact(words)) is order
+    _, detail = describe_event(order)
+    found = kept(order, detail, lambda agent, words: redact(words))
+
+    assert SECRET in str(detail)
+    assert SECRET not in str(found)
+    assert found.keys() == detail.keys()

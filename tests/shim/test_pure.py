@@ -137,6 +137,25 @@ def test_what_goes_on_in_the_background_is_named_and_bounded() -> None:
     assert all(len(line) == payload.JOB_LIMIT for line in many)
 
 
+@pytest.mark.parametrize("value", [[], {}, None, 7, True, [[["x"]]]])
+def test_a_background_job_of_any_shape_costs_the_shim_nothing(value: object) -> None:
+    """An agent can post what it likes, and a fault in reading it would end the shim, and the agent with it."""
+    told = payload.trim(
+        {
+            "background_tasks": [dict.fromkeys(("status", "type", "command", "description"), value)],
+            "session_crons": [dict.fromkeys(("recurring", "schedule", "prompt"), value)],
+        }
+    )
+    assert told["jobs"] == ["job: ", "schedule: " if value is True else "wake-up: "]
+
+
+def test_what_is_nested_too_deep_to_be_printed_is_no_word_of_a_job() -> None:
+    nested: object = "x"
+    for _ in range(100_000):
+        nested = [nested]
+    assert payload.trim({"session_crons": [{"schedule": nested, "prompt": "look"}]})["jobs"] == ["wake-up: look"]
+
+
 @pytest.mark.parametrize("limit", range(8))
 def test_a_cut_never_splits_a_character(limit: int) -> None:
     assert payload.cut("a🐦b", limit) == ("" if limit < 1 else "a" if limit < 5 else "a🐦" if limit < 6 else "a🐦b")

@@ -60,14 +60,11 @@ def render(asked: Asked) -> Shown:
     found = characters.flags(raw)
     if call is None:
         return Shown(tuple(_indented(asked.text)), found)
-    fields = _Fields(call.given)
     try:
-        lines = list(FORMS[call.tool](fields)) if call.tool in FORMS else _plain(call, fields)
-    except _Unknown:
-        fields, lines = _Fields({}), [visible(call.tool), *_json(call.given)]
-    if fields.left:
-        lines += ["with:", *_json(fields.left)]
-    return Shown(tuple(lines), found)
+        return Shown(tuple(_formed(call)), found)
+    except RecursionError:
+        # It could just be read, and not be written again.
+        return Shown(tuple(_indented(asked.text)), found)
 
 
 def title(asked: Asked) -> str:
@@ -86,6 +83,17 @@ def title(asked: Asked) -> str:
         if isinstance(value := given.get(key), str):
             return _short(f"{call.tool} {value}")
     return _short(f"{call.tool} {json.dumps(given, ensure_ascii=False)}" if given else call.tool)
+
+
+def _formed(call: Call) -> Iterable[str]:
+    fields = _Fields(call.given)
+    try:
+        lines = list(FORMS[call.tool](fields)) if call.tool in FORMS else _plain(call, fields)
+    except _Unknown:
+        fields, lines = _Fields({}), [visible(call.tool), *_json(call.given)]
+    if fields.left:
+        lines += ["with:", *_json(fields.left)]
+    return lines
 
 
 def _command(fields: _Fields) -> Iterable[str]:
