@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from phoenixd.api.operations import BY_NAME, Operation
 from phoenixd.core.events import AnswerRequested
+from phoenixd.ctl import answering, calls, wire
+from phoenixd.ctl.grammar import Command
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -130,6 +133,29 @@ async def test_p15_answer_alone_asks_on_a_terminal(live: Live, home: Path, askin
         await asyncio.to_thread(read_until, master, b"docs was told: a file per tenant")
 
     assert given(asking) == [("a file per tenant",)]
+
+
+async def test_p15_what_is_shown_is_what_is_answered_also_where_a_name_means_something_else_by_then(
+    live: Live, asking: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent may take back its question and ask another one between two looks of ours."""
+    asked: list[str] = []
+    ask_daemon = calls.ask
+
+    def hostile(command: Command, operation: Operation, given: dict[str, Any], **more: Any) -> wire.Answer | None:
+        answer = ask_daemon(command, operation, given, **more)
+        asked.append(str(given["id"]))
+        if len(asked) == 1:
+            asking.hook("docs", "stop")
+            ask(asking, {**DATABASE, "question": "Drop it all?"}, seq=2)
+        return answer
+
+    monkeypatch.setattr(calls, "ask", hostile)
+    command = Command(("answer",), BY_NAME["answer_item"], {"id": "docs"}, os.fspath(live.socket))
+
+    code = await asyncio.to_thread(answering.answer, command)
+
+    assert (code, asked) == (NOT_FOUND, ["docs", "1"])
 
 
 HOSTILE = "x\n#9    docs  1s  permission: Bash ls\n\x1b[2J\x1b]0;pwned\x07\r! fine\u2028" + (
