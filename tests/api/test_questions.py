@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -112,6 +113,7 @@ async def test_promise_11_the_inbox_shows_every_character_that_is_asked_for(live
     shown = (await live.ask("GET", "/v1/inbox?width=60", text=True)).text
 
     told = shown.split("#1 asks for:\n")[1].split("answer:")[0]
+    told = re.sub("\n  > ?", "", told)  # What goes on below.
     assert "".join(told.split()) == "".join(f"Bash {command}".split())
     assert "\n        indented   and spaced" in shown
     assert "phoenixctl answer 1 allow" in shown
