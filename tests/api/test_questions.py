@@ -265,3 +265,15 @@ async def test_p15_a_row_carries_its_number_and_what_to_type(live: Live, asking:
     shown = (await live.ask("GET", "/v1/agents", text=True)).text
 
     assert "#1 waiting: permission (Bash npm test) - phoenixctl answer 1" in " ".join(shown.split())
+
+
+async def test_p14_a_verdict_is_no_answer_to_a_question(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    text = json.dumps({"questions": [{"question": "Deny it?", "options": [{"label": "yes"}]}]})
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+
+    for verdict in ("allow", "deny"):
+        refused = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": verdict})
+        assert refused.exit == INVALID, verdict
+
+    assert given(daemon) == []
