@@ -120,6 +120,8 @@ def asked(hook_input: dict[str, Any]) -> str | None:
     tool, tool_input = hook_input.get("tool_name"), hook_input.get("tool_input")
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return None
+    if cut(tool, TEXT_LIMITS["tool_name"]) != tool:
+        return None
     text = json.dumps({"tool": tool, "input": tool_input}, separators=(",", ":"))
     return text if len(text) <= ASKED_LIMIT else None
 
