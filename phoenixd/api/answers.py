@@ -26,6 +26,9 @@ MAX_WORDS = 1000
 async def answer_item(ask: Ask) -> Reply:
     item = find_item(ask)
     words = _words(ask)
+    if item.kind == QUESTION and not ask.arguments["answer"]:
+        why = f"#{item.id} is a question and no permission: it takes an answer, and no verdict"
+        raise Problem("invalid", why, f"phoenixctl answer {item.id}")
     if item.kind in ASKS and (item.hold or item.left):
         unclear = understand(item, words, bool(ask.arguments["text"]))
         if isinstance(unclear, Unclear):

@@ -9,7 +9,7 @@ from typing import Any
 from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
 from phoenixd.api.chronicle import Chronicle
-from phoenixd.api.layout import Page, page, wrap
+from phoenixd.api.layout import SET_IN, Page, page, wrap
 from phoenixd.api.rights import Caller
 from phoenixd.api.service import Service
 from phoenixd.core.agent import Agent
@@ -69,4 +69,4 @@ def here(arguments: Arguments, now: Moment) -> Page:
 
 def said(*sentences: str) -> Callable[[Page], str]:
     """Plain sentences as text, one paragraph each."""
-    return lambda page_here: page(line for sentence in sentences for line in wrap(sentence, page_here.width))
+    return lambda page_here: page(line for sentence in sentences for line in wrap(sentence, page_here.width, SET_IN))

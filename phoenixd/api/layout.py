@@ -11,6 +11,8 @@ COLOURS = {"!": "31;1", "~": "33", "*": "32", ".": "2", "?": "35"}
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
 ELLIPSIS = "..."
+SET_IN = "  "
+"""Before what goes on below: where it breaks, an agent's words can choose, and none of them may begin a line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from phoenixd.api import exits
-from phoenixd.api.layout import Page, page, wrap
+from phoenixd.api.layout import SET_IN, Page, page, wrap
 from phoenixd.core.decision import Refusal
 from phoenixd.errors import ConfigurationError, PhoenixdError
 
@@ -75,7 +75,7 @@ class Problem(Exception):
     def text(self, here: Page) -> str:
         """What phoenixctl prints: the reason, then the next thing to do on a line of its own, which can be copied."""
         return page(
-            [*wrap(self.detail, here.width), *([f"do: {' '.join(self.remedy.split())}"] if self.remedy else [])]
+            [*wrap(self.detail, here.width, SET_IN), *([f"do: {' '.join(self.remedy.split())}"] if self.remedy else [])]
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.history import Digest
-from phoenixd.api.layout import Page, clip, columns, pad, page, with_command, wrap
+from phoenixd.api.layout import SET_IN, Page, clip, columns, pad, page, with_command, wrap
 from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.core.projection import SIGNS, Group, Row
@@ -149,7 +149,7 @@ def _daemon(facts: Facts, here: Page) -> list[str]:
         lines += wrap(f"DEGRADED, nothing new is started: {facts.degraded}", here.width)
     told = [one for one in facts.alerts if one.kind not in ("degraded", "terminal")]
     for one in told:
-        lines += wrap(f"{one.kind}: {one.text}", here.width)
+        lines += wrap(f"{one.kind}: {one.text}", here.width, SET_IN)
     if facts.tmux is None:
         lines += wrap("The terminal server does not answer.", here.width)
     return [*lines, "See: phoenixctl doctor"] if lines else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
-from phoenixd.api.layout import Page, clip, page, wrap
+from phoenixd.api.layout import SET_IN, Page, clip, page, wrap
 from phoenixd.api.text import answer_command, reason, side_by_side
 from phoenixd.api.text_agent import summary
 from phoenixd.api.times import ago, span
@@ -74,7 +74,7 @@ def explain(
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
     or the order that led to this state.
     """
-    lines = wrap(f"{summary(row)}: {reason(row)}", here.width)
+    lines = wrap(f"{summary(row)}: {reason(row)}", here.width, SET_IN)
     if not decisions:
         lines.append("  no decision about it stands in the journal yet")
     for _, group in groupby(decisions, key=lambda stored: (stored.entry.event, stored.entry.reason)):

@@ -14,6 +14,8 @@ from phoenixd.core.question.reply import asked_in, is_reachable, limits
 
 INDENT = "  "
 DEEP = "    "
+GOES_ON = "  > "
+"""Before what goes on below a line that is too long: no agent's words begin this far left."""
 
 
 def inbox(items: Sequence[InboxItem], here: Page) -> str:
@@ -70,10 +72,13 @@ def _asked(item: InboxItem, here: Page) -> list[str]:
 
 
 def _parts(line: str, width: int) -> list[str]:
-    """A line of ours a little set in, and one with an agent's words more, also where it goes on below."""
+    """A line of ours a little set in, and one with an agent's words more; what goes on below is marked as that.
+
+    Without the mark the end of an added line of a difference would read as a line of its own, and of another sign.
+    """
     is_ours = not line.startswith(INDENT)
     first, *rest = fold(line.removeprefix(INDENT), max(20, width - len(DEEP)))
-    return [f"{INDENT if is_ours else DEEP}{first}", *(DEEP + part for part in rest)]
+    return [f"{INDENT if is_ours else DEEP}{first}", *(GOES_ON + part for part in rest)]
 
 
 def _instead(item: InboxItem) -> tuple[str, str]:

@@ -125,6 +125,9 @@ def hear_outcome(agent: Agent, event: HoldAnswered, now: Moment) -> Decision:
     why = f"#{item.id} is not answered: {event.why}"
     if event.still_held:
         return Decision(put_item(agent, replace(item, answering="")), (alert,), why)
+    if state.exit_due is not None:
+        # As where it is let go of: its process is gone, and the end of its run says what becomes of the question.
+        return keep(put_item(agent, replace(item, answering="")), why)
     given_up = _give_up(agent, state, event.hold, why, now)
     asks_on = given_up.agent is not None and any(one.id == item.id for one in given_up.agent.items)
     return replace(given_up, actions=(*given_up.actions, alert)) if asks_on else given_up

@@ -14,19 +14,23 @@ from phoenixd.core.events import HookSeen
 from phoenixd.core.moment import Moment
 
 KIND = "background jobs lost"
-MOST = 8
-"""Jobs that are remembered; an agent cannot make the daemon remember more."""
+MOST, LONGEST = 8, 200
+"""Jobs that are remembered, and characters of each; an agent cannot make the daemon remember more.
+
+They are cut here, once secrets have been taken out: half a secret would not be known for one.
+"""
 
 
 def hear(run: Run, event: HookSeen) -> Run:
     """Take note of what goes on in the background."""
     if event.jobs is None:
         return run
+    told = tuple(job[:LONGEST] for job in event.jobs[:MOST])
     if event.kind == "stop" and not event.sub:
-        return replace(run, jobs=event.jobs[:MOST])
+        return replace(run, jobs=told)
     if event.kind == "tool-failure":
-        return replace(run, jobs=tuple(job for job in run.jobs if job not in event.jobs))
-    begun = tuple(job for job in event.jobs if job not in run.jobs)
+        return replace(run, jobs=tuple(job for job in run.jobs if job not in told))
+    begun = tuple(job for job in told if job not in run.jobs)
     return replace(run, jobs=(*run.jobs, *begun)[-MOST:]) if begun else run
 
 

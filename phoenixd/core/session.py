@@ -385,7 +385,7 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tup
         return leftover.heard(agent, run.incarnation), told, "a turn began with the prompt it was started with"
     asked = productive.turn_begins(run.merit, True, was_open)
     if leftover.is_ours(event.text):
-        heard = productive.asked_again(agent)
+        heard = leftover.taken(productive.asked_again(agent), event.text)
         said = "a turn began with the answer to a question that an earlier run had asked"
         return heard, replace(run, prompt_seen=True, merit=asked), said
     text = event.text[:MAX_TEXT]

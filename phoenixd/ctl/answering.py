@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from phoenixd.api import exits
+from phoenixd.api.operations import Operation
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
@@ -21,14 +22,12 @@ def answer(command: Command) -> int:
     if found is None:
         return absence.explain(calls.places(command))
     if found.exit != exits.OK:
-        return calls.tell(command, found)
+        return _told(command, show, command.given)
     item = json.loads(found.body)["item"]
-    # By its number: under the agent's name another thing may wait by now.
-    shown = calls.ask(command, show, {**command.given, "id": str(item["id"])})
-    if shown is None:
-        return absence.explain(calls.places(command))
-    if calls.tell(command, shown) != exits.OK:
-        return shown.exit
+    # Shown by its number: what a name means may be another item by now, and the hash would be that of the first.
+    code = _told(command, show, {**command.given, "id": str(item["id"])})
+    if code != exits.OK:
+        return code
     if item["answer_by"] != "answer":
         return refuse(exits.CONFLICT, f"#{item['id']} cannot be answered from here", str(item["advice"]))
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or command.as_json:
@@ -38,6 +37,11 @@ def answer(command: Command) -> int:
         return refuse(exits.USAGE, f"nothing was answered; #{item['id']} still waits", str(item["advice"]))
     # What was shown is what is answered, also where the number means something else by now.
     return calls.call(_with(command, item, words))
+
+
+def _told(command: Command, show: Operation, given: dict[str, Any]) -> int:
+    shown = calls.ask(command, show, given)
+    return calls.tell(command, shown) if shown is not None else absence.explain(calls.places(command))
 
 
 def _typed(item: dict[str, Any]) -> list[str]:

@@ -10,8 +10,9 @@ from phoenixd.documents.limits import reset_time
 from phoenixd.documents.plain_text import one_line
 
 SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
+BESIDE = frozenset({"command", "description", "timeout"})
 MAX_WORDS = 4096
-MOST_JOBS, JOB_LIMIT = 8, 200
+MOST_JOBS, JOB_LIMIT = 8, 2048
 MACHINE_PROMPT = "<task-notification>"
 """How a prompt begins that the CLI submits to itself about its background tasks."""
 
@@ -94,7 +95,8 @@ def _asked(payload: dict[str, Any]) -> str | None:
         return None
     lines = command.split("\n") if isinstance(command, str) else []
     plain = bool(lines) and all(line.isprintable() and line.isascii() for line in lines)
-    whole = tool_input.keys() <= {"command", "description", "timeout"}
+    # What Bash is given beside its command changes nothing that runs; of another tool nobody knows.
+    whole = tool_input.keys() <= (BESIDE if payload.get("tool_name") == "Bash" else {"command"})
     # What begins with a brace is kept as JSON, so that a command can never be read as another one's input.
     plain = plain and not command.startswith("{")
     return command if plain and whole and command.strip() else json.dumps(tool_input)

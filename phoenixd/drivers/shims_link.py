@@ -47,10 +47,13 @@ class Link:
         return self._socket.fileno() >= 0
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send, or keep until the shim reads on; raises ShimFailed when it is gone or too far behind."""
+        """Send, or keep until the shim reads on; raises ShimFailed: it is gone, too far behind, or this is too much."""
         if not self.is_open:
             raise ShimFailed(f"the link to {self.agent}'s shim is down")
-        packet = encode(message)
+        try:
+            packet = encode(message)
+        except Malformed as error:
+            raise ShimFailed(str(error)) from error
         if self._waiting:
             self._keep(packet)
             return

@@ -74,8 +74,8 @@ TOOL_INPUT_TEXT_LIMITS = {
     "reason": 256,
     "prompt": 512,
 }
-# What goes on in the background when a turn ends.
-MOST_JOBS, JOB_LIMIT = 8, 200
+# What goes on in the background when a turn ends; as much of each as of a command, so that a secret is seen whole.
+MOST_JOBS, JOB_LIMIT = 8, 2048
 OVER = frozenset({"completed", "failed", "killed", "stopped"})
 
 
@@ -120,6 +120,8 @@ def asked(hook_input: dict[str, Any]) -> str | None:
     tool, tool_input = hook_input.get("tool_name"), hook_input.get("tool_input")
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return None
+    if cut(tool, TEXT_LIMITS["tool_name"]) != tool:
+        return None
     text = json.dumps({"tool": tool, "input": tool_input}, separators=(",", ":"))
     return text if len(text) <= ASKED_LIMIT else None
 
@@ -139,7 +141,7 @@ def _jobs(tasks: object, crons: object, divisor: int) -> list[str]:
 
 def _line(kind: str, what: object) -> str:
     # Of a long text no more than can be kept is looked at.
-    return f"{kind}: {' '.join(_text(what)[: 4 * JOB_LIMIT].split())}"
+    return f"{kind}: {' '.join(_text(what)[:JOB_LIMIT].split())}"
 
 
 def _text(value: object) -> str:

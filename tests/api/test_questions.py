@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -112,6 +113,7 @@ async def test_promise_11_the_inbox_shows_every_character_that_is_asked_for(live
     shown = (await live.ask("GET", "/v1/inbox?width=60", text=True)).text
 
     told = shown.split("#1 asks for:\n")[1].split("answer:")[0]
+    told = re.sub("\n  > ?", "", told)  # What goes on below.
     assert "".join(told.split()) == "".join(f"Bash {command}".split())
     assert "\n        indented   and spaced" in shown
     assert "phoenixctl answer 1 allow" in shown
@@ -263,3 +265,15 @@ async def test_p15_a_row_carries_its_number_and_what_to_type(live: Live, asking:
     shown = (await live.ask("GET", "/v1/agents", text=True)).text
 
     assert "#1 waiting: permission (Bash npm test) - phoenixctl answer 1" in " ".join(shown.split())
+
+
+async def test_p14_a_verdict_is_no_answer_to_a_question(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    text = json.dumps({"questions": [{"question": "Deny it?", "options": [{"label": "yes"}]}]})
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+
+    for verdict in ("allow", "deny"):
+        refused = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": verdict})
+        assert refused.exit == INVALID, verdict
+
+    assert given(daemon) == []

@@ -93,5 +93,6 @@ def test_who_ends_a_run_himself_is_not_called_for_what_went_with_it(how: str) ->
 def test_an_agent_cannot_make_the_daemon_remember_without_end() -> None:
     story = Story(claude()).works()
     for number in range(100):
-        story.hook("tool-start", tool="Bash", jobs=(f"shell: {number}",))
+        story.hook("tool-start", tool="Bash", jobs=(f"shell: {number} " + "x" * 2000,))
     assert len(story.run.jobs) == background.MOST
+    assert all(len(job) == background.LONGEST for job in story.run.jobs)

@@ -6,9 +6,19 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, BackingOff, PromptKind, Running
-from phoenixd.core.events import AnswerRequested, Delivered, HoldAnswered, NotDelivered, RunAdopted, StartFailed
+from phoenixd.core.events import (
+    AgentVanished,
+    AnswerRequested,
+    Delivered,
+    HoldAnswered,
+    NotDelivered,
+    RunAdopted,
+    StartFailed,
+)
 from phoenixd.core.projection import inbox
 from phoenixd.core.question import leftover
 from phoenixd.documents.codec import dump_agent, load_agent
@@ -240,3 +250,54 @@ def test_a_state_saved_when_an_agent_had_one_item_still_loads() -> None:
     assert load_agent(json.dumps({**data, "item": None})).items == ()
     assert isinstance(loaded, Agent)
     assert isinstance(loaded.state, Running)
+
+
+@pytest.mark.parametrize("harness", ["claude", "command"])
+def test_p14_a_question_whose_program_died_under_its_answer_is_not_lost(harness: str) -> None:
+    """The shim says first that nobody took the answer, and then that the run is over."""
+    story = asking(harness=harness, hold_permissions=True)
+    story.screen = "idle"
+    say(story, "1")
+    story.pass_over(400)
+    story.tell(AgentVanished("a", story.run.incarnation))
+
+    story.tell(HoldAnswered("a", story.run.incarnation, 1, taken=False, why="the agent no longer waited"))
+    story.exited(signal=9)
+
+    assert [(item.left, item.answering) for item in story.agent.items] == [(True, "")]
+
+
+def test_p14_an_answer_on_its_way_with_the_first_prompt_is_not_given_again() -> None:
+    story = down()
+    say(story, "2")
+    story.respawned()
+    story.runs()
+    story.decisions.clear()
+
+    assert "told with its first prompt" in (say(story, "1") or "")
+
+    assert story.of(Deliver) == []
+    story.hook("prompt-submit", text=words(story))
+    assert story.agent.items == ()
+
+
+def test_p14_an_answer_whose_first_prompt_was_eaten_by_a_dialog_can_be_given_again() -> None:
+    story = down()
+    say(story, "2")
+    story.respawned()
+    story.runs()
+
+    story.pass_over(61)
+
+    assert say(story, "1") is None
+
+
+def test_p14_an_answer_that_was_typed_while_the_daemon_died_is_known_by_the_agents_word() -> None:
+    story = at_work(dead())
+    say(story, "1")
+    order = story.of(Deliver)[-1]
+    story.tell(RunAdopted("a", story.run.incarnation, 5, 50))
+
+    story.hook("prompt-submit", text=order.text)
+
+    assert story.agent.items == (), "it is not told a second time"

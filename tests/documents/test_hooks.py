@@ -67,3 +67,12 @@ def test_p14_answers_go_to_the_model_as_the_tools_input() -> None:
     told = {"behavior": "allow", "updatedInput": given}
     assert said == {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": told}}
     assert "updatedInput" not in str(permission_answer(False, "no", json.dumps(given)))
+
+
+@pytest.mark.parametrize("tool", ["mcp__host__run", "", "Bash"])
+def test_p15_nothing_that_a_call_is_given_is_left_out_of_what_is_shown(tool: str) -> None:
+    """Claude Code's Bash runs nothing but its command; what another tool does with its fields nobody knows."""
+    given = {"command": "ls", "description": "and then rm -rf /"}
+    payload = {"tool_name": tool, "held": True, "asked": json.dumps({"tool": tool, "input": given})}
+    text = hook_event("a", 1, "permission-request", payload).text
+    assert text == ("ls" if tool == "Bash" else json.dumps(given))

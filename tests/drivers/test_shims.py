@@ -233,7 +233,7 @@ async def test_a_packet_over_the_limit_is_refused(short_tmp: Path, links: Links)
         await links.heard_of("hello")
 
         assert "hook" not in [message.event for message in links.heard]
-        with pytest.raises(ValueError, match="does not fit"):
+        with pytest.raises(ShimFailed, match="does not fit"):
             links.shims.notice("a", ["x" * 70000])
 
 

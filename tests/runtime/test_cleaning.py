@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core import background
 from phoenixd.core.events import AnswerRequested, Event, HookSeen, SendRequested
+from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.redact import redact
 from phoenixd.runtime.cleaning import cleaned, kept
 from phoenixd.runtime.describe import describe_event
+from tests.core.story import Story, claude
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
 
@@ -35,6 +38,18 @@ def test_promise_11_a_question_without_secrets_is_whole() -> None:
     loose = cleaned(question(f"TOKEN={SECRET}", held=False), lambda agent, words: redact(words))
     assert isinstance(loose, HookSeen)
     assert not loose.veiled
+
+
+def test_a_secret_that_lies_where_a_background_job_is_cut_is_taken_out_whole() -> None:
+    command = f"{'x' * (background.LONGEST - 40)} TOKEN={SECRET} make"
+    given = {"tool_name": "Bash", "tool_input": {"command": command, "run_in_background": True}}
+    heard = cleaned(hook_event("a", 1, "tool-start", given), lambda agent, words: redact(words))
+    story = Story(claude()).works()
+    assert isinstance(heard, HookSeen)
+    story.hook("tool-start", tool="Bash", jobs=heard.jobs)
+
+    assert story.run.jobs
+    assert SECRET[:16] not in str(story.run.jobs)
 
 
 @pytest.mark.parametrize(

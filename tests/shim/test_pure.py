@@ -163,3 +163,9 @@ def test_a_cut_never_splits_a_character(limit: int) -> None:
 
 def test_half_a_surrogate_pair_becomes_what_utf_8_can_hold() -> None:
     assert payload.cut("a\ud83d", 10) == "a?"
+
+
+def test_p15_a_call_whose_tool_is_not_named_whole_is_not_held() -> None:
+    for tool in ("x" * 257, "mcp__x\ud800"):
+        assert payload.asked({"tool_name": tool, "tool_input": {"a": 1}}) is None
+    assert payload.asked({"tool_name": "x" * 256, "tool_input": {"a": 1}}) is not None

@@ -16,6 +16,9 @@ KINDS = {"AskUserQuestion": QUESTION, "ExitPlanMode": PLAN}
 """Tools whose request for permission asks for something else than that."""
 ASKS = frozenset({PERMISSION, QUESTION, PLAN})
 """Kinds of waiting that begin with a request which can be held for an answer."""
+MAX_DEPTH = 50
+"""Objects and lists within each other up to which a call is taken apart; whoever writes JSON deeper than this runs out
+of stack, at a depth that an agent could choose."""
 
 
 class Asked(Protocol):
@@ -55,4 +58,14 @@ def call_of(asked: Asked) -> Call | None:
         given = json.loads(rest)
     except (ValueError, RecursionError):
         return None
-    return Call(asked.tool, given) if isinstance(given, dict) else None
+    return Call(asked.tool, given) if isinstance(given, dict) and not _is_deep(given) else None
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        lists = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [inner for one in lists for inner in one]
+        if not level:
+            return False
+    return True

@@ -77,21 +77,36 @@ def read(questions: Sequence[Question], words: Sequence[str], as_text: bool) -> 
 
 def _answer(question: Question, word: str) -> str | Unclear:
     labels = [option.label for option in question.options]
-    chosen = _chosen(question, word)
+    chosen = _option_named(question, word)
     if chosen is not None:
         return chosen
-    if word in labels:
-        return word
     if question.several and "," in word:
         parts = [part.strip() for part in word.split(",") if part.strip()]
-        each = [part if part in labels else _chosen(question, part) for part in parts]
+        each = [_option_named(question, part) for part in parts]
         unclear = next((one for one in each if isinstance(one, Unclear)), None)
         if unclear is not None:
             return unclear
-        found = [one for one in each if isinstance(one, str)]
-        if len(found) == len(each):
-            return ", ".join(dict.fromkeys(found))
+        found = dict.fromkeys(one for one in each if isinstance(one, str))
+        if len(each) == sum(one is not None for one in each):
+            together = ", ".join(found)
+            if len(found) > 1 and together in labels:
+                why = f"together they read as option {labels.index(together) + 1} does: {visible(together)}"
+                return Unclear(why, '--text "TEXT"')
+            return together
     return word
+
+
+def _option_named(question: Question, word: str) -> str | Unclear | None:
+    """The option that a word names by its number or its label, if the agent can tell it from the others."""
+    labels = [option.label for option in question.options]
+    chosen = _chosen(question, word)
+    if chosen is None and word in labels:
+        chosen = word
+    if isinstance(chosen, str) and labels.count(chosen) > 1:
+        alike = " and ".join(str(place) for place, label in enumerate(labels, 1) if label == chosen)
+        why = f"options {alike} say the same, and the agent is told no more than that: {visible(chosen)}"
+        return Unclear(why, '--text "TEXT"')
+    return chosen
 
 
 def _no_permission(question: Question, word: str) -> Unclear | None:

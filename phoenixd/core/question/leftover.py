@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Afterwards, Agent, Desired, InboxItem, Running, Starting, Stopping
-from phoenixd.core.decision import Decision
+from phoenixd.core.agent import Afterwards, Agent, Desired, InboxItem, Run, Running, Starting, Stopping
+from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import QUESTION
 from phoenixd.core.question.characters import visible
@@ -23,6 +23,8 @@ WORDS = 1000
 """Characters of a question in that sentence."""
 TYPED_WITHIN = 60.0
 """Seconds in which an answer has to be begun to be typed."""
+TAKEN_WITHIN = 60.0
+"""Seconds after its start in which a run takes its first prompt, if it ever does."""
 
 
 def after(agent: Agent, state: Starting | Running | Stopping, now: Moment) -> Agent:
@@ -75,6 +77,9 @@ def answer(agent: Agent, item: InboxItem, answers: tuple[str, ...], by: str, now
     told = replace(item, answer=_spelled(item, answers), carried=0)
     readings = (("item", item.id), ("text_hash", item.text_hash), ("by", by))
     state = agent.state
+    if isinstance(state, Running) and _is_on_its_way(item, state.run, now):
+        said = f"#{item.id} is answered already, and told with its first prompt"
+        return Decision(agent, refusal=Refusal("conflict", said, f"phoenixctl wait {agent.name} --for idle"))
     if not isinstance(state, Running):
         why = f"{by} answers #{item.id}, which an earlier run had asked: told with its next start"
         return Decision(put_item(agent, told), (), why, readings)
@@ -82,6 +87,11 @@ def answer(agent: Agent, item: InboxItem, answers: tuple[str, ...], by: str, now
     order = Deliver(agent.name, state.run.incarnation, message_id, _told(told), now.at + TYPED_WITHIN)
     why = f"{by} answers #{item.id}, which an earlier run had asked: typing it"
     return Decision(put_item(agent, replace(told, answering=message_id)), (order,), why, readings)
+
+
+def _is_on_its_way(item: InboxItem, run: Run, now: Moment) -> bool:
+    """Whether its run may still take it with its first prompt; a dialog at the start can eat that."""
+    return item.carried == run.incarnation and not run.prompt_seen and now.at - run.began < TAKEN_WITHIN
 
 
 def typed(agent: Agent, message_id: str, problem: str | None) -> Agent:
@@ -98,6 +108,12 @@ def met(agent: Agent) -> Agent:
     """After a daemon start nobody types any more what an earlier one began to."""
     items = tuple(replace(one, answering="") if one.left else one for one in agent.items)
     return agent if items == agent.items else replace(agent, items=items)
+
+
+def taken(agent: Agent, prompt: str) -> Agent:
+    """The agent took such an answer: its question is closed, also where whoever typed it lived to tell nobody."""
+    items = tuple(one for one in agent.items if not (one.left and one.answer and _told(one).strip() == prompt.strip()))
+    return agent if len(items) == len(agent.items) else replace(agent, items=items)
 
 
 def is_ours(prompt: str) -> bool:

@@ -60,11 +60,7 @@ def render(asked: Asked) -> Shown:
     found = characters.flags(raw)
     if call is None:
         return Shown(tuple(_indented(asked.text)), found)
-    try:
-        return Shown(tuple(_formed(call)), found)
-    except RecursionError:
-        # It could just be read, and not be written again.
-        return Shown(tuple(_indented(asked.text)), found)
+    return Shown(tuple(_formed(call)), found)
 
 
 def title(asked: Asked) -> str:
