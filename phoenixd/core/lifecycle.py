@@ -90,6 +90,8 @@ SOMEBODY_ELSE = 60.0
 SILENT_START_LOOK = 3.0
 """Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
 SIGKILL = 9
+WELL = frozenset({"idle", "working"})
+"""What a screen says after a turn that ended well: neither of a limit nor of a login."""
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
@@ -106,7 +108,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 
 def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
     """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
-    if isinstance(event, ScreenSeen):
+    if isinstance(event, ScreenSeen) and event.verdict in WELL:
         return _confirm(answers.let_go(agent, _decide(agent, event, now), event, now), now)
     return answers.let_go(agent, _decide(agent, event, now), event, now)
 

@@ -90,8 +90,10 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     if rules.policy is RestartPolicy.NEVER:
         return StayDown(f"{ended.text} after {ended.lived:.1f} s, and the restart policy is never")
     if is_recycling(ended):
-        # No crash; but one that does nothing else than ask for it waits longer each time.
-        delay = backoff(rules, len(agent.record.unproductive), now.chance)
+        # No crash; but one that does nothing else than ask for it waits longer each time, and one that has something to
+        # show within moments waits as well: it would do so without end.
+        least = HOST_RETRY * (1 + now.chance) if ended.proof and ended.lived < HOST_RETRY else 0.0
+        delay = max(least, backoff(rules, len(agent.record.unproductive), now.chance))
         return TryAgain(delay, f"{ended.text} after {ended.lived:.1f} s: asks to be recycled", agent.crashes)
     if is_clean(spec, ended):
         return _count(

@@ -450,3 +450,15 @@ def test_a_state_that_an_older_version_saved_has_nothing_against_anybody() -> No
     assert (loaded.record, loaded.outage) == (Record(), None)
     assert loaded.run is not None
     assert loaded.run.merit == Merit()
+
+
+@pytest.mark.parametrize(("verdict", "proof"), [("limit", ""), ("login", ""), ("unknown", ""), ("idle", "turn")])
+def test_a_turn_whose_end_says_little_is_good_only_if_its_screen_is(verdict: str, proof: str) -> None:
+    """Gemini tells of the end of a turn also where a limit ended it."""
+    story = Story(spec(harness="gemini", prompt="Build the shop."))
+    story.screen = None
+    story.works()
+    story.hook("tool-end", tool="Bash")
+    story.hook("stop")
+    story.tell(ScreenSeen("a", 1, verdict))
+    assert story.run.merit.proof == proof

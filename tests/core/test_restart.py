@@ -575,6 +575,16 @@ def test_a_session_that_asked_to_be_recycled_is_never_gone_back_to() -> None:
     assert first not in [spawn.session_id for spawn in story.of(Spawn)[1:]]
 
 
+def test_who_asks_to_be_recycled_within_moments_waits_each_time_also_where_it_has_something_to_show() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-end", tool="Bash")
+    story.hook("stop")
+    story.pass_over(1)
+    story.exited(100)
+    assert isinstance(story.state, BackingOff)
+    assert story.state.until - story.at >= restart.HOST_RETRY
+
+
 def test_who_does_nothing_but_ask_to_be_recycled_is_slowed_down_and_given_up() -> None:
     """A Rust program that panics exits with 101 as well."""
     story = Story(spec())
