@@ -25,6 +25,7 @@ from phoenixd.core.events import (
     Tick,
 )
 from phoenixd.core.fleet import Fleet, Step, next_deadline, step
+from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, RestartPolicy, RestartRules
@@ -465,7 +466,16 @@ class FleetMachine(RuleBasedStateMachine):
     def is_settled(self, agent: Agent) -> bool:
         if agent.desired is Desired.STOPPED and not agent.removing:
             return isinstance(agent.state, Stopped | Running)
-        return isinstance(agent.state, Running | Quarantined)
+        return isinstance(agent.state, Running | Quarantined) or self.waits_with_its_member(agent)
+
+    def waits_with_its_member(self, agent: Agent) -> bool:
+        """Whether the turn that a sequence is at waits for a person, and the sequence with it."""
+        passing = agent.iteration
+        if not isinstance(passing, Passing) or passing.awaits != "member":
+            return False
+        member = self.fleet.agents.get(agent.spec.loop.sequence[passing.turn].agent)
+        state = member.state if member is not None else None
+        return isinstance(state, Running) and state.activity.waiting is not None
 
 
 TestFleetMachine = FleetMachine.TestCase
