@@ -30,8 +30,9 @@ def works_again(stage: Stage, puppet: Puppet) -> bool:
 
 def test_p1_compaction_sigkill_and_a_refused_resume_end_with_an_agent_at_work_that_has_its_brief(stage: Stage) -> None:
     """Three ways to lose a session, one after the other, and P9: last_active moves with the hooks of each."""
-    puppet = at_work(stage)
-    active = [last_active(stage)]
+    puppet = at_work(stage, keys='resume = { refused_within = "30s" }\n')
+    stage.until("last_active is told", lambda: bool(last_active(stage)))
+    began = last_active(stage)
 
     assert puppet.do(hook("compacted", "{}")) == "0"
     assert "Build the shop." in told_at_session_start(puppet, "compact")
@@ -39,14 +40,16 @@ def test_p1_compaction_sigkill_and_a_refused_resume_end_with_an_agent_at_work_th
 
     assert puppet.do("import os, threading; threading.Timer(0.1, os.kill, (os.getpid(), 9)).start()") == "None"
     assert stage.until_running("a", 2)["mode"] == "resume"
-    # Within 2 s of its start: the resume is taken for refused, and what follows is fresh.
+    # Soon after its start: the resume is taken for refused, and what follows is fresh.
     assert puppet.do("import os, threading; threading.Timer(0.1, os.kill, (os.getpid(), 9)).start()") == "None"
     assert stage.until_running("a", 3)["mode"] == "fresh"
     assert "Build the shop." in told_at_session_start(puppet, "startup")
     assert works_again(stage, puppet)
-    stage.until("last_active has moved", lambda: last_active(stage) > active[0])
+    stage.until("last_active has moved", lambda: last_active(stage) > began)
 
 
 def last_active(stage: Stage) -> str:
-    moment: str = json.loads((stage.state / "agents" / "a" / "state.json").read_text())["last_active"]
-    return moment
+    """As state.json has it; empty until it was first written."""
+    path = stage.state / "agents" / "a" / "state.json"
+    moment: str | None = json.loads(path.read_text())["last_active"] if path.exists() else None
+    return moment or ""
