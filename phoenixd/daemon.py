@@ -435,7 +435,11 @@ async def _look(terminal: TmuxTerminal) -> bool:
 async def _dismiss(daemon: _Daemon) -> None:
     """End the shims, none of which has a run, and the tmux server where it is ours to end."""
     for name in daemon.shims.living():
-        daemon.shims.quit(name)
+        try:
+            daemon.shims.quit(name)
+        except PhoenixdError as failure:
+            # That of an agent that was removed a moment ago goes by itself.
+            log.info("shim_goes_by_itself", agent=name, reason=failure.message)
     try:
         await daemon.terminal.end()
     except PhoenixdError as failure:

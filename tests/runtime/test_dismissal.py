@@ -1,0 +1,41 @@
+"""The end of everything, `down --agents`: nothing of ours is left, whatever goes by itself meanwhile."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from phoenixd import daemon
+from phoenixd.errors import ShimFailed
+
+
+class Shims:
+    """Two living shims, of which the first goes as it is told to."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def living(self) -> tuple[str, ...]:
+        return ("removed", "other")
+
+    def quit(self, agent: str) -> None:
+        if agent == "removed":
+            raise ShimFailed("the link to removed's shim broke: Broken pipe")
+        self.told.append(agent)
+
+
+class Terminal:
+    def __init__(self) -> None:
+        self.is_ended = False
+
+    async def end(self) -> None:
+        self.is_ended = True
+
+
+async def test_a_shim_that_goes_by_itself_keeps_neither_the_others_nor_the_terminal_alive() -> None:
+    """It ended the daemon with a traceback, and tmux lived on."""
+    shims, terminal = Shims(), Terminal()
+    await daemon._dismiss(cast(Any, SimpleNamespace(shims=shims, terminal=terminal, cgroups=None)))
+
+    assert shims.told == ["other"]
+    assert terminal.is_ended
