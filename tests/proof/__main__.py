@@ -52,6 +52,11 @@ PROOFS = (
         _module("tests.proof.healing"),
     ),
     Proof(
+        "attacks",
+        "twenty agents under attack: none lost, forgotten, or no longer heard",
+        _pytest("-m", "proof", "tests/proof/attacks"),
+    ),
+    Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
         _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),
