@@ -320,6 +320,7 @@ async def _build(
         [listen],
         on_turn=manager.watchdog,
         on_degraded=degraded,
+        on_saved=lambda newest: service.ring(newest),
         clean=launch.clean,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
