@@ -56,6 +56,7 @@ PROOFS = (
         "twenty agents under attack: none lost, forgotten, or no longer heard",
         _pytest("-m", "proof", "tests/proof/attacks"),
     ),
+    Proof("host", "faults of the host, each in a world of its own", _pytest("-m", "proof", "tests/proof/host")),
     Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
