@@ -48,7 +48,7 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
 def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
     """What a person does about an alert, as a command. answer: the number by which it can be answered from afar."""
     if agent is None:
-        return "phoenixctl doctor"
+        return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"
     if answer:
         return f"phoenixctl answer {answer}"
     return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"

@@ -27,15 +27,20 @@ log = structlog.get_logger()
 def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
     agents = {agent.name: _with_environment(agent, specs.get(agent.name)) for agent in saved.agents}
-    return Fleet(agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired)
+    return Fleet(
+        agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
+        epoch=saved.epoch,
+    )  # fmt: skip
 
 
-async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec]) -> None:
+async def recover(
+    supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec], *, behind: bool = False
+) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
     and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
-    left alone (P54, P86, F-SY-1, F-SY-5).
+    left alone (P54, P86, F-SY-1, F-SY-5). behind: the journal is old, so that what it does not know is no new agent.
     """
     boot_id = outside.processes.boot_id()
     known = await outside.journal.recall(BOOT_KEY)
@@ -59,7 +64,7 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
             supervisor.tell(MeasurementLost(agent.name))
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
-        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))
+        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart and not behind))
 
 
 def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
