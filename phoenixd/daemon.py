@@ -502,13 +502,19 @@ async def _obey_signals(daemon: _Daemon) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _ExitRecords:
-    """exit.json as shims write it, read as what it is: a file in reach of an agent."""
+    """run.json and exit.json as shims write them, read as what they are: files in reach of an agent."""
 
     state: Path
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "exit.json")
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "run.json")
+
+    def _read(self, agent: str, name: str) -> dict[str, Any] | None:
         try:
-            record = json.loads(read_plain(self.state / "agents" / agent / "exit.json", MAX_RECORD))
+            record = json.loads(read_plain(self.state / "agents" / agent / name, MAX_RECORD))
         except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None

@@ -193,11 +193,17 @@ class ShimLost:
 
 @dataclass(frozen=True, slots=True)
 class TreeGone:
-    """A fence found nothing of the run alive any more."""
+    """A fence found nothing of the run alive any more.
+
+    unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
+    and may be the run's.
+    """
 
     agent: str
     incarnation: int
     killed: tuple[str, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
