@@ -53,7 +53,6 @@ class Link:
         self._queue: deque[tuple[int, bytes]] = deque()
         self._evidence: tuple[int, bytes] | None = None
         self._open_call: bytes | None = None
-        self._sent_seq = 0
         self._silent_until = 0.0
         self._untold = 0
         self._listener = listen(path, socket.SOCK_SEQPACKET)
@@ -66,7 +65,7 @@ class Link:
         """
         self._greeted = True
         self._queue.clear()
-        self._sent_seq = 0
+        self._spool.send_again()
         self._queue.append((0, records.encode(hello)))
         if self._evidence is None and self._open_call is not None:
             self._evidence = (self._spool.last_seq, self._open_call)
@@ -202,7 +201,7 @@ class Link:
 
     def _next(self) -> tuple[bytes, Callable[[], object]] | None:
         """The packet whose turn it is, and what to do once it is sent."""
-        spooled = self._spool.after(self._sent_seq) if self._greeted else None
+        spooled = self._spool.unsent() if self._greeted else None
         if self._queue and (spooled is None or self._queue[0][0] < spooled[0]):
             return self._queue[0][1], self._queue.popleft
         if not self._greeted:
@@ -211,13 +210,10 @@ class Link:
             return self._evidence[1], self._forget_evidence
         if spooled is None:
             return None
-        return spooled[1], lambda: self._mark_sent(spooled[0])
+        return spooled[1], lambda: self._spool.mark_sent(spooled[0])
 
     def _forget_evidence(self) -> None:
         self._evidence = None
-
-    def _mark_sent(self, seq: int) -> None:
-        self._sent_seq = seq
 
     def _hang_up(self) -> None:
         self._greeted = self._waits_for_room = False
