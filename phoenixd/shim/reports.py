@@ -5,7 +5,7 @@ from __future__ import annotations
 import payload
 import procfs
 import records
-from link import PACKET_LIMIT
+from doorstep import PACKET_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

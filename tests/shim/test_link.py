@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -351,6 +352,25 @@ def test_a_torn_spool_costs_no_more_than_the_torn_line(open_pane: Callable[..., 
     assert receive_hooks(daemon, 1) == [41]
     daemon.send(op="ack", seq=41)
     assert daemon.is_silent()
+
+
+def test_promise_10_a_connection_takes_the_line_from_nobody_before_it_says_hello(pane: Pane) -> None:
+    """Once whoever connected cut off the daemon, and six in ten seconds left it deaf."""
+    daemon = pane.daemon()
+    daemon.start(["sleep", "1000"])
+    silent = [pane.connect() for _ in range(20)]
+    for one in silent[-4:]:
+        one.send(op="kill", incarnation=1)
+        assert "must be a hello" in one.expect("error")["message"]
+    with Poster(pane, daemon.events[0]["hook_port"]) as poster:
+        poster.post("stop", {"session_id": "heard"})
+    assert daemon.expect("hook")["payload"] == {"session_id": "heard"}
+    for one in silent:
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            while one.receive()["event"] == "error":
+                pass
+            pytest.fail("somebody who never said hello is told something")
+    assert daemon.hello()["run"] is not None, "the daemon is on the line as before"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "link", "directory"])
