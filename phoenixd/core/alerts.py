@@ -27,7 +27,9 @@ DEGRADED = "degraded"
 SLOW_DISK = "slow disk"
 """The fleet's alert that decisions are saved, and late."""
 
-NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", SLOW_DISK})
+NEEDS_NOBODY = frozenset(
+    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", SLOW_DISK}
+)
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
 MAX_TEXT = 2048
@@ -46,7 +48,7 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
 def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
     """What a person does about an alert, as a command. answer: the number by which it can be answered from afar."""
     if agent is None:
-        return "phoenixctl doctor"
+        return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"
     if answer:
         return f"phoenixctl answer {answer}"
     return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"
@@ -122,7 +124,7 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return agent.state_name != "parked"
         case "outage":
             return agent.setbacks == 0
-        case "lingering" | "clock":
+        case "lingering" | "unread" | "clock":
             # A run's books are closed only when its tree is known gone; another run's clock is judged anew.
             return run is None or run.incarnation != standing.incarnation
         case "breaker":
@@ -139,6 +141,9 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return down or background.is_made_good(agent)
         case "hooks missing":
             return agent.hooks_seen or run is None
+        case "unfenced":
+            # Also of one that is stopped: whoever stopped it wants to know what may be left.
+            return _works_again(standing, agent)
         case "hung" | "overtime":
             # Each further one of a run that achieves nothing is the same trouble.
             return _is_down(agent) or (_is_later(standing, agent) and not agent.record.died)
@@ -152,8 +157,10 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
 
 def _is_back(standing: StandingAlert, agent: Agent) -> bool:
     """A later run works, or nobody wants one any more."""
-    if _is_down(agent):
-        return True
+    return _is_down(agent) or _works_again(standing, agent)
+
+
+def _works_again(standing: StandingAlert, agent: Agent) -> bool:
     run = agent.run
     if run is None or not _is_later(standing, agent):
         return False

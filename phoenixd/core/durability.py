@@ -69,9 +69,9 @@ class Episode:
         returned = self.returned + 1 if now - self.ended_at <= COMES_BACK else 0
         return Episode(why, now, 0, self.ended_at, returned)
 
-    def well(self) -> Episode:
-        """A commit went well."""
-        return replace(self, good=self.good + 1) if self.stands else self
+    def well(self, times: int = 1) -> Episode:
+        """A commit went well; or something that proves as much as several commits."""
+        return replace(self, good=self.good + times) if self.stands else self
 
     def settled(self, now: Instant) -> Episode:
         """The same, or over where it has been well for long enough."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
+from phoenixd.core.behind.epochs import ORDERS
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.durability import Durability, told
+from phoenixd.core.durability import LATE, Durability, told
 from phoenixd.core.events import (
     EVIDENCE_KINDS,
     AgentWithdrawn,
@@ -45,6 +48,12 @@ EVIDENCE_LIMIT = 5000
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
+Remember = Callable[[Batch, bool, bool], anyio.Event | None]
+"""A batch, whether it holds an order of an operator's, and whether it was saved: kept outside the journal as well.
+
+Returns what is set once that is durable; None where nothing has to be.
+"""
+
 log = structlog.get_logger()
 
 
@@ -73,6 +82,8 @@ class _Turn:
     receipts: list[Callable[[], None]]
     ends: bool = False
     """Somebody is told that a stop or a removal stands: for that the journal's reserve is there."""
+    orders: bool = False
+    """An operator's order, or the daemon's start, began another epoch."""
 
 
 class Supervisor:
@@ -90,12 +101,14 @@ class Supervisor:
         longest_pause: float = LONGEST_PAUSE,
         clean: Clean = lambda agent, text: redact(text),
         on_saved: Callable[[int], None] = lambda newest: None,
+        remember: Remember = lambda batch, is_order, is_saved: None,
     ) -> None:
         """on_saved: called with the newest row number when turns became durable after their listeners were told.
 
         longest_pause: seconds after which `on_turn` is called at the latest, however little happens.
 
         clean: applied to the words of others in every event that is told.
+        remember: called with each batch after its commit and before its first action.
         """
         self.fleet = fleet
         self._clock = clock
@@ -103,10 +116,12 @@ class Supervisor:
         self._on_turn = on_turn
         self._on_degraded = on_degraded
         self._clean = clean
+        self._remember = remember
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._on_saved = on_saved
-        self._dues = Dues(dispatch, lambda: bool(self.saver.known.withholds))
+        self._dues = Dues(dispatch, lambda: bool(self.saver.known.withholds), self._settle_after)
+        self._tasks: TaskGroup | None = None
         self._halted = ""
         slow, failing = find(fleet.alerts, SLOW_DISK), find(fleet.alerts, DEGRADED)
         known = Durability.inherited(slow.text if slow else "", failing.text if failing else "", clock.at())
@@ -138,6 +153,11 @@ class Supervisor:
         self._queue.append(waiting)
         self._arrived.set()
 
+    def begin_with(self, event: Event) -> None:
+        """Queue an event before all others: what has to be decided before anything else is."""
+        self._queue.appendleft(_Waiting(event))
+        self._arrived.set()
+
     async def ask(self, event: Event) -> Refusal | None:
         """Queue an operator's request and return its refusal, or None once it is durable and under way."""
         answered = anyio.Event()
@@ -154,9 +174,9 @@ class Supervisor:
     async def run(self) -> None:
         """Turn for ever."""
         await self.saver.look()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.saver.run)
-            tasks.start_soon(self.alarm.run)
+        async with anyio.create_task_group() as self._tasks:
+            self._tasks.start_soon(self.saver.run)
+            self._tasks.start_soon(self.alarm.run)
             while True:
                 await self._arrived.wait()
                 self._arrived = anyio.Event()
@@ -170,17 +190,28 @@ class Supervisor:
         """
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
-        ticket = None
+        ticket, keep = None, None
         if turn.entries or turn.changed or turn.removed:
             batch = self._batch(now, turn)
             ticket = await self.saver.save(batch, is_order=turn.ends)
-        due = Due(ticket, turn.actions, turn.receipts)
+            if ticket.seqs is None:
+                # What agents are wanted to be stands outside the journal also where that is late.
+                self._remember(batch, turn.orders, False)
+                batch = replace(batch, entries=(), changed=(), removed=())
+            keep = partial(self._remember, batch, turn.orders, True)
+        due = Due(ticket, turn.actions, turn.receipts, keep)
         for done, refusal in turn.answers:
             if refusal is None:
                 due.answers.append(done)
             else:
                 done(refusal)
-        if not self._dues.add(due) and self.saver.known.fault:
+        self._dues.add(due)
+        if due.is_being_kept:
+            with anyio.move_on_after(LATE):
+                await due.kept.wait()
+            self._dues.settle()
+        fails = bool(self.saver.known.fault)
+        if not self._dues.go_on_without(due, forget=fails) and fails:
             self._refuse()
         seqs = ticket.seqs if ticket is not None and ticket.seqs is not None else (0,) * len(turn.entries)
         stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
@@ -202,6 +233,7 @@ class Supervisor:
             removed=tuple(turn.removed.items()),
             next_item=self.fleet.next_item,
             alerts=self.fleet.alerts,
+            epoch=self.fleet.epoch,
         )
 
     def _probe(self) -> Batch:
@@ -219,6 +251,7 @@ class Supervisor:
             waiting = self._queue.popleft()
             now = self._clock.now()
             result = step(self.fleet, waiting.event, now)
+            turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
             self._note(turn, waiting.event, result.decisions, now)
             if waiting.done is not None:
@@ -275,6 +308,14 @@ class Supervisor:
             else:
                 turn.removed.pop(agent.name, None)
                 turn.changed[agent.name] = agent
+
+    def _settle_after(self, kept: anyio.Event) -> None:
+        async def settle() -> None:
+            await kept.wait()
+            self._dues.settle()
+
+        if self._tasks is not None:
+            self._tasks.start_soon(settle)
 
     def _landed(self, newest: int) -> None:
         self._dues.settle()
