@@ -14,6 +14,7 @@ from phoenixd.ctl.grammar import Command, parse
 OWN: dict[str, str] = {
     "up": "phoenixd.ctl.daemon_start:up",
     "down": "phoenixd.ctl.daemon_start:down",
+    "recover": "phoenixd.ctl.taking:recover",
     "run": "phoenixd.ctl.declare:run",
     "add_agent": "phoenixd.ctl.declare:add",
     "attach": "phoenixd.ctl.attach:attach",

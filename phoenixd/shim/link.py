@@ -167,6 +167,12 @@ class Link:
     def complain(self, message: str) -> None:
         self.send({"event": "error", "message": message[:1024]})
 
+    def refuse(self, reason: str) -> None:
+        """Have nothing to do with whoever is there."""
+        if self._peer is not None:
+            _send_if_possible(self._peer, records.encode({"event": "error", "message": f"refused: {reason}"}))
+        self._hang_up()
+
     def complain_of_agent(self, message: str) -> None:
         """Tell of a fault of the agent's making, at most one a second: it can make any number of them."""
         now = time.monotonic()
