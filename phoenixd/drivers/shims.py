@@ -43,12 +43,15 @@ class SeqpacketShims:
         protocol: int = PROTOCOL,
         hello_timeout: float = HELLO_TIMEOUT,
         is_of_a_run: Callable[[int], bool] = lambda pid: False,
+        owner: str = "",
     ) -> None:
+        """owner: the id of the state directory whose daemon this is; a shim that knows another one refuses."""
         self._runtime_dir = runtime_dir
         self._sink = sink
         self._protocol = protocol
         self._hello_timeout = hello_timeout
         self._is_of_a_run = is_of_a_run
+        self._owner = {"owner": owner} if owner else {}
         self._peers: dict[str, _Peer] = {}
         self._reconnecting: set[asyncio.Task[None]] = set()
 
@@ -181,7 +184,7 @@ class SeqpacketShims:
         try:
             if link.peer_uid != os.geteuid():
                 raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
-            link.send({"op": "hello", "protocol": self._protocol, "version": __version__})
+            link.send({"op": "hello", "protocol": self._protocol, "version": __version__, **self._owner})
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:
@@ -211,6 +214,8 @@ class SeqpacketShims:
 
     def _verified(self, peer: _Peer, link: Link, message: ShimMessage) -> ShimHello:
         """Hold a hello against what the kernel says about the peer; raises Malformed and ShimFailed."""
+        if message.event == "error":
+            raise ShimFailed(f"{peer.agent}'s shim says: {message.body.get('message')!s:.300}")
         if message.event != "hello":
             raise ShimFailed(f"{peer.agent}'s shim said {message.event!r:.30} before hello")
         hello = parse_hello(message.body)
