@@ -493,6 +493,8 @@ class Agent:
     """The outage that it is in, with others of its account or harness."""
     looks: int = 0
     """Looks since the present state began that changed nothing: counted, and not journaled."""
+    unproven: int = 0
+    """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
 
     @property
     def name(self) -> str:
