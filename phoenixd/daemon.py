@@ -23,6 +23,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd import __version__, logs, runs
 from phoenixd.api.application import Api
+from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.api.service import Facts
@@ -64,7 +65,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
-from phoenixd.ports import Outside, ShimMessage
+from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
@@ -283,8 +284,10 @@ async def _build(
         runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
         if cgroups is not None and cgroups.owner_of(pid) is not None:
             return True
-        # A shim of ours is never hidden from us.
-        return run_of(pid) in runs or is_hidden(pid)
+        # A shim of ours is never hidden from us, and bears no run's mark.
+        return (
+            run_of(pid) in runs or is_hidden(pid) or agent_by_mark(pid, str(directories.state / "agents")) is not None
+        )
 
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
@@ -323,6 +326,19 @@ async def _build(
         agent = find(name)
         if agent is not None:
             tasks.start_soon(relink, agent, shims, hearing)
+
+    def above_agents() -> dict[str, ProcessIdentity]:
+        """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""
+        found = shims.living()
+        for agent in everybody():
+            shim, run = shims.shim_of(agent.name), agent.run
+            child = None
+            if run is not None and run.pid is not None and run.start_time is not None:
+                child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+            for one in (shim, child):
+                if agent.name not in found and one is not None and processes.identity_of(one.pid) == one:
+                    found[agent.name] = one
+        return found
 
     def degraded(why: str | None) -> None:
         manager.status(f"degraded: {why}" if why else "ready")
@@ -428,7 +444,7 @@ async def _build(
         describe=facts,
         examine=doctor.examine,
         stop=ending.begin,
-        living_shims=shims.living,
+        living_shims=above_agents,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     return _Daemon(
