@@ -55,7 +55,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
-from phoenixd.ports import Outside, ShimMessage
+from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -247,7 +247,13 @@ async def _build(
         # A shim of ours is never hidden from us.
         return run_of(pid) in runs or is_hidden(pid)
 
-    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run)
+    def lives(agent: str, shim: ProcessIdentity | None) -> bool:
+        known = supervisor.fleet.agents.get(agent)
+        if shim is None:
+            return known is not None and known.run is not None
+        return processes.identity_of(shim.pid) == shim
+
+    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     launch = Launch(
         directories=directories,
