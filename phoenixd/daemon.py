@@ -289,7 +289,13 @@ async def _build(
             run_of(pid) in runs or is_hidden(pid) or agent_by_mark(pid, str(directories.state / "agents")) is not None
         )
 
-    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, owner=owner)
+    def lives(agent: str, shim: ProcessIdentity | None) -> bool:
+        known = supervisor.fleet.agents.get(agent)
+        if shim is None:
+            return known is not None and known.run is not None
+        return processes.identity_of(shim.pid) == shim
+
+    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     epochs = EpochFiles(directories.state)
     keeper = EpochKeeper(epochs, lambda event: supervisor.tell(event), shims.tell_epoch)
