@@ -8,7 +8,6 @@ import grp
 import json
 import math
 import os
-import signal
 import socket
 import sys
 import time
@@ -21,7 +20,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from phoenixd import __version__, logs
+from phoenixd import __version__, logs, signals
 from phoenixd.api.application import Api
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
@@ -79,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     78 for a configuration that cannot be used, 6 where another daemon has the directories.
     """
+    signals.outlive()
     parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
     parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
     parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
@@ -469,13 +469,16 @@ async def _keep_terminal_named(terminal: TmuxTerminal) -> None:
 
 
 async def _obey_signals(daemon: _Daemon) -> None:
-    """SIGTERM and SIGINT end the daemon, SIGHUP applies the configuration."""
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as arrived:
+    """Some signals end the daemon, SIGHUP applies the configuration, and the rest is told."""
+    with anyio.open_signal_receiver(*signals.HEARD) as arrived:
         async for number in arrived:
-            if number != signal.SIGHUP:
+            if number in signals.ENDING:
                 log.info("stopping", signal=number.name)
                 daemon.ending.begin()
-                return
+                break
+            if number != signals.APPLYING:
+                log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")
+                continue
             daemon.manager.reloading()
             try:
                 changes = await daemon.service.apply()
@@ -483,6 +486,7 @@ async def _obey_signals(daemon: _Daemon) -> None:
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.manager.ready()
+    signals.outlive()  # The receiver has put back what ends a process, and the end takes a while.
 
 
 @dataclass(frozen=True, slots=True)

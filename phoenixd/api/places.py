@@ -28,7 +28,10 @@ MOST = AGENTS + OPERATORS
 Kind = Literal["stream", "wait"]
 LIMITS: dict[Kind, int] = {"stream": STREAMS, "wait": WAITS}
 REFUSALS: dict[Kind, tuple[str, str]] = {
-    "stream": (f"{STREAMS} followers of events and panes are connected", "end one of them, or read once, without --follow"),
+    "stream": (
+        f"{STREAMS} followers of events and panes are connected",
+        "end one, or read once, without --follow",
+    ),
     "wait": (f"{WAITS} callers wait for an agent already", "ask without --wait, or end one of them"),
 }
 

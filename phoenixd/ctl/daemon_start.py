@@ -15,7 +15,7 @@ from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
-from phoenixd.directories import Directories, find_directories
+from phoenixd.directories import Directories, find_directories, make_private
 from phoenixd.errors import ConfigurationError
 
 START_TIMEOUT = 30.0
@@ -91,7 +91,7 @@ def start(command: Command) -> int:
         return refuse(exits.FAILED, why, f"{terminal.remedy}, then: phoenixctl up")
     try:
         directories = _wanted(command)
-        directories.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(directories.state)
         log_path = directories.state / "phoenixd.log"
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except ConfigurationError as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+from phoenixd.directories import make_private
 from phoenixd.errors import AlreadyRunning, FileUnreadable, UnsafeFile
 
 Location = str | os.PathLike[str]
@@ -122,7 +123,7 @@ def sync_directory(path: Location) -> None:
 
 def ensure_private_dir(path: Location) -> None:
     """Make sure that a directory exists and is open to us alone; raises UnsafeFile where it is somebody else's."""
-    Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
