@@ -59,13 +59,16 @@ def _run(name: str, seed: str, kills: int | None, sums: Counter[str]) -> bool | 
         verdict = "held"
     except NotRun as lack:
         print(f"{name:11} not run: {lack}", flush=True)
+        stage.down()
         return None
     except (Broken, StageFailed, AssertionError) as failure:
         verdict = f"FAILED: {failure}\nleft as it is: {stage.log}"
-    finally:
-        sums.update(fleet.tally)
-        stage.down()
-        eventually_sync(lambda: not survivors(root), 60, what="all ends with the stage")
+    sums.update(fleet.tally)
+    stage.down()
+    try:
+        eventually_sync(lambda: not survivors(root), 60)
+    except TimeoutError:
+        verdict = f"FAILED: with the stage all ends, but not {survivors(root)}\n{verdict}"
     told = ", ".join(f"{count} {what.removeprefix('kills: ')}" for what, count in sorted(fleet.tally.items()))
     print(f"{name:11} {time.monotonic() - began:4.0f} s  {told}\n{'':11} {verdict}", flush=True)
     if verdict == "held":
