@@ -39,6 +39,7 @@ from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.directory_changes import DirectoryChanges
+from phoenixd.drivers.epoch import EpochFiles
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
 from phoenixd.drivers.git_work import WorkPrints
@@ -57,12 +58,14 @@ from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, U
 from phoenixd.launch import Launch
 from phoenixd.ports import Outside, ShimMessage
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
+from phoenixd.runtime.world import face
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
@@ -131,7 +134,10 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks)
+            specs = tuple(configuration.agents.values())
+            behind = await face(daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs)
             for part in (
+                daemon.keeper,
                 daemon.supervisor,
                 daemon.performer,
                 daemon.publisher,
@@ -144,7 +150,8 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
             tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
             tasks.start_soon(_keep_terminal_named, daemon.terminal)
-            await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
+            await recover(daemon.supervisor, daemon.outside, daemon.hearing, specs, behind=behind)
+            tasks.start_soon(daemon.keeper.settle, daemon.service.agents)
             _tell_of_the_journal(daemon.supervisor, journal)
             # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
             daemon.publisher.hear((), tuple(daemon.supervisor.fleet.agents.values()))
@@ -175,6 +182,8 @@ class _Daemon:
     """The parts that outlive the building."""
 
     outside: Outside
+    epochs: EpochFiles
+    keeper: EpochKeeper
     shims: SeqpacketShims
     cgroups: CgroupTree | None
     terminal: TmuxTerminal
@@ -250,6 +259,8 @@ async def _build(
 
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
+    epochs = EpochFiles(directories.state)
+    keeper = EpochKeeper(epochs, lambda event: supervisor.tell(event), shims.tell_epoch)
     launch = Launch(
         directories=directories,
         settings=settings,
@@ -267,6 +278,7 @@ async def _build(
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
         changes=DirectoryChanges(),
+        epoch=lambda: keeper.committed,
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
@@ -322,6 +334,7 @@ async def _build(
         on_turn=manager.watchdog,
         on_degraded=degraded,
         clean=launch.clean,
+        remember=keeper.keep,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
     loop = asyncio.get_running_loop()
@@ -390,6 +403,8 @@ async def _build(
     )
     return _Daemon(
         outside=outside,
+        epochs=epochs,
+        keeper=keeper,
         shims=shims,
         cgroups=cgroups,
         terminal=terminal,
@@ -488,13 +503,19 @@ async def _obey_signals(daemon: _Daemon) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _ExitRecords:
-    """exit.json as shims write it, read as what it is: a file in reach of an agent."""
+    """run.json and exit.json as shims write them, read as what they are: files in reach of an agent."""
 
     state: Path
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "exit.json")
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "run.json")
+
+    def _read(self, agent: str, name: str) -> dict[str, Any] | None:
         try:
-            record = json.loads(read_plain(self.state / "agents" / agent / "exit.json", MAX_RECORD))
+            record = json.loads(read_plain(self.state / "agents" / agent / name, MAX_RECORD))
         except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None

@@ -339,6 +339,18 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/apply", rights="admin", response="Plan",
     ),
     Operation(
+        "recover", ("recover",), "Where the journal was lost or is old: what was found of each agent; --yes does it",
+        (
+            Parameter("yes", "local", "boolean", "do what is shown, without asking", flag="--yes", default=False),
+            *TEXT_FORM,
+        ),
+        path="/v1/recover", rights="operate", response="Recovery",
+    ),
+    Operation(
+        "confirm_recovery", (), "Do what recover shows", TEXT_FORM, method="POST", path="/v1/recover", rights="admin",
+        response="Recovery",
+    ),
+    Operation(
         "heartbeat_show", ("heartbeat", "show"), "The newest sign of life of an agent", (NAME, *TEXT_FORM),
         path="/v1/agents/{name}/heartbeat", rights="agent", response="Heartbeat",
     ),

@@ -119,7 +119,10 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
         case Stopping(then=Afterwards.REMOVE):
             return Decision(unwanted, reason=f"{why}: it is being removed already")
         case Stopping() as state:
-            return Decision(replace(unwanted, state=replace(state, then=Afterwards.STAY, why=why)), reason=why)
+            # One that waits because nothing proves its end need not: nothing is to start.
+            due = state.deadline if state.unseen_since is None else min(state.deadline, now.at)
+            staying = replace(state, then=Afterwards.STAY, why=why, deadline=due)
+            return Decision(replace(unwanted, state=staying), reason=why)
         case _:
             assert_never(agent.state)
 
