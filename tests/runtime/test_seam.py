@@ -1,4 +1,4 @@
-"""Saved, then acted, then answered: whatever the journal does at whichever point of the supervisor's turn."""
+"""Saved, remembered, acted, answered: whatever the journal does at whichever point of the supervisor's turn."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def always(fate: Fate, attempts: Iterable[int]) -> dict[int, Fate]:
     return dict.fromkeys(attempts, fate)
 
 
-def live(fates: Mapping[int, Fate], pause: float, dies_at: int | None = None) -> Seam:
+def live(fates: Mapping[int, Fate], pause: float, **deaths: int) -> Seam:
     """A life under these fates, and the peace after it; raises OutOfLine."""
-    seam = Seam(fates, dies_at, is_strict=True)
+    seam = Seam(fates, is_strict=True, **deaths)
     try:
         for how, event in LIFE:
             if not seam.is_alive:
@@ -111,6 +111,7 @@ def test_saved_then_acted_then_answered_whatever_becomes_of_any_commit(pause: fl
         live(always(fate, [at]), pause)
 
 
+@pytest.mark.slow
 def test_saved_then_acted_then_answered_whatever_becomes_of_any_two_commits_near_each_other() -> None:
     lives = 0
     for first, second in combinations(commits(ONE_BY_ONE), 2):
@@ -124,8 +125,10 @@ def test_saved_then_acted_then_answered_whatever_becomes_of_any_two_commits_near
 
 @pytest.mark.parametrize("pause", PAUSES.values(), ids=PAUSES)
 def test_what_was_done_when_the_daemon_died_between_two_actions_is_in_the_journal(pause: float) -> None:
-    actions = live({}, pause).dispatched
-    for at in range(1, actions + 1):
+    whole = live({}, pause)
+    for at in range(1, whole.remembrances + 1):
+        assert not live({}, pause, dies_remembering=at).is_alive
+    for at in range(1, whole.dispatched + 1):
         assert not live({}, pause, dies_at=at).is_alive
         for commit in range(1, 6):
             live(always("fails", [commit]), pause, dies_at=at)

@@ -1,7 +1,7 @@
 """The seam between deciding and doing: one supervisor over a journal with a fate, and one line of what happened when.
 
-The line is the promise: saved, then acted, then answered. Nothing outside is simulated; what is dispatched is written
-down, and what is told is made up by who drives it.
+The line is the promise: saved, then remembered outside the journal, then acted, then answered. Nothing outside is
+simulated; what is dispatched is written down, and what is told is made up by who drives it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from phoenixd.core.events import AgentDeclared, Event, HookSeen, RestartRequeste
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch
+from phoenixd.ports import Batch, Entry
 from phoenixd.runtime.describe import describe_actions, describe_event
 from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import OF_NO_DELAY, Supervisor
@@ -73,10 +73,14 @@ class FatedJournal(MemoryJournal):
 
 @dataclass
 class Seam:
-    """One life of a supervisor in virtual time. dies_at: the number of the dispatch that it does not survive."""
+    """One life of a supervisor in virtual time.
+
+    dies_at, dies_remembering: the number of the dispatch, or of the note beside the journal, that it does not survive.
+    """
 
     fates: Mapping[int, Fate] = field(default_factory=dict)
     dies_at: int | None = None
+    dies_remembering: int | None = None
     is_strict: bool = False
     """Whether every order that is given changes something, and so has a row."""
     line: list[str] = field(default_factory=list)
@@ -89,6 +93,11 @@ class Seam:
         self.dispatched = self.commits_of_the_story = 0
         self.durable: list[str] = []
         """What the durable rows say has to be done, in order."""
+        self.remembered: list[str] = []
+        """What the batches that were kept beside the journal say has to be done."""
+        self.remembrances = 0
+        self._landed: set[int] = set()
+        self._entries: list[Entry] = []
         self.done: list[str] = []
         self.early: list[str] = []
         """What was done before its row was durable."""
@@ -101,7 +110,7 @@ class Seam:
         self._tasks: list[asyncio.Task[Any]] = []
         clock = SupervisedClock(0.0, dice=Random(1), monotonic=self.loop.time, wall=lambda: EPOCH + self.loop.time())
         fleet = restore(self.journal.load(), {}, FleetLimits())
-        self.supervisor = Supervisor(fleet, clock, self.journal, self._dispatch)
+        self.supervisor = Supervisor(fleet, clock, self.journal, self._dispatch, remember=self._remember)
         self.life = self._begin(self.supervisor.run())
 
     # --- what drives it ----------------------------------------------------------------------------------------------
@@ -160,10 +169,22 @@ class Seam:
     # --- the line ----------------------------------------------------------------------------------------------------
 
     def _saved(self, batch: Batch) -> None:
+        self._entries += batch.entries  # Kept, so that no other can have the same id.
+        self._landed.update(map(id, batch.entries))
         for entry in batch.entries:
             self._rows[entry.event, entry.agent] += 1
-            self.durable += [f"{one} {entry.agent}" for one in entry.actions if one.split()[0] in WATCHED]
+        self.durable += _actions_of(batch)
         self.line.append(f"saved {', '.join(entry.event for entry in batch.entries)}")
+
+    async def _remember(self, batch: Batch, is_order: bool, is_saved: bool) -> None:
+        self.line.append(f"remembered {', '.join(entry.event for entry in batch.entries)}")
+        landed = all(id(entry) in self._landed for entry in batch.entries)
+        self._hold(landed or not is_saved, "the journal is said to have what it has not")
+        self.remembrances += 1
+        if self.remembrances == self.dies_remembering:
+            raise Died
+        await asyncio.sleep(0.001)
+        self.remembered += _actions_of(batch)
 
     def _dispatch(self, action: Action) -> None:
         """Never before its row: but for what ends processes while the journal fails."""
@@ -172,6 +193,8 @@ class Seam:
         if what.split()[0] not in WATCHED:
             return
         self.done.append(what)
+        known = Counter(self.remembered)[what]
+        self._hold(Counter(self.done)[what] <= known, f"{what} is done before it is remembered outside the journal")
         if Counter(self.done)[what] > Counter(self.durable)[what]:
             is_urgent = isinstance(action, OF_NO_DELAY) and self.supervisor.degraded is not None
             self._hold(is_urgent, f"{what} is done, and no durable row says so")
@@ -256,6 +279,11 @@ def _raise_breach(error: BaseException | None) -> None:
         error = error.exceptions[0]
     if error is not None and not isinstance(error, Died):
         raise error
+
+
+def _actions_of(batch: Batch) -> list[str]:
+    actions = [(one, entry.agent) for entry in batch.entries for one in entry.actions]
+    return [f"{one} {agent}" for one, agent in actions if one.split()[0] in WATCHED]
 
 
 def _subject(event: Event) -> str:
