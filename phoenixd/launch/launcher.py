@@ -94,9 +94,11 @@ class Launch:
         alert: AlertSink | None = None,
         changes: Changes | None = None,
         epoch: Callable[[], int] = lambda: 0,
+        owner: str = "",
     ) -> None:
-        """Install the shim and the hook program; raises OSError."""
+        """Install the shim and the hook program; raises OSError. owner: whose orders a shim takes."""
         self._directories = directories
+        self._owner = owner
         self._create_leaf = create_leaf
         self._epoch = epoch
         self._clock = clock
@@ -172,7 +174,8 @@ class Launch:
             self._files.ensure_private_dir(directory)
         program = (self._interpreter, "-I", "-S", str(self._installed.shim))
         places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
-        return ShimCommand((*program, *places, "--version", __version__))
+        owner = ("--owner", self._owner) if self._owner else ()
+        return ShimCommand((*program, *places, "--version", __version__, *owner))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""

@@ -14,7 +14,6 @@ from anyio.abc import TaskGroup
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind.epochs import wish_of
-from phoenixd.core.behind.plan import EPOCH
 from phoenixd.core.behind.world import Wish
 from phoenixd.core.events import TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
@@ -123,7 +122,7 @@ class EpochKeeper:
             log.error("epoch_not_written", reason=why)
             text = f"epoch and wishes cannot be written ({why}): a journal that is lost now would not be missed"
             self._is_troubled = True
-            self._tell(TroubleSeen(None, EPOCH, text))
+            self._tell(TroubleSeen(None, "epoch", text))
         elif self._is_troubled:
             self._is_troubled = False
-            self._tell(TroubleGone(None, EPOCH, "they are written again"))
+            self._tell(TroubleGone(None, "epoch", "they are written again"))
