@@ -261,9 +261,10 @@ async def _build(
         return shim.pid if shim is not None and processes.identity_of(shim.pid) == shim else None
 
     terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present, shim_pid=shim_pid)
-    if not await _look(terminal):
+    found = await _look(terminal)
+    if not found:
         log.warning("tmux_unavailable")
-    server_pid = await terminal.server_pid()
+    server_pid = await terminal.server_pid() if found else None
     cgroups = CgroupTree.find(directories.state, server_pid=server_pid)
     started_at = time.time()
     # The parts know each other in a ring; the closures below are called only after all of them are made.
@@ -498,7 +499,7 @@ def _routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
 async def _look(terminal: TmuxTerminal) -> bool:
     """Find the terminal server, or start it where that is ours to do; agents can be adopted without it."""
     try:
-        return await terminal.observe() or await terminal.revive()
+        return await terminal.revive()
     except PhoenixdError as failure:
         log.error("terminal_failed", reason=failure.message, remedy=failure.remedy)
         return False
