@@ -23,6 +23,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd import __version__, logs, runs
 from phoenixd.api.application import Api
+from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.api.service import Facts
@@ -46,6 +47,7 @@ from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.directory_changes import DirectoryChanges
+from phoenixd.drivers.epoch import EpochFiles
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
 from phoenixd.drivers.files_ownership import Waiting, own
@@ -63,14 +65,16 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
-from phoenixd.ports import Outside, ShimMessage
+from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
+from phoenixd.runtime.world import face
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
@@ -161,7 +165,10 @@ async def _live(directories: Directories, configuration: Configuration, owner: s
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks, owner)
+            specs = tuple(configuration.agents.values())
+            behind = await face(daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs)
             for part in (
+                daemon.keeper,
                 daemon.supervisor,
                 daemon.performer,
                 daemon.publisher,
@@ -174,7 +181,8 @@ async def _live(directories: Directories, configuration: Configuration, owner: s
             tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
             tasks.start_soon(_keep_terminal_named, daemon.terminal)
-            await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
+            await recover(daemon.supervisor, daemon.outside, daemon.hearing, specs, behind=behind)
+            tasks.start_soon(daemon.keeper.settle, daemon.service.agents)
             _tell_of_the_journal(daemon.supervisor, journal)
             # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
             daemon.publisher.hear((), tuple(daemon.supervisor.fleet.agents.values()))
@@ -205,6 +213,8 @@ class _Daemon:
     """The parts that outlive the building."""
 
     outside: Outside
+    epochs: EpochFiles
+    keeper: EpochKeeper
     shims: SeqpacketShims
     cgroups: CgroupTree | None
     terminal: TmuxTerminal
@@ -274,11 +284,15 @@ async def _build(
         runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
         if cgroups is not None and cgroups.owner_of(pid) is not None:
             return True
-        # A shim of ours is never hidden from us.
-        return run_of(pid) in runs or is_hidden(pid)
+        # A shim of ours is never hidden from us, and bears no run's mark.
+        return (
+            run_of(pid) in runs or is_hidden(pid) or agent_by_mark(pid, str(directories.state / "agents")) is not None
+        )
 
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
+    epochs = EpochFiles(directories.state)
+    keeper = EpochKeeper(epochs, lambda event: supervisor.tell(event), shims.tell_epoch)
     launch = Launch(
         directories=directories,
         owner=owner,
@@ -297,6 +311,7 @@ async def _build(
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
         changes=DirectoryChanges(),
+        epoch=lambda: keeper.committed,
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
@@ -311,6 +326,19 @@ async def _build(
         agent = find(name)
         if agent is not None:
             tasks.start_soon(relink, agent, shims, hearing)
+
+    def above_agents() -> dict[str, ProcessIdentity]:
+        """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""
+        found = shims.living()
+        for agent in everybody():
+            shim, run = shims.shim_of(agent.name), agent.run
+            child = None
+            if run is not None and run.pid is not None and run.start_time is not None:
+                child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+            for one in (shim, child):
+                if agent.name not in found and one is not None and processes.identity_of(one.pid) == one:
+                    found[agent.name] = one
+        return found
 
     def degraded(why: str | None) -> None:
         manager.status(f"degraded: {why}" if why else "ready")
@@ -352,6 +380,7 @@ async def _build(
         on_turn=manager.watchdog,
         on_degraded=degraded,
         clean=launch.clean,
+        remember=keeper.keep,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
     loop = asyncio.get_running_loop()
@@ -415,11 +444,13 @@ async def _build(
         describe=facts,
         examine=doctor.examine,
         stop=ending.begin,
-        living_shims=shims.living,
+        living_shims=above_agents,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     return _Daemon(
         outside=outside,
+        epochs=epochs,
+        keeper=keeper,
         shims=shims,
         cgroups=cgroups,
         terminal=terminal,
@@ -518,13 +549,19 @@ async def _obey_signals(daemon: _Daemon) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _ExitRecords:
-    """exit.json as shims write it, read as what it is: a file in reach of an agent."""
+    """run.json and exit.json as shims write them, read as what they are: files in reach of an agent."""
 
     state: Path
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "exit.json")
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "run.json")
+
+    def _read(self, agent: str, name: str) -> dict[str, Any] | None:
         try:
-            record = json.loads(read_plain(self.state / "agents" / agent / "exit.json", MAX_RECORD))
+            record = json.loads(read_plain(self.state / "agents" / agent / name, MAX_RECORD))
         except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None

@@ -12,6 +12,7 @@ from anyio import to_thread
 from phoenixd import doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined
+from phoenixd.core.behind.plan import BEHIND, EPOCH
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
@@ -59,7 +60,7 @@ class Doctor:
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's."""
-        findings = [*self._daemon(), *await self._strangers(), *await self._configuration()]
+        findings = [*self._daemon(), *_recovery(fleet), *await self._strangers(), *await self._configuration()]
         looks = [await self._look(agent) for _, agent in sorted(fleet.agents.items())]
         said = await doctor_versions.ask(
             {look.program: (look.command, look.environment) for look in looks if look.program is not None}
@@ -166,6 +167,19 @@ class Doctor:
         if all(finding.level == "ok" for finding in findings):
             findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
         return findings
+
+
+def _recovery(fleet: Fleet) -> list[Finding]:
+    """Whether the journal was older than the world, which nobody has confirmed yet, or may be so unseen."""
+    told = {one.kind: one.text for one in fleet.alerts}
+    found = []
+    if BEHIND in told:
+        title = "the journal was lost or is old: what lives was adopted, and nothing that was stopped was started"
+        found.append(Finding("problem", title, told[BEHIND], "phoenixctl recover"))
+    if EPOCH in told:
+        remedy = "mend the state directory; the next order writes them again"
+        found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
+    return found
 
 
 def hidden_finding(hidepid: str) -> Finding:

@@ -14,7 +14,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from phoenixd.api import answers, arguments, briefs, commands, loops, openapi, problems, queries, rights, streams
+from phoenixd.api import (
+    answers,
+    arguments,
+    briefs,
+    commands,
+    loops,
+    openapi,
+    problems,
+    queries,
+    recovering,
+    rights,
+    streams,
+)
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
@@ -35,7 +47,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs)
+    for module in (queries, commands, answers, loops, briefs, recovering)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

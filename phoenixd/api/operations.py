@@ -146,17 +146,6 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
     Operation(
-        "recover", ("recover",), "Hand the living agents of a runtime directory over to a state directory (--take)",
-        (
-            Parameter(
-                "take", "local", "boolean", "while no daemon runs, and from outside any run", flag="--take",
-                required=True,
-            ),
-            *PLACES,
-        ),
-        exits=((6, "a daemon owns one of the directories, or an agent asks"),),
-    ),
-    Operation(
         "down", ("down",), "Stop the daemon; agents run on unless --agents",
         (
             Parameter(
@@ -351,6 +340,23 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "apply", ("apply",), "Read the configuration again and do what plan shows", TEXT_FORM, method="POST",
         path="/v1/apply", rights="admin", response="Plan",
+    ),
+    Operation(
+        "recover", ("recover",), "Where the journal was lost or is old: what was found of each agent; --yes does it",
+        (
+            Parameter("yes", "local", "boolean", "do what is shown, without asking", flag="--yes", default=False),
+            Parameter(
+                "take", "local", "boolean", "hand the living shims of a runtime directory over to a state directory, "
+                "while no daemon runs and from outside any run", flag="--take", default=False,
+            ),
+            *PLACES, *TEXT_FORM,
+        ),
+        path="/v1/recover", rights="operate", response="Recovery",
+        exits=((6, "--take: a daemon owns one of the directories, or an agent asks"),),
+    ),
+    Operation(
+        "confirm_recovery", (), "Do what recover shows", TEXT_FORM, method="POST", path="/v1/recover", rights="admin",
+        response="Recovery",
     ),
     Operation(
         "heartbeat_show", ("heartbeat", "show"), "The newest sign of life of an agent", (NAME, *TEXT_FORM),

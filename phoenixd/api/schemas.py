@@ -300,6 +300,22 @@ SCHEMAS: dict[str, Schema] = {
         {"agent": STRING, "action": _words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
     ),
     "Plan": _object({"changes": _list(_ref("Change"))}),
+    "Found": _object(
+        {
+            "agent": AGENT_NAME,
+            "journal": STRING,
+            "wish": STRING,
+            "processes": STRING,
+            "verdict": _words("keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"),
+            "reason": STRING,
+            "waits": BOOLEAN,
+            "proposal": _words("none", "start", "leave it stopped"),
+            "state": STRING,
+        }
+    ),
+    "Recovery": _object(
+        {"behind": BOOLEAN, "reason": _or_null(STRING), "agents": _list(_ref("Found")), "done": BOOLEAN}
+    ),
     "Breaker": _object(
         {
             "name": AGENT_NAME,

@@ -90,8 +90,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._deadline: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
+        service = self.api.service
         peer = identify(
-            transport.get_extra_info("socket"), self.api.service.shim_pids(), self.api.service.agents_cgroup
+            transport.get_extra_info("socket"), service.shim_pids(), service.agents_cgroup, service.agents_dir
         )
         self.peer = peer
         self.serial = next(self.serials)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from phoenixd.core.behind.world import World
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
 
@@ -192,11 +193,17 @@ class ShimLost:
 
 @dataclass(frozen=True, slots=True)
 class TreeGone:
-    """A fence found nothing of the run alive any more."""
+    """A fence found nothing of the run alive any more.
+
+    unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
+    and may be the run's.
+    """
 
     agent: str
     incarnation: int
     killed: tuple[str, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +379,29 @@ class Rebooted:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalBehind:
+    """After a daemon start: the journal is older than the world, and `why`. specs: what the configuration declares."""
+
+    why: str
+    world: World
+    specs: tuple[AgentSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBegun:
+    """A daemon began: the next epoch, after the newest that was met anywhere."""
+
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryConfirmed:
+    """An operator has seen what was found where the journal was old, and wants what is proposed done."""
+
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalSeen:
     """The terminal server was looked at after an outage; alive tells whether panes can be made."""
 
@@ -513,7 +543,7 @@ RunEvent = (
     | HoldAnswered
     | HoldReleased
 )
-FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
+FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick | JournalBehind | EpochBegun | RecoveryConfirmed
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
 AfterEvent = CleanedUp | AttendanceSeen
 """About a run that has ended."""

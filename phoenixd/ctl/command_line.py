@@ -14,7 +14,6 @@ from phoenixd.ctl.grammar import Command, parse
 OWN: dict[str, str] = {
     "up": "phoenixd.ctl.daemon_start:up",
     "down": "phoenixd.ctl.daemon_start:down",
-    "recover": "phoenixd.ctl.taking:recover",
     "run": "phoenixd.ctl.declare:run",
     "add_agent": "phoenixd.ctl.declare:add",
     "attach": "phoenixd.ctl.attach:attach",
@@ -22,6 +21,7 @@ OWN: dict[str, str] = {
     "list_events": "phoenixd.ctl.follow:events",
     "send_text": "phoenixd.ctl.calls:send",
     "answer_item": "phoenixd.ctl.answering:answer",
+    "recover": "phoenixd.ctl.recovering:recover",
     "resolve_loop": "phoenixd.ctl.resolve:resolve",
     "wait_agent": "phoenixd.ctl.calls:wait",
     "doctor": "phoenixd.ctl.local_doctor:doctor",

@@ -15,7 +15,7 @@ from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runs import ASK, surroundings
 
 
-def recover(command: Command) -> int:
+def take_over(command: Command) -> int:
     """`recover --take [--state-dir DIR] [--runtime-dir DIR]`."""
     if runs := surroundings():
         return refuse(exits.CONFLICT, f"this is inside the run of {runs[0].agent}: its fleet is not its own", ASK)

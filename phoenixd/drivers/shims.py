@@ -101,6 +101,16 @@ class SeqpacketShims:
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
 
+    def tell_epoch(self, number: int) -> None:
+        """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""
+        for peer in tuple(self._peers.values()):
+            if peer.link is None or peer.hello is None or not peer.hello.knows_epochs:
+                continue
+            try:
+                peer.link.send({"op": "epoch", "epoch": number})
+            except ShimFailed as failure:
+                log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
+
     def quit(self, agent: str) -> None:
         """Have the shim leave; the end of its link is then no news."""
         self._send(agent, {"op": "quit"})

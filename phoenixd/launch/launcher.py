@@ -93,12 +93,14 @@ class Launch:
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
         changes: Changes | None = None,
+        epoch: Callable[[], int] = lambda: 0,
         owner: str = "",
     ) -> None:
         """Install the shim and the hook program; raises OSError. owner: whose orders a shim takes."""
         self._directories = directories
         self._owner = owner
         self._create_leaf = create_leaf
+        self._epoch = epoch
         self._clock = clock
         self._files = files
         library = directories.state / "lib"
@@ -349,7 +351,9 @@ class Launch:
         leaf = self._create_leaf(spec.name, spawn.incarnation) if self._create_leaf else None
         self._files.ensure_private_dir(runtime_dir)
         order = runtime_dir / "order.json"
-        self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
+        self._files.replace(
+            order, render_order(spec, spawn, argv, variables, token, leaf, self._epoch()), durable=False
+        )
         return str(order)
 
 

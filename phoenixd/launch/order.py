@@ -20,6 +20,7 @@ def render_order(
     environment: Mapping[str, str],
     token: str,
     cgroup: str | None,
+    epoch: int = 0,
 ) -> bytes:
     """The content of order.json; ASCII, so that bytes that are no UTF-8 travel as escapes."""
     order: dict[str, Any] = {
@@ -29,6 +30,7 @@ def render_order(
         "run_id": spawn.run_id,
         "mode": spawn.mode.value,
         "session_id": spawn.session_id,
+        "epoch": epoch,
         "argv": list(argv),
         "env": dict(environment),
         "cwd": spec.cwd,

@@ -27,6 +27,7 @@ class Order:
         "cgroup",
         "cwd",
         "environment",
+        "epoch",
         "holds",
         "incarnation",
         "mode",
@@ -52,6 +53,9 @@ class Order:
         self.cgroup = _absolute(content, "cgroup").decode("utf-8", "surrogateescape") if content.get("cgroup") else None
         self.zero_is_clean = content.get("interpret_exit_zero_as_clean") is True
         self.holds = content.get("holds_permissions") is True
+        # When it was ordered, as the daemon counts; an older one does not say it.
+        epoch = content.get("epoch")
+        self.epoch = epoch if isinstance(epoch, int) and not isinstance(epoch, bool) and epoch > 0 else 0
         # Copied into run.json, for people; the shim itself makes nothing of them.
         self.mode = content.get("mode")
         self.session_id = content.get("session_id")

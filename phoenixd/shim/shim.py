@@ -46,6 +46,8 @@ class Shim:
         self._leaving: str | None = None
         self._gone = False
         self._notice: list[str] = []
+        # Kept for a daemon whose state directory has gone back in time.
+        self._epoch = 0
         self._boot_id = procfs.boot_id()
         status = procfs.status(os.getpid())
         self._process = {"pid": os.getpid(), "start_time": status.start_time if status else 0}
@@ -72,6 +74,7 @@ class Shim:
             "ack": lambda message: self._spool.acknowledge(messages.number(message, "seq")),
             "answer": self._take_answer,
             "notice": self._take_notice,
+            "epoch": self._take_epoch,
             "quit": lambda _message: self.leave("shim_terminated"),
         }
         self._show_notice()
@@ -137,6 +140,7 @@ class Shim:
                 "exit": self._exit,
                 "held": self._held,
                 "last_seq": self._spool.last_seq,
+                "epoch": self._epoch,
             }
         )
         if self._spool.dropped:
@@ -205,6 +209,9 @@ class Shim:
         self._notice = messages.texts(message, "lines")
         if self._run is None:
             self._show_notice()
+
+    def _take_epoch(self, message: dict[str, Any]) -> None:
+        self._epoch = max(self._epoch, messages.number(message, "epoch"))
 
     # What becomes of a run.
 

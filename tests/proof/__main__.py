@@ -56,6 +56,8 @@ PROOFS = (
         "twenty agents under attack: none lost, forgotten, or no longer heard",
         _pytest("-m", "proof", "tests/proof/attacks"),
     ),
+    Proof("host", "faults of the host, each in a world of its own", _pytest("-m", "proof", "tests/proof/host")),
+    Proof("soak", "40 agents under faults for 30 minutes: nothing grows, nobody is wrong", _module("tests.proof.soak")),
     Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
