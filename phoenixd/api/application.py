@@ -99,7 +99,9 @@ class Api:
             except asyncio.CancelledError:
                 if not self.closing.is_set():
                     raise
-                problem = Problem("busy", "phoenixd ends, and did not finish this", "phoenixctl up, then ask again")
+                problem = Problem(
+                    "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
+                )
             return _refusal(problem, problem.text(page) if wants_text else None)
 
         return endpoint
