@@ -228,10 +228,18 @@ class ShimMessage:
 
 
 class ShimLinks(Protocol):
-    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death."""
+    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death.
+
+    One that was lost is taken up again as long as its shim lives: `link_lost` tells that this takes time, `hello` that
+    it is done.
+    """
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's living shim, connecting if needed; None when nobody listens."""
+        ...
+
+    def take_up(self, agent: str, reason: str) -> None:
+        """Go on trying to reach a shim that could not be connected to, as after a loss."""
         ...
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:

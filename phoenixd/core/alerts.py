@@ -28,7 +28,7 @@ SLOW_DISK = "slow disk"
 """The fleet's alert that decisions are saved, and late."""
 
 NEEDS_NOBODY = frozenset(
-    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", SLOW_DISK}
+    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", "hooks refused", SLOW_DISK}
 )
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
@@ -144,6 +144,11 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
         case "unfenced":
             # Also of one that is stopped: whoever stopped it wants to know what may be left.
             return _works_again(standing, agent)
+        case "link lost":
+            return run is None or run.deaf is None
+        case "hooks refused":
+            # What they told is lost for this run; the next one is known from its start.
+            return run is None or run.incarnation != standing.incarnation
         case "hung" | "overtime":
             # Each further one of a run that achieves nothing is the same trouble.
             return _is_down(agent) or (_is_later(standing, agent) and not agent.record.died)

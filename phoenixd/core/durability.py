@@ -98,13 +98,14 @@ class Latency:
 class Durability:
     """What is known of the journal's disk. Each method tells it one thing, and returns what is known then.
 
-    since: when the commit that is under way began. fault: why the newest commit failed, empty once one landed.
+    since: when the commit that is under way began. is_missed: a decision went on without its commit. fault: why the newest commit failed, empty once one landed.
     shortage: why every further write may be the last.
     """
 
     slow: Episode = field(default_factory=Episode)
     failing: Episode = field(default_factory=Episode)
     since: Instant | None = None
+    is_missed: bool = False
     ended: Instant = -math.inf
     fault: str = ""
     shortage: str = ""
@@ -124,7 +125,7 @@ class Durability:
         """It is durable."""
         took = max(0.0, now - (self.since if self.since is not None else now))
         slow, failing = self.slow, self.failing
-        if took > (PROMPT if slow.stands else LATE):
+        if self.is_missed or took > (PROMPT if slow.stands else LATE):
             slow = slow.bad(slow.why or _took(took), now)
         else:
             slow = slow.well()
@@ -133,6 +134,7 @@ class Durability:
             slow=slow,
             failing=failing if self.withholds else failing.well(),
             since=None,
+            is_missed=False,
             ended=now,
             fault="",
             # That this one got through says nothing about the next one: first somebody looks for room.
@@ -143,7 +145,12 @@ class Durability:
 
     def failed(self, why: str, now: Instant) -> Durability:
         """It was refused; it is tried again."""
-        return replace(self, failing=self.failing.bad(why, now), since=None, ended=now, fault=why)
+        failing = self.failing.bad(why, now)
+        return replace(self, failing=failing, since=None, is_missed=False, ended=now, fault=why)
+
+    def missed(self, now: Instant) -> Durability:
+        """A decision has waited for as long as one may, be it for the commit before its own."""
+        return replace(self, slow=self.slow.bad(self.slow.why or _took(LATE), now), is_missed=True)
 
     def room(self, shortage: str | None, now: Instant) -> Durability:
         """Somebody looked how much room is left. shortage: why that is too little, None where it is enough."""
@@ -152,16 +159,17 @@ class Durability:
 
     def passed(self, now: Instant) -> Durability:
         """Time passed: a commit may be late by now, an episode over."""
-        if self.since is None or now - self.since < LATE:
+        if not self.is_late(now):
             return self._settled(now)
         slow = self.slow.bad(self.slow.why or _took(LATE), now)
-        silent = f"the journal has not answered for {in_words(now - self.since)}"
-        failing = self.failing.bad(silent, now) if now - self.since >= SILENT else self.failing
+        waited = now - self.since if self.since is not None else 0.0
+        silent = f"the journal has not answered for {in_words(waited)}"
+        failing = self.failing.bad(silent, now) if waited >= SILENT else self.failing
         return replace(self, slow=slow, failing=failing)
 
     def is_late(self, now: Instant) -> bool:
         """Whether a commit is under way that should have landed."""
-        return self.since is not None and now - self.since >= LATE
+        return self.is_missed or (self.since is not None and now - self.since >= LATE)
 
     @property
     def withholds(self) -> str:

@@ -360,6 +360,29 @@ class RunAdopted:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkLost:
+    """The link to the run's shim is down, and did not come back at once. The shim lives, as far as is known."""
+
+    agent: str
+    incarnation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HooksRefused:
+    """How many requests at the run's hook endpoint were not taken in so far, and why the newest of its own was not.
+
+    hooks: those that bore the run's token, or were dropped for the hook program. strangers: all others.
+    """
+
+    agent: str
+    incarnation: int
+    hooks: int
+    strangers: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunMissing:
     """After a daemon start: no shim and no living process of this run could be found. Its remains are to be fenced."""
 
@@ -550,6 +573,8 @@ RunEvent = (
     | IncidentRecorded
     | RunAdopted
     | RunMissing
+    | LinkLost
+    | HooksRefused
     | Delivered
     | NotDelivered
     | HoldAnswered
@@ -589,6 +614,8 @@ def is_journaled(event: Event) -> bool:
             | HoldReleased()
             | ScreenSeen()
             | CallWorkSeen()
+            | LinkLost()
+            | HooksRefused()
         ):
             # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False

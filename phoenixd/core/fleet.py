@@ -211,7 +211,7 @@ def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
     found = _put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
     left = plan.left_alone(fleet.agents, event, now)
     text = plan.summary(event.why, found.fleet.agents.values(), left)
-    return _raise(found, Decision(None, (Alert(None, plan.BEHIND, text, watched=True),), text), now)
+    return _raise(found, Decision(None, (plan.alert(text),), text), now)
 
 
 def _confirm_recovery(fleet: Fleet, by: str, now: Moment) -> Step:

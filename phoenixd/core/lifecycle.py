@@ -23,6 +23,7 @@ from phoenixd.core import (
     background,
     call_work,
     cleanup,
+    deafness,
     interrupt,
     liveness,
     looks,
@@ -68,7 +69,9 @@ from phoenixd.core.events import (
     HoldAnswered,
     HoldReleased,
     HookSeen,
+    HooksRefused,
     IncidentRecorded,
+    LinkLost,
     NotDelivered,
     RunAdopted,
     RunEvent,
@@ -129,8 +132,14 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return answers.hear_outcome(agent, event, now)
         case HoldReleased():
             return answers.hear_release(agent, event, now)
-        case AgentStarted() | RunAdopted():
+        case AgentStarted():
             return _alive(agent, event, now)
+        case RunAdopted():
+            return _alive(deafness.heard_again(agent), event, now)
+        case LinkLost():
+            return deafness.hear_loss(agent, event, now)
+        case HooksRefused():
+            return deafness.hear_refusals(agent, event)
         case StartFailed():
             return _start_failed(agent, event, now)
         case AgentExited():
@@ -182,6 +191,11 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
+    known = _deadline(agent), deafness.due(agent)
+    return min((at for at in known if at is not None), default=None)
+
+
+def _deadline(agent: Agent) -> Instant | None:
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.due(agent)
     match agent.state:
@@ -213,6 +227,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     due = deadline(agent, now)
     if due is None or now.at < due:
         return Decision(agent)
+    told = deafness.due(agent)
+    if told is not None and told <= now.at:
+        return deafness.tell(agent, now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from phoenixd.core import cleanup
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Afterwards, Agent, Desired, Stopping
 from phoenixd.core.decision import Decision
@@ -31,16 +32,16 @@ def wait(agent: Agent, state: Stopping, event: TreeGone, now: Moment) -> Decisio
         again = replace(state, unseen_since=since, deadline=min(now.at + LOOK_EVERY, over))
         why = "its shim is lost and it had no control group: nothing of the run is seen, and nothing proves it gone"
         first = state.unseen_since is None or event.killed
-        return Decision(replace(agent, state=again), reason=why if first else "")
+        return Decision(replace(agent, state=again, reason=why), reason=why if first else "")
     if not event.unread or _starts_nothing(agent, state):
         return None
     pause = max(LOOK_EVERY, min(FENCE_PAUSE, (now.at - since) / 4))
     text = (
-        f"run {event.incarnation} may be alive: its shim is lost, and {_named(event.unread)} cannot be read. Where that "
+        f"run {event.incarnation} may be alive: its shim is lost, and {_named(event.unread)} cannot be read. If that "
         f"is no part of it: phoenixctl stop {agent.name}, then phoenixctl start {agent.name}"
     )
     is_told = any(one.kind == UNREAD and one.incarnation == event.incarnation for one in agent.alerts)
-    waiting = replace(agent, state=replace(state, unseen_since=since, deadline=now.at + pause))
+    waiting = replace(agent, state=replace(state, unseen_since=since, deadline=now.at + pause), reason=text)
     return Decision(waiting, (Alert(agent.name, UNREAD, text),), "" if is_told else text)
 
 
@@ -58,7 +59,8 @@ def told(decision: Decision, state: Stopping, event: TreeGone, now: Moment) -> D
     if decision.removed:
         return replace(decision, reason=reason)
     alert = Alert(decision.agent.name, UNFENCED, text)
-    return replace(decision, actions=(*decision.actions, alert), reason=reason)
+    agent = replace(decision.agent, unproven=event.incarnation)
+    return cleanup.sweep(replace(decision, agent=agent, actions=(*decision.actions, alert), reason=reason))
 
 
 def _since(state: Stopping, event: TreeGone, now: Moment) -> Instant:

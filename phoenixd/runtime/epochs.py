@@ -14,7 +14,6 @@ from anyio.abc import TaskGroup
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind.epochs import wish_of
-from phoenixd.core.behind.plan import EPOCH
 from phoenixd.core.behind.world import Wish
 from phoenixd.core.durability import ENOUGH, Episode
 from phoenixd.core.events import TroubleGone, TroubleSeen
@@ -138,9 +137,9 @@ class EpochKeeper:
             if not before.stands:
                 self._troubled.set()
                 text = f"epoch and wishes cannot be written ({why}): a journal that is lost now would not be missed"
-                self._tell(TroubleSeen(None, EPOCH, text))
+                self._tell(TroubleSeen(None, "epoch", text))
         elif before.stands:
             self._episode = before.well(ENOUGH).settled(now)
             if not self._episode.stands:
                 self._troubled = anyio.Event()
-                self._tell(TroubleGone(None, EPOCH, "they are written again"))
+                self._tell(TroubleGone(None, "epoch", "they are written again"))

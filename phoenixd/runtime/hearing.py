@@ -19,6 +19,8 @@ from phoenixd.core.events import (
     Event,
     HoldReleased,
     HookSeen,
+    HooksRefused,
+    LinkLost,
     RunAdopted,
     RunMissing,
     ShimLost,
@@ -137,11 +139,20 @@ class Hearing:
             case "hello":
                 self._greeted(agent)
             case "link_lost":
-                log.info("shim_link_lost", agent=agent)
+                self._link_lost(agent, str(body.get("reason") or "no reason is known")[:300])
+            case "refused":
+                hooks, strangers, why = _count(body["hooks"]), _count(body["strangers"]), str(body["why"])[:200]
+                self._tell(HooksRefused(agent, int(body["incarnation"]), hooks, strangers, why), None)
             case "error" | "ignored":
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
                 log.warning("shim_message_unknown", agent=agent, said=message.event)
+
+    def _link_lost(self, agent: str, reason: str) -> None:
+        log.warning("shim_link_lost", agent=agent, reason=reason)
+        known = self._find(agent)
+        if known is not None and known.run is not None:
+            self._tell(LinkLost(agent, known.run.incarnation, reason), None)
 
     def _hear_hook(self, agent: str, body: dict[str, Any]) -> None:
         seq, kind, payload = int(body["seq"]), str(body["kind"]), body["payload"]

@@ -106,9 +106,13 @@ def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
 
 async def relink(agent: Agent, shims: ShimLinks, hearing: Hearing) -> None:
     """After a link was lost and opened again: compare what the shim says now with what is known."""
-    hello = await shims.connect(agent.name)
-    if hello is not None:
-        hearing.reconcile(agent, hello)
+    try:
+        hello = await shims.connect(agent.name)
+        if hello is not None:
+            hearing.reconcile(agent, hello)
+    except ShimFailed as failure:
+        # It is lost again by now, and will be said to be.
+        log.info("link_lost_again", agent=agent.name, reason=failure.message)
 
 
 async def _recover_agent(
@@ -119,6 +123,7 @@ async def _recover_agent(
             hello = await outside.shims.connect(agent.name)
         except ShimFailed as failure:
             log.warning("shim_left_alone", agent=agent.name, reason=failure.message)
+            outside.shims.take_up(agent.name, failure.message)
             return
         if hello is not None:
             hearing.reconcile(agent, hello)

@@ -90,7 +90,8 @@ class Saver:
         if self._is_worth_waiting(is_order):
             with anyio.move_on_after(LATE):
                 await ticket.done.wait()
-            self._learn_of(self.known.passed)
+            if ticket.seqs is None:
+                self._learn_of(self.known.missed)
         ticket.is_late = ticket.seqs is None
         return ticket
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.actions import Fence
+from phoenixd.core.actions import CleanUp, Fence
 from phoenixd.core.agent import BackingOff, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import AgentWithdrawn, RunMissing, ShimLost, TreeGone
-from phoenixd.core.spec import StopRules
+from phoenixd.core.spec import RestartRules, StopRules
 from tests.core.story import Story, spec
 
 
@@ -128,3 +128,17 @@ def test_the_wait_goes_on_over_a_restart_of_the_daemon() -> None:
     looked(story)
     looks(story, 10.1)
     assert not isinstance(story.state, Stopping)
+
+
+def test_what_may_be_left_of_a_lost_shims_run_is_swept_at_every_later_end_and_stop() -> None:
+    story = lost(restart=RestartRules(productive=0))
+    looked(story)
+    looks(story, 30.1)
+    assert len(story.of(CleanUp)) == 1
+    story.respawned().runs()
+    story.stop()
+    story.exited(0)
+    assert isinstance(story.state, Stopped)
+    assert len(story.of(CleanUp)) == 2
+    story.stop()
+    assert len(story.of(CleanUp)) == 3, "also of one that is stopped already: whoever asks again has seen something"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from phoenixd.core import requests
+from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.behind import verdicts
 from phoenixd.core.decision import Decision
@@ -72,6 +73,11 @@ def summary(why: str, agents: Iterable[Agent], left: Iterable[str]) -> str:
 def is_waiting(agent: Agent) -> bool:
     """Whether a person has yet to say whether it is to run."""
     return any(item.kind == verdicts.ITEM for item in agent.items)
+
+
+def alert(text: str) -> Alert:
+    """The one alert of it."""
+    return Alert(None, BEHIND, text, watched=True)
 
 
 def confirmed(agents: Iterable[Agent], by: str, now: Moment) -> Iterator[Decision]:

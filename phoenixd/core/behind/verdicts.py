@@ -32,6 +32,8 @@ from phoenixd.core.transitions import close_items, open_item
 
 ITEM = "recover"
 """What asks whether an agent of which nothing is known is to run."""
+INCARNATION_GAP = 1000
+"""Incarnations that are skipped where the files that would name them have gone back in time as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ def lag(world: World, agents: Mapping[str, Agent], retired: Mapping[str, int], d
         agent = agents.get(trace.agent)
         known_as = agent.incarnation if agent is not None else retired.get(trace.agent, 0)
         matters = agent is not None or trace.living is not None or trace.agent in declared
+        wished = trace.wish is not None and trace.wish.word != "removed"
+        # A daemon that was killed while it removed one may have left its last wish behind.
+        if agent is None and wished and (trace.agent in declared or trace.agent not in retired):
+            return f"it does not know {trace.agent}, which has a wish"
         if matters and trace.incarnation > known_as:
             return f"it knows {known_as} runs of {trace.agent}, and the world knows {trace.incarnation}"
     return None
@@ -115,12 +121,13 @@ class _Case:
     @property
     def base(self) -> Agent:
         """The agent as the journal has it, or as it is declared; its incarnations go on from what the world knows."""
+        met = self.trace.incarnation
+        if not self.world.is_whole and self.trace.living is None:
+            met += INCARNATION_GAP
         if self.agent is not None:
-            return replace(self.agent, incarnation=max(self.agent.incarnation, self.trace.incarnation))
+            return replace(self.agent, incarnation=max(self.agent.incarnation, met))
         assert self.spec is not None
-        return Agent(
-            self.spec, Desired.STOPPED, Stopped(), self.now.wall, "found by its traces", self.trace.incarnation
-        )
+        return Agent(self.spec, Desired.STOPPED, Stopped(), self.now.wall, "found by its traces", met)
 
     def alive(self, living: SeenRun) -> Judged:
         """It has a run that lives under its shim."""
@@ -186,8 +193,8 @@ class _Case:
     def _waiting(self, base: Agent, why: str) -> Judged:
         start = base.desired is Desired.RUNNING if self.agent is not None else base.spec.autostart
         text = f"the journal was lost or is old, and {why}. Start it, or leave it stopped: phoenixctl recover"
-        asked = open_item(self._put_down(base, why), ITEM, text, "command", self.now)
-        return self._judged("wait", asked, why, start=start)
+        down = self._put_down(base, why)
+        return self._judged("wait", open_item(down, ITEM, text, "command", self.now), why, start=start)
 
     def _put_down(self, base: Agent, why: str) -> Agent:
         """The agent, down; what a run without a shim may have left is fenced first."""
