@@ -57,6 +57,11 @@ PROOFS = (
         _pytest("-m", "proof", "tests/proof/attacks"),
     ),
     Proof(
+        "journals",
+        "200 lost, old and damaged journals under ten agents, and 10,000 in a virtual world",
+        _module("tests.proof.journals"),
+    ),
+    Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
         _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),
