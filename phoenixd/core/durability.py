@@ -98,7 +98,8 @@ class Latency:
 class Durability:
     """What is known of the journal's disk. Each method tells it one thing, and returns what is known then.
 
-    since: when the commit that is under way began. is_missed: a decision went on without its commit. fault: why the newest commit failed, empty once one landed.
+    since: when the commit that is under way began. is_missed: a decision went on without its commit.
+    fault: why the newest commit failed, empty once one landed.
     shortage: why every further write may be the last.
     """
 

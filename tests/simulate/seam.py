@@ -24,8 +24,8 @@ from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Entry
 from phoenixd.runtime.describe import describe_actions, describe_event
-from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.dues import OF_NO_DELAY
+from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import Supervisor
 from tests.simulate.host import EPOCH, Host
 from tests.simulate.memory_journal import MemoryJournal
