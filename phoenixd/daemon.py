@@ -418,6 +418,8 @@ async def _build(
             tmux=terminal.version,
             tier=tier(cgroups),
             degraded=supervisor.degraded,
+            halted=supervisor.halted,
+            commits=supervisor.saver.known.latency,
             alerts=supervisor.fleet.alerts,
             state=os.fspath(directories.state),
             runtime=os.fspath(directories.runtime),
@@ -435,7 +437,9 @@ async def _build(
 
     doctor = Doctor(
         now=clock.now,
-        degraded=lambda: supervisor.degraded or journal.trouble,
+        degraded=lambda: supervisor.degraded,
+        halted=lambda: supervisor.halted or journal.trouble,
+        latency=lambda: supervisor.saver.known.latency,
         damage=lambda: str(journal.damage) if journal.damage else None,
         tmux=lambda: facts().tmux,
         foreign_panes=terminal.foreign,

@@ -130,9 +130,7 @@ class Api:
             handling: Coroutine[None, None, Reply]
             if key is not None and operation.method == "POST":
                 asked = (operation.name.encode(), request.scope["path"].encode(), request.scope["query_string"], body)
-                handling = self.replies.once(
-                    caller, key, asked, lambda: _handle(operation, ask)
-                )
+                handling = self.replies.once(caller, key, asked, lambda: _handle(operation, ask))
             else:
                 handling = _handle(operation, ask)
             if operation.method == "POST":

@@ -160,16 +160,23 @@ class Supervisor:
 
     async def ask(self, event: Event) -> Refusal | None:
         """Queue an operator's request and return its refusal, or None once it is durable and under way."""
+        return (await self.ask_all([event]))[0]
+
+    async def ask_all(self, events: Sequence[Event]) -> list[Refusal | None]:
+        """Queue requests that belong together, for one commit, and return what became of each."""
         answered = anyio.Event()
-        answers: list[Refusal | None] = []
+        answers: dict[int, Refusal | None] = {}
 
-        def done(refusal: Refusal | None) -> None:
-            answers.append(refusal)
-            answered.set()
+        def done(number: int, refusal: Refusal | None) -> None:
+            answers[number] = refusal
+            if len(answers) == len(events):
+                answered.set()
 
-        self._put(_Waiting(event, done))
-        await answered.wait()
-        return answers[0]
+        for number, event in enumerate(events):
+            self._put(_Waiting(event, partial(done, number)))
+        if events:
+            await answered.wait()
+        return [answers[number] for number in range(len(events))]
 
     async def run(self) -> None:
         """Turn for ever."""
