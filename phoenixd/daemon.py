@@ -8,7 +8,6 @@ import grp
 import json
 import math
 import os
-import signal
 import socket
 import sys
 import time
@@ -21,8 +20,10 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from phoenixd import __version__, logs
+from phoenixd import __version__, logs, runs, signals
 from phoenixd.api.application import Api
+from phoenixd.api.lineage import Scarce
+from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.api.service import Facts
@@ -31,7 +32,14 @@ from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import TroubleGone, TroubleSeen
 from phoenixd.core.spec import WriterKind
-from phoenixd.directories import STATE_POINTER, Directories, check_socket_paths, find_configuration, find_directories
+from phoenixd.directories import (
+    STATE_POINTER,
+    Directories,
+    are_named,
+    check_socket_paths,
+    find_configuration,
+    find_directories,
+)
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.brief_command import AGENT as NO_AGENT
 from phoenixd.drivers.brief_command import CommandWriter
@@ -41,7 +49,8 @@ from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.drivers.epoch import EpochFiles
 from phoenixd.drivers.evidence import EvidenceFiles
-from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
+from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
+from phoenixd.drivers.files_ownership import Waiting, own
 from phoenixd.drivers.git_work import WorkPrints
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
@@ -56,7 +65,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
-from phoenixd.ports import Outside, ShimMessage
+from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
@@ -72,7 +81,9 @@ EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6
 MAX_RECORD = 256 * 1024
 LOCK_PATIENCE = 1.0
-"""Seconds: phoenixctl holds the lock for a moment when it resolves a loop while no daemon runs."""
+"""Seconds for which a daemon that ends just now is waited for."""
+WAITING_LOOK, WAITING_EXTENSION = 1.0, 30.0
+"""Seconds between two looks of a service that waits for the directories, and those that systemd is asked for."""
 
 log = structlog.get_logger()
 
@@ -80,8 +91,9 @@ log = structlog.get_logger()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon in the foreground until it is told to stop.
 
-    78 for a configuration that cannot be used, 6 where another daemon has the directories.
+    78 for a configuration that cannot be used, 6 where another daemon has the directories, or an agent asks.
     """
+    signals.outlive()
     parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
     parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
     parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
@@ -95,18 +107,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         directories = find_directories(
             os.environ, configuration=given.config, state=given.state_dir, runtime=given.runtime_dir
         )
-        configuration = load_configuration(directories.configuration, directories.state, os.environ)
-        check_socket_paths(directories.runtime, configuration.agents)
+        named = are_named(os.environ, given.state_dir, given.runtime_dir)
+        if (refusal := runs.forbids_daemon(directories.state, directories.runtime, named=named)) is not None:
+            return _fail(refusal, runs.ASK, EXIT_ANOTHER_RUNS)
+        configuration = _configuration(directories)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     daemon_table = configuration.settings.daemon
     logs.configure(given.log_level or daemon_table.log_level, daemon_table.log_format)
     try:
-        for directory in (directories.state, directories.runtime):
-            ensure_private_dir(directory)
-        with LockFile(directories.state / "phoenixd.lock", LOCK_PATIENCE):
+        with own(directories.state, directories.runtime, LOCK_PATIENCE, _patience_of_a_service()) as owned:
+            if owned.waited:
+                configuration = _configuration(directories)
             _point_to_state(directories)
-            anyio.run(_live, directories, configuration)
+            anyio.run(_live, directories, configuration, owned.owner.id)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     except AlreadyRunning as error:
@@ -114,6 +128,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PhoenixdError as error:
         return _fail(error.message, error.remedy, 1)
     return 0
+
+
+def _configuration(directories: Directories) -> Configuration:
+    configuration = load_configuration(directories.configuration, directories.state, os.environ)
+    check_socket_paths(directories.runtime, configuration.agents)
+    return configuration
+
+
+def _patience_of_a_service() -> Waiting | None:
+    """Under systemd the directories are waited for, however long: it would only start the service again and again."""
+    manager = ServiceManager()
+
+    def wait(refusal: AlreadyRunning) -> float:
+        manager.status(f"waits: {refusal.message}")
+        manager.extend_timeout(WAITING_EXTENSION)
+        return WAITING_LOOK
+
+    return wait if manager.is_present else None
 
 
 def _point_to_state(directories: Directories) -> None:
@@ -128,12 +160,12 @@ def _fail(message: str, remedy: str, code: int) -> int:
     return code
 
 
-async def _live(directories: Directories, configuration: Configuration) -> None:
+async def _live(directories: Directories, configuration: Configuration, owner: str) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
     keep = configuration.settings.journal.keep
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
-            daemon = await _build(directories, configuration, journal, tasks)
+            daemon = await _build(directories, configuration, journal, tasks, owner)
             specs = tuple(configuration.agents.values())
             faced = await face(
                 daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs,
@@ -217,7 +249,7 @@ class _Ending:
 
 
 async def _build(
-    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup
+    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup, owner: str
 ) -> _Daemon:
     """Make every part, and tie them together."""
     settings, manager = configuration.settings, ServiceManager()
@@ -232,9 +264,10 @@ async def _build(
         return shim.pid if shim is not None and processes.identity_of(shim.pid) == shim else None
 
     terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present, shim_pid=shim_pid)
-    if not await _look(terminal):
+    found = await _look(terminal)
+    if not found:
         log.warning("tmux_unavailable")
-    server_pid = await terminal.server_pid()
+    server_pid = await terminal.server_pid() if found else None
     cgroups = CgroupTree.find(directories.state, server_pid=server_pid)
     started_at = time.time()
     # The parts know each other in a ring; the closures below are called only after all of them are made.
@@ -256,15 +289,27 @@ async def _build(
         runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
         if cgroups is not None and cgroups.owner_of(pid) is not None:
             return True
-        # A shim of ours is never hidden from us.
-        return run_of(pid) in runs or is_hidden(pid)
+        # A shim of ours is never hidden from us, and bears no run's mark.
+        if run_of(pid) in runs or is_hidden(pid):
+            return True
+        try:
+            return agent_by_mark(pid, str(directories.state / "agents")) is not None
+        except Scarce:
+            return True  # The link is taken up again, and then there is a descriptor to look with.
 
-    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run)
+    def lives(agent: str, shim: ProcessIdentity | None) -> bool:
+        known = supervisor.fleet.agents.get(agent)
+        if shim is None:
+            return known is not None and known.run is not None
+        return processes.identity_of(shim.pid) == shim
+
+    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     epochs = EpochFiles(directories.state)
     keeper = EpochKeeper(epochs, lambda event: supervisor.tell(event), shims.tell_epoch)
     launch = Launch(
         directories=directories,
+        owner=owner,
         settings=settings,
         create_leaf=create_leaf if cgroups else None,
         clock=clock,
@@ -295,6 +340,19 @@ async def _build(
         agent = find(name)
         if agent is not None:
             tasks.start_soon(relink, agent, shims, hearing)
+
+    def above_agents() -> dict[str, ProcessIdentity]:
+        """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""
+        found = shims.living()
+        for agent in everybody():
+            shim, run = shims.shim_of(agent.name), agent.run
+            child = None
+            if run is not None and run.pid is not None and run.start_time is not None:
+                child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+            for one in (shim, child):
+                if agent.name not in found and one is not None and processes.identity_of(one.pid) == one:
+                    found[agent.name] = one
+        return found
 
     def degraded(why: str | None) -> None:
         manager.status(f"degraded: {why}" if why else "ready")
@@ -400,7 +458,7 @@ async def _build(
         describe=facts,
         examine=doctor.examine,
         stop=ending.begin,
-        living_shims=shims.living,
+        living_shims=above_agents,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     return _Daemon(
@@ -444,7 +502,7 @@ def _routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
 async def _look(terminal: TmuxTerminal) -> bool:
     """Find the terminal server, or start it where that is ours to do; agents can be adopted without it."""
     try:
-        return await terminal.observe() or await terminal.revive()
+        return await terminal.revive()
     except PhoenixdError as failure:
         log.error("terminal_failed", reason=failure.message, remedy=failure.remedy)
         return False
@@ -487,13 +545,16 @@ async def _keep_terminal_named(terminal: TmuxTerminal) -> None:
 
 
 async def _obey_signals(daemon: _Daemon) -> None:
-    """SIGTERM and SIGINT end the daemon, SIGHUP applies the configuration."""
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as arrived:
+    """Some signals end the daemon, SIGHUP applies the configuration, and the rest is told."""
+    with anyio.open_signal_receiver(*signals.HEARD) as arrived:
         async for number in arrived:
-            if number != signal.SIGHUP:
+            if number in signals.ENDING:
                 log.info("stopping", signal=number.name)
                 daemon.ending.begin()
-                return
+                break
+            if number != signals.APPLYING:
+                log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")
+                continue
             daemon.manager.reloading()
             try:
                 changes = await daemon.service.apply()
@@ -501,17 +562,24 @@ async def _obey_signals(daemon: _Daemon) -> None:
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.manager.ready()
+    signals.outlive()  # The receiver has put back what ends a process, and the end takes a while.
 
 
 @dataclass(frozen=True, slots=True)
 class _ExitRecords:
-    """exit.json as shims write it, read as what it is: a file in reach of an agent."""
+    """run.json and exit.json as shims write them, read as what they are: files in reach of an agent."""
 
     state: Path
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "exit.json")
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "run.json")
+
+    def _read(self, agent: str, name: str) -> dict[str, Any] | None:
         try:
-            record = json.loads(read_plain(self.state / "agents" / agent / "exit.json", MAX_RECORD))
+            record = json.loads(read_plain(self.state / "agents" / agent / name, MAX_RECORD))
         except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None

@@ -16,7 +16,7 @@ from phoenixd.core.behind.plan import BEHIND, EPOCH
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.doctor_agents import cli_findings, size_finding
+from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -159,9 +159,7 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await to_thread.run_sync(lambda: list(cli_findings(agent, look.environment)))
-        if row(agent, self.now()).hooks == "missing":
-            detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
-            findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
+        findings += hearing_findings(row(agent, self.now()), self.now())
         if small := size_finding(name, await self.size_of(name)):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
@@ -223,10 +224,18 @@ class ShimMessage:
 
 
 class ShimLinks(Protocol):
-    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death."""
+    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death.
+
+    One that was lost is taken up again as long as its shim lives: `link_lost` tells that this takes time, `hello` that
+    it is done.
+    """
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's living shim, connecting if needed; None when nobody listens."""
+        ...
+
+    def take_up(self, agent: str, reason: str) -> None:
+        """Go on trying to reach a shim that could not be connected to, as after a loss."""
         ...
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
@@ -310,10 +319,16 @@ class Terminal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """What a fence did: processes ended (pid and command), and pids that were still alive at the end."""
+    """What a fence did: processes ended (pid and command), and pids that were still alive at the end.
+
+    unproven: nothing is seen, and nothing proves that there is nothing: the run has no leaf and its shim is gone.
+    unread: processes of our own user which could not be read then, and may be the run's.
+    """
 
     killed: tuple[str, ...] = ()
     remaining: tuple[int, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +395,10 @@ class ProcessTable(Protocol):
     """Processes by identity, never by name."""
 
     def boot_id(self) -> str: ...
+
+    def boot(self) -> Boot:
+        """Which life of the process table this is."""
+        ...
 
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
         """Call back once when that very process dies; False when it is gone already."""
@@ -460,6 +479,10 @@ class Records(Protocol):
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
         """The newest exit.json of an agent, or None when there is none that can be trusted to be whole."""
+        ...
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        """The newest run.json of an agent, likewise: the run that a shim began last."""
         ...
 
 

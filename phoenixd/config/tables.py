@@ -152,6 +152,7 @@ class BreakerTable(Table):
 class StopTable(Table):
     grace: Duration = _STOP.grace
     kill_retry: Annotated[Duration, Field(gt=0)] = _STOP.kill_retry
+    unproven: Duration = _STOP.unproven
 
 
 class CleanupTable(Table):

@@ -193,11 +193,17 @@ class ShimLost:
 
 @dataclass(frozen=True, slots=True)
 class TreeGone:
-    """A fence found nothing of the run alive any more."""
+    """A fence found nothing of the run alive any more.
+
+    unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
+    and may be the run's.
+    """
 
     agent: str
     incarnation: int
     killed: tuple[str, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +357,29 @@ class RunAdopted:
     unwatched: bool = True
     held: tuple[int, ...] | None = ()
     held_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLost:
+    """The link to the run's shim is down, and did not come back at once. The shim lives, as far as is known."""
+
+    agent: str
+    incarnation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HooksRefused:
+    """How many requests at the run's hook endpoint were not taken in so far, and why the newest of its own was not.
+
+    hooks: those that bore the run's token, or were dropped for the hook program. strangers: all others.
+    """
+
+    agent: str
+    incarnation: int
+    hooks: int
+    strangers: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,6 +561,8 @@ RunEvent = (
     | IncidentRecorded
     | RunAdopted
     | RunMissing
+    | LinkLost
+    | HooksRefused
     | Delivered
     | NotDelivered
     | HoldAnswered
@@ -558,6 +589,8 @@ def is_journaled(event: Event) -> bool:
             | HoldReleased()
             | ScreenSeen()
             | CallWorkSeen()
+            | LinkLost()
+            | HooksRefused()
         ):
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False

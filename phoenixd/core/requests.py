@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import parking, progress, restart, sequence
+from phoenixd.core import cleanup, parking, progress, restart, sequence
 from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import (
     Afterwards,
@@ -107,11 +107,13 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     match agent.state:
         case Stopped():
             left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), items=())
-            return Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
+            asked = Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
+            return cleanup.sweep(asked) if agent.unproven else asked
         case BackingOff() | Parked() | Quarantined():
             goes_on = event.after_iteration and isinstance(agent.iteration, Passing)
             left = unwanted if goes_on else progress.let_go(unwanted)
-            return enter(replace(left, items=()), Stopped(), f"{why} after this iteration" if goes_on else why, now)
+            stopped = enter(replace(left, items=()), Stopped(), f"{why} after this iteration" if goes_on else why, now)
+            return cleanup.sweep(stopped) if agent.unproven else stopped
         case Starting() | Running():
             if event.after_iteration:
                 return Decision(unwanted, reason=f"{why} after this run")
@@ -119,7 +121,10 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
         case Stopping(then=Afterwards.REMOVE):
             return Decision(unwanted, reason=f"{why}: it is being removed already")
         case Stopping() as state:
-            return Decision(replace(unwanted, state=replace(state, then=Afterwards.STAY, why=why)), reason=why)
+            # One that waits because nothing proves its end need not: nothing is to start.
+            due = state.deadline if state.unseen_since is None else min(state.deadline, now.at)
+            staying = replace(state, then=Afterwards.STAY, why=why, deadline=due)
+            return Decision(replace(unwanted, state=staying), reason=why)
         case _:
             assert_never(agent.state)
 

@@ -77,6 +77,8 @@ class StopRules:
 
     grace: float = 5.0
     kill_retry: float = 5.0
+    unproven: float = 30.0
+    """How long nothing of a run may be seen whose end nothing proves, before that is taken for its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`recover`: the plan is shown; with --yes, or after a word at the terminal, it is done."""
+"""`recover`: the plan is shown; with --yes, or after a word at the terminal, it is done; --take hands shims over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from phoenixd.ctl.grammar import Command
 
 
 def recover(command: Command) -> int:
-    """`recover [--yes]`."""
+    """`recover [--yes]`, and `recover --take`, for which no daemon may run."""
+    if command.given.get("take"):
+        # It locks directories and speaks to shims, which no other call of phoenixctl has to load.
+        from phoenixd.ctl import taking
+
+        return taking.take_over(command)
     confirm = calls.operation("confirm_recovery")
     if command.given.get("yes"):
         return _told(command, calls.ask(command, confirm, {}))

@@ -9,6 +9,7 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boot, why_gone
 from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
@@ -20,6 +21,8 @@ from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import Faced
 
 BOOT_KEY = "boot_id"
+TABLE_KEY = "process_table"
+"""Beside the boot id, which an older phoenixd compares as it stands."""
 CONCURRENT = 16
 
 log = structlog.get_logger()
@@ -46,18 +49,14 @@ async def recover(
     if faced is not None:
         # Also waited for because all that follows compares with what an old journal was brought up to.
         await supervisor.ask(EpochBegun(faced.newest))
-    boot_id = outside.processes.boot_id()
-    known = await outside.journal.recall(BOOT_KEY)
-    # Remembered first: a crash before the runs are declared void leaves them to be found missing, which is as true.
-    # The other way round, the next daemon would declare runs of this very boot void, and double them.
-    await outside.journal.remember(BOOT_KEY, boot_id)
-    if known is not None and known != boot_id:
+    boot = outside.processes.boot()
+    if await _why_all_is_gone(supervisor, outside, boot):
         ended = [
             hearing.recorded_end(agent.name, agent.run.incarnation, agent.run.run_id)
             for agent in supervisor.fleet.agents.values()
             if agent.run is not None
         ]
-        await supervisor.ask(Rebooted(boot_id, tuple(end for end in ended if end is not None)))
+        await supervisor.ask(Rebooted(boot.boot_id, tuple(end for end in ended if end is not None)))
     else:
         limit = anyio.CapacityLimiter(CONCURRENT)
         async with anyio.create_task_group() as tasks:
@@ -70,6 +69,30 @@ async def recover(
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
         await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart and not is_behind))
+
+
+async def _why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -> str | None:
+    """Why none of the saved runs can be alive, None where they can; and remember the boot that this is."""
+    journal = outside.journal
+    known = read_boot(await journal.recall(BOOT_KEY), await journal.recall(TABLE_KEY))
+    answering = set[str]()
+    if is_another_table(known, now) and not is_another_host(known, now):
+        for agent in tuple(supervisor.fleet.agents.values()):
+            try:
+                listens = await outside.shims.connect(agent.name) is not None
+            except ShimFailed as failure:
+                log.warning("shim_of_another_table", agent=agent.name, reason=failure.message)
+                listens = True
+            if listens:
+                answering.add(agent.name)
+    # Remembered first: a crash before the runs are declared void leaves them to be found missing, which is as true.
+    # The other way round, the next daemon would declare runs of this very boot void, and double them.
+    await journal.remember(BOOT_KEY, now.boot_id)
+    await journal.remember(TABLE_KEY, now.table)
+    why = why_gone(known, now, answering)
+    if why is not None:
+        log.info("all_runs_are_gone", why=why)
+    return why
 
 
 def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
@@ -88,9 +111,13 @@ def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
 
 async def relink(agent: Agent, shims: ShimLinks, hearing: Hearing) -> None:
     """After a link was lost and opened again: compare what the shim says now with what is known."""
-    hello = await shims.connect(agent.name)
-    if hello is not None:
-        hearing.reconcile(agent, hello)
+    try:
+        hello = await shims.connect(agent.name)
+        if hello is not None:
+            hearing.reconcile(agent, hello)
+    except ShimFailed as failure:
+        # It is lost again by now, and will be said to be.
+        log.info("link_lost_again", agent=agent.name, reason=failure.message)
 
 
 async def _recover_agent(
@@ -101,6 +128,7 @@ async def _recover_agent(
             hello = await outside.shims.connect(agent.name)
         except ShimFailed as failure:
             log.warning("shim_left_alone", agent=agent.name, reason=failure.message)
+            outside.shims.take_up(agent.name, failure.message)
             return
         if hello is not None:
             hearing.reconcile(agent, hello)

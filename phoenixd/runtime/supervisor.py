@@ -192,8 +192,10 @@ class Supervisor:
             )
             saved = await self.saver.save(batch, is_order=turn.ends)
             await self._remember(batch, turn.orders, saved is not None)
-        self._act(turn, saved is not None)
-        self._answer(turn, saved is not None)
+        # The journal may have come to itself since: then this is saved too, and nobody would ask for it again.
+        is_saved = saved is not None or self.degraded is None
+        self._act(turn, is_saved)
+        self._answer(turn, is_saved)
         seqs = saved if saved is not None else (0,) * len(turn.entries)
         stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
         for listener in tuple(self._listeners):

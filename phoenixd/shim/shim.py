@@ -37,8 +37,10 @@ MAX_HELD = 8
 class Shim:
     """One per agent and pane; outlives the daemon and every run."""
 
-    def __init__(self, agent: str, state_dir: str, run_dir: str, version: str) -> None:
+    def __init__(self, agent: str, state_dir: str, run_dir: str, version: str, owner: str | None = None) -> None:
+        """owner: the id of the state directory that it serves; without one it takes the first that it is told."""
         self._agent = agent
+        self._owner = owner
         self._version = version
         self._run: Run | None = None
         self._leaving: str | None = None
@@ -116,13 +118,21 @@ class Shim:
         except messages.Malformed as error:
             self._complain(f"{name}: {error}")
 
-    def _hello(self, _message: dict[str, Any]) -> None:
+    def _hello(self, message: dict[str, Any]) -> None:
+        owner = message.get("owner")
+        # A daemon of a version that knows no owners does not say one.
+        if isinstance(owner, str) and owner != self._owner:
+            if self._owner is not None and message.get("take") is not True:
+                self._link.refuse("it belongs to another state directory: phoenixctl recover --take hands it over")
+                return
+            self._owner = owner
         self._link.greet(
             {
                 "event": "hello",
                 "protocol": PROTOCOL,
                 "version": self._version,
                 "agent": self._agent,
+                "owner": self._owner,
                 **self._process,
                 "boot_id": self._boot_id,
                 "hook_port": self._hooks.port,
