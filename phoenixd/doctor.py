@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from phoenixd import doctor_versions, hidden, packages
+from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined
 from phoenixd.core.fleet import Fleet
@@ -42,7 +42,7 @@ class Doctor:
     degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. environment_of: what an
     agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
     where it has none. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
-    users' processes, None where it does not.
+    users' processes, None where it does not. agents_cgroup: below which the runs' cgroups lie, as /proc spells it.
     """
 
     now: Callable[[], Moment]
@@ -56,6 +56,7 @@ class Doctor:
     size_of: Callable[[str], Awaitable[tuple[int, int] | None]]
     under_systemd: bool = False
     hidepid: Callable[[], str | None] = hidden.hidepid
+    agents_cgroup: str | None = None
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's."""
@@ -158,6 +159,9 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await to_thread.run_sync(lambda: list(cli_findings(agent, look.environment)))
+        if agent.run is not None and agent.run.pid is not None:
+            held = await to_thread.run_sync(doctor_fences.seen, agent.run.pid, self.agents_cgroup)
+            findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
         if row(agent, self.now()).hooks == "missing":
             detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
             findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
