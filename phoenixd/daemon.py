@@ -65,6 +65,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
+from phoenixd.launch.fences import offer_api
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.epochs import EpochKeeper
@@ -448,6 +449,7 @@ async def _build(
         environment_of=launch.environment_of,
         size_of=terminal.size,
         under_systemd=manager.is_present,
+        agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     service = DaemonService(
         supervisor=supervisor,
@@ -536,7 +538,15 @@ async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) ->
 
     def listening() -> socket.socket:
         ensure_private_dir(runtime)
-        return bind(runtime / "api.sock", group)
+        listener = bind(runtime / "api.sock", group)
+        for agent in daemon.supervisor.fleet.agents.values():
+            if agent.spec.fence == "namespace" and daemon.directories.agent_runtime(agent.name).is_dir():
+                try:
+                    offer_api(runtime, agent.name)
+                except OSError as error:
+                    # What an agent makes of its own directory is its own loss.
+                    log.warning("api_not_offered", agent=agent.name, reason=str(error))
+        return listener
 
     api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
     await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)

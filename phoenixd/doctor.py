@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from phoenixd import doctor_versions, hidden, packages
+from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined
 from phoenixd.core.behind.plan import BEHIND, EPOCH
@@ -44,7 +44,7 @@ class Doctor:
     degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents are fenced in. environment_of: what an
     agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
     where it has none. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
-    users' processes, None where it does not.
+    users' processes, None where it does not. agents_cgroup: below which the runs' cgroups lie, as /proc spells it.
     """
 
     now: Callable[[], Moment]
@@ -60,6 +60,7 @@ class Doctor:
     size_of: Callable[[str], Awaitable[tuple[int, int] | None]]
     under_systemd: bool = False
     hidepid: Callable[[], str | None] = hidden.hidepid
+    agents_cgroup: str | None = None
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's."""
@@ -172,6 +173,9 @@ class Doctor:
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await to_thread.run_sync(lambda: list(cli_findings(agent, look.environment)))
         findings += hearing_findings(row(agent, self.now()), self.now())
+        if agent.run is not None and agent.run.pid is not None:
+            held = await to_thread.run_sync(doctor_fences.seen, agent.run.pid, self.agents_cgroup)
+            findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
         if small := size_finding(name, await self.size_of(name)):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):

@@ -7,11 +7,11 @@ changes nothing at all, not a file, not a time stamp.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
 import socket
+import struct
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -191,9 +191,9 @@ def _is_held(directory: Path, locks: list[DirectoryLock]) -> bool:
 
 def _require_free(state: Path, runtime: Path, taking: bool) -> None:
     """Raise where the runtime directory belongs to another state directory, or this one is a copy of a living one."""
-    if _answers(runtime / "api.sock"):
+    if (pid := _listener(runtime / "api.sock")) is not None:
         # One of an older version, which locks its state directory alone.
-        raise _named(runtime, AlreadyRunning(f"another phoenixd answers in {runtime}"))
+        raise _named(runtime, AlreadyRunning(f"another phoenixd answers in {runtime}"), pid)
     mine, theirs = read_owner(state), read_owner(runtime)
     original = _original_of(state, mine)
     if original is not None and (alive := living_shims(original.runtime)):
@@ -259,21 +259,23 @@ def write_owner(directory: Path, owner: Owner) -> None:
         replace(directory / RECORD, json.dumps(asdict(owner)).encode() + b"\n")
 
 
-def _answers(socket_path: Path) -> bool:
+def _listener(socket_path: Path) -> int | None:
+    """The pid of whoever listens there, as the kernel says; None where nobody does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as probe:
         try:
             probe.connect(os.fspath(socket_path))
         except BlockingIOError:
-            return True
-        except OSError as error:
-            return error.errno == errno.EAGAIN
-    return True
+            return 0  # Too many wait already to be let in.
+        except OSError:
+            return None
+        pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return int(pid)
 
 
-def _named(directory: Path, refusal: AlreadyRunning) -> AlreadyRunning:
+def _named(directory: Path, refusal: AlreadyRunning, pid: int | None = None) -> AlreadyRunning:
     """The same refusal, with all that is known of the owner."""
-    pid, owner = holder_of(directory), read_owner(directory)
-    known = [f"pid {pid}"] if pid is not None else []
+    pid, owner = pid or holder_of(directory), read_owner(directory)
+    known = [f"pid {pid}"] if pid else []
     if owner is not None:
         known.append(f"state directory {owner.state}")
     return AlreadyRunning(

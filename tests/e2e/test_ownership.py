@@ -51,7 +51,7 @@ def phoenixd(state: Path, runtime: Path, **environ: str) -> subprocess.Completed
     )
 
 
-def test_promise_9_the_loser_of_a_runtime_directory_changes_nothing_and_names_the_owner(stage: Stage) -> None:
+def test_promise_9_the_loser_of_either_directory_changes_nothing_and_names_the_owner(stage: Stage) -> None:
     declare(stage, "a", "b")
     stage.up()
     pids = running(stage, "a", "b")
@@ -60,122 +60,66 @@ def test_promise_9_the_loser_of_a_runtime_directory_changes_nothing_and_names_th
     other.mkdir(mode=0o755)
     (other / "agents.d").mkdir()
     (other / "agents.d" / "a.toml").write_text('[agent.a]\nargv = ["sleep", "100000"]\ncwd = "/"\n')
-    # The owner hangs: it neither writes nor answers, and owns all the same.
+    # The owner hangs: it neither writes nor answers, and owns all the same. So it does without its lock files.
     stage.process.send_signal(signal.SIGSTOP)
     try:
-        before = tree(stage.root)
-        for state in (other, stage.root / "missing"):
-            lost = phoenixd(state, stage.runtime)
-            assert lost.returncode == 6, lost
-            assert "Traceback" not in lost.stderr
-            assert f"pid {stage.process.pid}" in lost.stderr
-            assert str(stage.state) in lost.stderr
-        assert tree(stage.root) == before
+        for is_named, places in (
+            (True, ((other, stage.runtime), (stage.state, stage.runtime))),
+            (False, ((stage.root / "missing", stage.runtime), (stage.state, stage.root / "elsewhere"))),
+        ):
+            before = tree(stage.root)
+            for state, runtime in places:
+                lost = phoenixd(state, runtime)
+                assert lost.returncode == 6, lost
+                assert "Traceback" not in lost.stderr
+                assert str(stage.state) in lost.stderr
+                assert not is_named or f"pid {stage.process.pid}" in lost.stderr
+            assert tree(stage.root) == before
+            for directory in (stage.state, stage.runtime):
+                (directory / "phoenixd.lock").unlink(missing_ok=True)
     finally:
         stage.process.send_signal(signal.SIGCONT)
     assert {name: stage.row(name)["pid"] for name in pids} == pids
     assert all(len(incarnations(stage.root, name)) == 1 for name in pids)
 
 
-def test_promise_9_a_state_directory_is_owned_though_its_lock_file_is_deleted(stage: Stage) -> None:
-    declare(stage, "a")
+def test_promise_9_both_are_free_after_kill_9_of_a_daemon_that_started_tmux_but_for_strangers(stage: Stage) -> None:
+    """A runtime directory belongs to one state directory as long as a shim below it lives."""
+    declare(stage, "a", "b")
     stage.up()
-    running(stage, "a")
-    assert stage.process is not None
-    stage.process.send_signal(signal.SIGSTOP)
-    try:
-        (stage.state / "phoenixd.lock").unlink()
-        before = tree(stage.root)
-        for runtime in (stage.runtime, stage.root / "elsewhere"):
-            lost = phoenixd(stage.state, runtime)
-            assert lost.returncode == 6, lost
-            assert str(stage.state) in lost.stderr
-        assert tree(stage.root) == before
-    finally:
-        stage.process.send_signal(signal.SIGCONT)
-
-
-def test_promise_9_both_directories_are_free_after_a_kill_9_of_a_daemon_that_had_started_tmux(stage: Stage) -> None:
-    declare(stage, "a")
-    stage.up()
-    pids = running(stage, "a")
-    server = int(
-        subprocess.run(
-            ["tmux", "-N", "-S", str(stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    )
+    pids = running(stage, "a", "b")
+    asked = ["tmux", "-N", "-S", str(stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"]
+    server = int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
     assert is_locked(str(stage.state))
     assert is_locked(str(stage.runtime))
     stage.kill()
     os.kill(server, 0)
     assert not is_locked(str(stage.state))
     assert not is_locked(str(stage.runtime))
-    stage.up()
-    assert running(stage, "a") == pids
 
-
-def test_promise_9_a_runtime_directory_belongs_to_one_state_directory_as_long_as_a_shim_of_its_lives(
-    stage: Stage,
-) -> None:
-    declare(stage, "a", "b")
-    stage.up()
-    pids = running(stage, "a", "b")
-    stage.kill()
     other = stage.root / "other"
     other.mkdir(mode=0o700)
     eventually_sync(lambda: tree(stage.root) == tree(stage.root), PATIENCE, "nothing is written any more")
     before = tree(stage.root)
-    lost = phoenixd(other, stage.runtime)
-    assert lost.returncode == 6, lost
-    assert str(stage.state) in lost.stderr
-    assert "a, b" in lost.stderr
-    assert "phoenixctl recover --take" in lost.stderr
+    for lost in (
+        phoenixd(other, stage.runtime),
+        stage.ctl("up", "--state-dir", str(stage.root / "missing"), "--runtime-dir", str(stage.runtime)),
+    ):
+        assert lost.returncode == 6, lost
+        assert str(stage.state) in lost.stderr
+        assert "a, b" in lost.stderr
+        assert "phoenixctl recover --take" in lost.stderr
     assert tree(stage.root) == before
     stage.up()
     assert running(stage, "a", "b") == pids
 
 
-def test_promise_9_without_a_living_shim_the_runtime_directory_is_free(stage: Stage) -> None:
-    declare(stage, "a")
-    stage.up()
-    running(stage, "a")
-    stage.down()
-    heir = Stage(stage.root, stage.environ)
-    heir.state = stage.root / "heir"
-    (heir.state / "agents.d").mkdir(parents=True, mode=0o700)
-    declare(heir, "a")
-    try:
-        heir.up()
-        running(heir, "a")
-    finally:
-        heir.down()
-
-
-def test_promise_9_a_state_directory_that_was_moved_keeps_its_agents(stage: Stage) -> None:
+def test_promise_9_a_copied_state_directory_touches_no_agent_and_a_moved_one_keeps_its_own(stage: Stage) -> None:
     declare(stage, "a", "b")
     stage.up()
     pids = running(stage, "a", "b")
     stage.kill()
-    moved = stage.root / "moved"
-    stage.state.rename(moved)
-    stage.state = moved
-    stage.up()
-    assert running(stage, "a", "b") == pids
-    os.kill(pids["a"], signal.SIGKILL)
-    assert running(stage, "a", incarnation=2)
-    assert len(incarnations(stage.root, "a")) == 1
-    assert stage.ctl("stop", "b").returncode == 0
-    eventually_sync(lambda: not Path(f"/proc/{pids['b']}").exists(), PATIENCE, "b ends")
-
-
-def test_promise_9_a_copy_of_a_state_directory_touches_no_agent_of_the_original(stage: Stage) -> None:
-    declare(stage, "a", "b")
-    stage.up()
-    pids = running(stage, "a", "b")
-    stage.kill()
+    eventually_sync(lambda: tree(stage.root) == tree(stage.root), PATIENCE, "nothing is written any more")
     copy = stage.root / "copy"
     shutil.copytree(stage.state, copy)
     before = tree(stage.root)
@@ -184,32 +128,15 @@ def test_promise_9_a_copy_of_a_state_directory_touches_no_agent_of_the_original(
         assert lost.returncode == 6, lost
         assert f"is a copy of {stage.state}" in lost.stderr
     assert tree(stage.root) == before
+    shutil.rmtree(copy)
+    stage.state = stage.state.rename(stage.root / "moved")
     stage.up()
     assert running(stage, "a", "b") == pids
-    lost = phoenixd(copy, stage.root / "elsewhere")
-    assert lost.returncode == 6, lost
-    assert {name: stage.row(name)["pid"] for name in pids} == pids
-
-
-def test_promise_9_a_copy_has_an_id_of_its_own_once_nothing_of_the_original_lives(stage: Stage) -> None:
-    declare(stage, "a")
-    stage.up()
-    running(stage, "a")
-    stage.down()
-    copy = Stage(stage.root / "c", stage.environ)
-    shutil.copytree(stage.state, copy.state, dirs_exist_ok=True)
-    try:
-        copy.up()
-        assert (copy.state / "owner.json").read_bytes() != (stage.state / "owner.json").read_bytes()
-        assert copy.ctl("start", "a", "--wait").returncode == 0
-        stage.up()
-        assert stage.ctl("start", "a", "--wait").returncode == 0
-        assert len({stage.row("a")["pid"], copy.row("a")["pid"]}) == 2
-        stage.kill()
-        stage.up()
-        assert copy.row("a")["state"] == "running"
-    finally:
-        copy.down()
+    os.kill(pids["a"], signal.SIGKILL)
+    assert running(stage, "a", incarnation=2)
+    assert len(incarnations(stage.root, "a")) == 1
+    assert stage.ctl("stop", "b").returncode == 0
+    eventually_sync(lambda: not Path(f"/proc/{pids['b']}").exists(), PATIENCE, "b ends")
 
 
 def test_promise_9_recover_take_hands_living_shims_over_and_they_obey_nobody_else(stage: Stage) -> None:
