@@ -41,10 +41,11 @@ class _Look:
 class Doctor:
     """Examines the daemon and each agent. Ports are callables, so that it names no driver.
 
-    degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents are fenced in. environment_of: what an
-    agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
-    where it has none. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
-    users' processes, None where it does not. agents_cgroup: below which the runs' cgroups lie, as /proc spells it.
+    degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents
+    are fenced in. environment_of: what an agent's command would find, in which its version is asked. size_of: columns
+    and lines of an agent's terminal, None where it has none. under_systemd: whether the terminal server is a unit of
+    its own. hidepid: how /proc hides other users' processes, None where it does not. agents_cgroup: below which the
+    runs' cgroups lie, as /proc spells it.
     """
 
     now: Callable[[], Moment]
@@ -87,7 +88,7 @@ class Doctor:
                 "see what else writes to the disk of the state directory (iostat -x 5), or give phoenixd another one"
             )
             findings.append(
-                Finding("warning", "the journal takes every decision, and did not or was late", commits, remedy)
+                Finding("warning", "the journal takes every decision, and lately did not, or was late", commits, remedy)
             )
         else:
             commits = f"commits: {latency}" if (latency := self.latency()) is not None else ""

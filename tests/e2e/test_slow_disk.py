@@ -12,7 +12,7 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.slow_disk import slow_syncs
 
-pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(300)]
 
 PATIENCE = 120.0
 ABOUT_THE_DISK = {"degraded", "slow disk"}
@@ -52,12 +52,12 @@ def test_f_st_a_disk_whose_sync_takes_2_5_seconds_is_one_alert_and_every_order_i
         assert (started.returncode, started.stderr) == (0, "")
         assert stage.row("stopped")["incarnation"] == 2
         assert alerts(stage) == ["slow disk"]
-        assert daemon(stage)["degraded"] is True
-    assert stage.row("stays")["incarnation"] == 1
-    stage.until("the disk has been well for a while", lambda: not daemon(stage)["degraded"], PATIENCE)
-    assert (alerts(stage), alerts(stage, "alert_over")) == (["slow disk"], ["slow disk"])
-    stage.kill()
+        told = daemon(stage)
+        assert (told["degraded"], told["commits"]["worst"] > 2) == (True, True)
+        assert "half within" in stage.ctl("doctor").stdout
+        stage.kill()
     stage.up()
-    assert {name: row["state"] for name, row in stage.rows().items()} == dict.fromkeys(
-        ("stays", "stopped", "killed"), "running"
-    )
+    rows = stage.rows()
+    assert {name: row["state"] for name, row in rows.items()} == dict.fromkeys(rows, "running")
+    assert rows["stays"]["incarnation"] == 1
+    assert alerts(stage) == ["slow disk"], "another daemon does not tell it again"
