@@ -45,10 +45,11 @@ def puppet(stage: Stage) -> Puppet:
     return puppet
 
 
-def said(puppet: Puppet, argv: Sequence[str], environ: str = "dict(os.environ)", how: str = "") -> tuple[int, str]:
+def said(puppet: Puppet, argv: Sequence[str], environ: str = "dict(os.environ)") -> tuple[int, str]:
     """Exit code and all that a command said which the agent ran."""
     source = (
-        f"import os, subprocess\ndone = subprocess.run({list(argv)!r}, capture_output=True, text=True, env={environ}{how})\n"
+        f"import os, subprocess\nasked = {list(argv)!r}\n"
+        f"done = subprocess.run(asked, capture_output=True, text=True, env={environ})\n"
         "out = [done.returncode, done.stdout + done.stderr]"
     )
     code, words = literal_eval(puppet.do(source))
@@ -79,7 +80,7 @@ def test_seen_1_an_obedient_agent_cannot_start_a_daemon_and_is_not_told_to(stage
         asked=(["status"], ["doctor"]),
         starts=([*CTL, "up"], [*CTL, "run", "b", "-d", "--", "sleep", "9"], [*CTL, "recover", "--take"], DAEMON),
     )
-    # Without a word in its environment the shim is above it all the same; named or not, the directories are the outer's.
+    # Without a word in its environment the shim is above it all the same.
     bare = "{'PATH': os.environ['PATH'], 'HOME': os.environ['HOME']}"
     assert (
         said(puppet, [*DAEMON, "--state-dir", str(stage.root / "f"), "--runtime-dir", str(stage.runtime)], bare)[0] == 6

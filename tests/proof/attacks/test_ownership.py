@@ -90,8 +90,8 @@ def test_seen_1_an_obedient_agent_of_a_fleet_takes_nobody(stage: Stage) -> None:
         asked=(["status"], ["status", "--json"], ["doctor"], ["start", "a00"], ["stop", "a00"], ["inbox"], ["apply"]),
         starts=(
             [*CTL, "up"], [*CTL, "up", *own], [*CTL, "up", *fresh], [*CTL, *socket, "up"],
-            [*CTL, "run", "b", "-d", "--", "sleep", "9"], [*CTL, "recover", "--take"], [*CTL, "recover", "--take", *own],
-            DAEMON, [*DAEMON, *own], [*DAEMON, *fresh, "--runtime-dir", str(stage.runtime)],
+            [*CTL, "run", "b", "-d", "--", "sleep", "9"], [*CTL, "recover", "--take"],
+            [*CTL, "recover", "--take", *own], DAEMON, [*DAEMON, *own], [*DAEMON, *fresh, "--runtime-dir", str(stage.runtime)],
             [*DAEMON, "--state-dir", str(stage.state), "--runtime-dir", str(stage.root / "r")],
             ["setsid", "-w", *DAEMON], ["sh", "-c", f"({' '.join(DAEMON)}) & wait $!"],
             ["env", "-i", f"PATH={os.environ['PATH']}", f"HOME={home}", *DAEMON],
