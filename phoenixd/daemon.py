@@ -443,6 +443,7 @@ async def _build(
         problems=problems,
         environment_of=launch.environment_of,
         size_of=terminal.size,
+        tmux_hangs=terminal.hangs,
         under_systemd=manager.is_present,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
