@@ -8,7 +8,6 @@ import grp
 import json
 import math
 import os
-import signal
 import socket
 import sys
 import time
@@ -21,8 +20,9 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from phoenixd import __version__, logs, runs
+from phoenixd import __version__, logs, runs, signals
 from phoenixd.api.application import Api
+from phoenixd.api.lineage import Scarce
 from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
@@ -93,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     78 for a configuration that cannot be used, 6 where another daemon has the directories, or an agent asks.
     """
+    signals.outlive()
     parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
     parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
     parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
@@ -286,9 +287,12 @@ async def _build(
         if cgroups is not None and cgroups.owner_of(pid) is not None:
             return True
         # A shim of ours is never hidden from us, and bears no run's mark.
-        return (
-            run_of(pid) in runs or is_hidden(pid) or agent_by_mark(pid, str(directories.state / "agents")) is not None
-        )
+        if run_of(pid) in runs or is_hidden(pid):
+            return True
+        try:
+            return agent_by_mark(pid, str(directories.state / "agents")) is not None
+        except Scarce:
+            return True  # The link is taken up again, and then there is a descriptor to look with.
 
     def lives(agent: str, shim: ProcessIdentity | None) -> bool:
         known = supervisor.fleet.agents.get(agent)
@@ -538,13 +542,16 @@ async def _keep_terminal_named(terminal: TmuxTerminal) -> None:
 
 
 async def _obey_signals(daemon: _Daemon) -> None:
-    """SIGTERM and SIGINT end the daemon, SIGHUP applies the configuration."""
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as arrived:
+    """Some signals end the daemon, SIGHUP applies the configuration, and the rest is told."""
+    with anyio.open_signal_receiver(*signals.HEARD) as arrived:
         async for number in arrived:
-            if number != signal.SIGHUP:
+            if number in signals.ENDING:
                 log.info("stopping", signal=number.name)
                 daemon.ending.begin()
-                return
+                break
+            if number != signals.APPLYING:
+                log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")
+                continue
             daemon.manager.reloading()
             try:
                 changes = await daemon.service.apply()
@@ -552,6 +559,7 @@ async def _obey_signals(daemon: _Daemon) -> None:
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.manager.ready()
+    signals.outlive()  # The receiver has put back what ends a process, and the end takes a while.
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 
+from phoenixd.api.lineage import Scarce, is_scarce
+
 NAME = re.compile(rb"[a-z0-9][a-z0-9_-]{0,31}")
 DEPTH = 256
 READ_LIMIT = 1 << 20
@@ -39,10 +41,12 @@ def agent_by_mark(pid: int, agents_dir: str) -> str | None:
 
 
 def _read(pid: int, name: str) -> bytes:
-    """A file of a process; empty where it is gone, hidden or another user's."""
+    """A file of a process; empty where it is gone, hidden or another user's. Raises Scarce."""
     try:
         with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
             found = file.read(READ_LIMIT)
-    except OSError:
+    except OSError as error:
+        if is_scarce(error):
+            raise Scarce from error
         return b""
     return found or b""

@@ -53,6 +53,8 @@ class Operation:
 
     idempotent: asking again changes nothing more, also without an Idempotency-Key.
     stream: also served as server-sent events. response: name of a schema in `schemas.py`, None for none.
+    lasts: its answer may take minutes (where it has `wait`, with it). What brings something to rest is never put off
+    for want of a place, and so does not count as such.
     exits: what phoenixctl's exit codes mean here, beyond 0, 1, 2, 4, 5 and 7, which mean the same everywhere.
     """
 
@@ -66,6 +68,7 @@ class Operation:
     response: str | None = None
     idempotent: bool = True
     stream: bool = False
+    lasts: bool = False
     text: bool = True
     exits: tuple[tuple[int, str], ...] = ()
     body_limit: int = BODY_LIMIT
@@ -177,7 +180,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "start_agent", ("start",), "Start an agent, and keep it running",
         (NAME, FRESH, _wait("return when it runs", default=False), _timeout("1m"), *TEXT_FORM), method="POST",
-        path="/v1/agents/{name}/start", rights="operate", response="Outcome", exits=(NOT_NOW, TIMED_OUT),
+        path="/v1/agents/{name}/start", rights="operate", response="Outcome", lasts=True,
+        exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
         "stop_agent", ("stop",), "Stop an agent, and keep it stopped; returns when nothing of it is left",
@@ -195,7 +199,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "restart_agent", ("restart",), "End the present run and start a new one",
         (NAME, FRESH, _wait("return when the new one runs", default=False), _timeout("1m"), *TEXT_FORM), method="POST",
         path="/v1/agents/{name}/restart", rights="operate", response="Outcome", idempotent=False,
-        exits=(NOT_NOW, TIMED_OUT),
+        lasts=True, exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
         "attach", ("attach",), "Sit down at an agent's terminal (tmux; prefix d leaves it)",
@@ -220,7 +224,7 @@ OPERATIONS: tuple[Operation, ...] = (
             *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/send", rights="operate", response="Sent", idempotent=False,
-        exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,
+        lasts=True, exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,
     ),
     Operation(
         "list_events", ("events",), "What happened, from the journal",
@@ -291,7 +295,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
             *TEXT_FORM,
         ),
-        path="/v1/agents/{name}/wait", response="Waited",
+        path="/v1/agents/{name}/wait", response="Waited", lasts=True,
         exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(

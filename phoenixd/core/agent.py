@@ -509,13 +509,10 @@ class Agent:
     """The outage that it is in, with others of its account or harness."""
     looks: int = 0
     """Looks since the present state began that changed nothing: counted, and not journaled."""
-<<<<<<< HEAD
     found: Finding | None = None
     """What was found of it where the journal was older than the world, until an operator has confirmed it."""
-=======
     unproven: int = 0
     """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
->>>>>>> own-c
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
-from phoenixd.directories import Directories, are_named, find_directories
+from phoenixd.directories import Directories, are_named, find_directories, make_private
 from phoenixd.drivers.files_ownership import examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runs import ASK, forbids_daemon
@@ -107,7 +107,7 @@ def start(command: Command) -> int:
         why = f"{terminal.title}: {terminal.detail}" if terminal.detail else terminal.title
         return refuse(exits.FAILED, why, f"{terminal.remedy}, then: phoenixctl up")
     try:
-        directories.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(directories.state)
         log_path = directories.state / "phoenixd.log"
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from phoenixd.directories import make_private
 from phoenixd.errors import FileUnreadable, UnsafeFile
 
 Location = str | os.PathLike[str]
@@ -119,7 +120,7 @@ def sync_directory(path: Location) -> None:
 
 def ensure_private_dir(path: Location) -> None:
     """Make sure that a directory exists and is open to us alone; raises UnsafeFile where it is somebody else's."""
-    Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)

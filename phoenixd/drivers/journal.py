@@ -19,6 +19,7 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
+from phoenixd.directories import make_private
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal_rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
@@ -221,7 +222,7 @@ class Reader:
 
 
 def _require_private_directory(directory: Path) -> None:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(directory)
     found = os.stat(directory)
     if found.st_uid != os.geteuid():
         raise UnsafeFile(f"{directory} belongs to uid {found.st_uid}, not to uid {os.geteuid()}")

@@ -52,7 +52,7 @@ from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
 from phoenixd.launch.preflight import questions_at_start
-from phoenixd.launch.programs import offer, with_phoenixctl
+from phoenixd.launch.programs import NAME, offer, with_phoenixctl
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
@@ -103,8 +103,11 @@ class Launch:
         self._epoch = epoch
         self._clock = clock
         self._files = files
+        for everybodys in (directories.agent_state("a").parent, directories.agent_runtime("a").parent):
+            files.ensure_private_dir(everybodys)
         library = directories.state / "lib"
         self._installed = install(library, source)
+        self._standing = threading.Lock()
         self._interpreter = interpreter()
         self._programs = offer(directories.state / "bin", files)
         # Where processes are hidden from us, what uses a copy is not to be seen, and so each one is kept.
@@ -169,9 +172,16 @@ class Launch:
                 self._publication.desk(agent.name).secrets = self._variables.secrets(agent)
 
     def shim_command(self, agent: str) -> ShimCommand:
+        """The command of a new shim, which stands there to be run; blocking. Raises LaunchFailed."""
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)
-        for directory in (state, runtime):
-            self._files.ensure_private_dir(directory)
+        try:
+            for directory in (state.parent, runtime.parent, state, runtime):
+                self._files.ensure_private_dir(directory)
+            self._stand()
+        except (OSError, UnsafeFile) as error:
+            raise LaunchFailed(
+                f"there is nothing to start it with: {error}", "free space, or mend the state directory"
+            ) from error
         program = (self._interpreter, "-I", "-S", str(self._installed.shim))
         places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
         owner = ("--owner", self._owner) if self._owner else ()
@@ -302,6 +312,13 @@ class Launch:
         content = self._publication.desk(agent).shelf.heartbeat()
         return heartbeat_record(content) if content is not None else None
 
+    def _stand(self) -> None:
+        """Have the copies of our programs be there, also after somebody cleared them away."""
+        with self._standing:
+            was_made = self._installed.stand()
+        if was_made:
+            log.warning("shim_copied_again", directory=str(self._installed.directory), reason="it was gone or changed")
+
     def transcript(self, agent: Agent) -> str | None:
         """Path or glob of the transcript that the agent's session writes, where one is known."""
         base = self._variables.known_base(agent.spec.env_from)
@@ -320,6 +337,11 @@ class Launch:
         if problems := harness.problems(spec):
             raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
         state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
+        # A look at a name: what a respawn costs is counted in milliseconds.
+        if not os.access(self._installed.hook, os.X_OK):
+            self._stand()
+        if not os.access(self._programs / NAME, os.X_OK):
+            offer(self._programs, self._files)
         token = self.token(spawn.run_id)
         socket = self._directories.runtime / "api.sock"
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)

@@ -9,6 +9,7 @@ from typing import assert_never
 
 import anyio
 import structlog
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from phoenixd.core.actions import (
@@ -244,7 +245,8 @@ class Performer:
             return hello
         if not await self._outside.terminal.observe() and not await self._outside.terminal.revive():
             raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
-        await self._outside.terminal.open_pane(agent, self._outside.launcher.shim_command(agent).argv)
+        command = await to_thread.run_sync(self._outside.launcher.shim_command, agent)
+        await self._outside.terminal.open_pane(agent, command.argv)
         clock = self._outside.clock
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
         while hello is None:

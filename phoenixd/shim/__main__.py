@@ -20,6 +20,16 @@ OWNER = "--owner"
 USAGE, ANOTHER_LIVES = 64, 75
 
 
+def make_private(directory: str) -> None:
+    """Make it and what is missing above it for ourselves alone, whatever the umask is."""
+    if not os.path.isdir(directory):
+        make_private(os.path.dirname(directory))
+        try:
+            os.mkdir(directory, 0o700)
+        except FileExistsError:
+            pass
+
+
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--job"] and len(arguments) > 1:
         return job.main(arguments[1:])
@@ -30,8 +40,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("usage: shim --agent NAME --state DIR --run DIR --version VERSION [--owner ID]\n")
         return USAGE
     state_dir, run_dir = os.path.abspath(options["--state"]), os.path.abspath(options["--run"])
-    os.makedirs(state_dir, 0o700, exist_ok=True)
-    os.makedirs(run_dir, 0o700, exist_ok=True)
+    for directory in (state_dir, run_dir):
+        make_private(directory)
     lock = lock_directory(run_dir)
     if lock is None:
         sys.stderr.write(f"phoenixd: another shim serves {options['--agent']}\n")
