@@ -123,6 +123,44 @@ PLANTS = (
         (("phoenixd/drivers/tmux.py", "        end_clients(listed, argv)\n", ""),),
         ("tests/drivers/test_tmux_strays.py",),
     ),
+    Plant(
+        "100 and 101 are exits like any other",
+        (("phoenixd/core/restart.py", "RECYCLE_CODES = (100, 101)", "RECYCLE_CODES = ()"),),
+        ("tests/core/test_restart.py",),
+    ),
+    Plant(
+        "a turn that was open at the death counts as closed, and the other way round",
+        (
+            (
+                "phoenixd/core/lifecycle.py",
+                "    turn_open = state.activity.turn_open or owed\n",
+                "    turn_open = not (state.activity.turn_open or owed)\n",
+            ),
+        ),
+        ("tests/core/test_session.py", "tests/core/test_restart.py", "tests/core/test_productive.py"),
+    ),
+    Plant(
+        "the breaker loses when there was progress",
+        (
+            (
+                "phoenixd/core/breaker.py",
+                "last_progress=number if progress is not None else tally.last_progress",
+                "last_progress=tally.last_progress",
+            ),
+        ),
+        ("tests/core/test_breaker.py",),
+    ),
+    Plant(
+        "a breaker that is reset loses when there was progress",
+        (
+            (
+                "phoenixd/core/breaker.py",
+                "Tally(iterations=tally.iterations, last_progress=tally.last_progress, opens=tally.opens)",
+                "Tally(iterations=tally.iterations, opens=tally.opens)",
+            ),
+        ),
+        ("tests/core/test_breaker.py",),
+    ),
 )
 
 
