@@ -167,7 +167,10 @@ async def _live(directories: Directories, configuration: Configuration, owner: s
         async with anyio.create_task_group() as tasks:
             daemon = await _build(directories, configuration, journal, tasks, owner)
             specs = tuple(configuration.agents.values())
-            behind = await face(daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs)
+            faced = await face(
+                daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs,
+                is_damaged=journal.damage is not None,
+            )  # fmt: skip
             for part in (
                 daemon.keeper,
                 daemon.supervisor,
@@ -182,7 +185,7 @@ async def _live(directories: Directories, configuration: Configuration, owner: s
             tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
             tasks.start_soon(_keep_terminal_named, daemon.terminal)
-            await recover(daemon.supervisor, daemon.outside, daemon.hearing, specs, behind=behind)
+            await recover(daemon.supervisor, daemon.outside, daemon.hearing, specs, faced)
             tasks.start_soon(daemon.keeper.settle, daemon.service.agents)
             _tell_of_the_journal(daemon.supervisor, journal)
             # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.

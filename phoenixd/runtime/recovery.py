@@ -10,7 +10,7 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boot, why_gone
-from phoenixd.core.events import AgentDeclared, MeasurementLost, Rebooted, RunMissing
+from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -18,6 +18,7 @@ from phoenixd.errors import ShimFailed
 from phoenixd.ports import Outside, Saved, ShimLinks, StoredEntry
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.world import Faced
 
 BOOT_KEY = "boot_id"
 TABLE_KEY = "process_table"
@@ -37,14 +38,17 @@ def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> F
 
 
 async def recover(
-    supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec], *, behind: bool = False
+    supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec], faced: Faced | None = None
 ) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
     and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
-    left alone (P54, P86, F-SY-1, F-SY-5). behind: the journal is old, so that what it does not know is no new agent.
+    left alone (P54, P86, F-SY-1, F-SY-5). faced: what was found of the world before.
     """
+    if faced is not None:
+        # Also waited for because all that follows compares with what an old journal was brought up to.
+        await supervisor.ask(EpochBegun(faced.newest))
     boot = outside.processes.boot()
     if await _why_all_is_gone(supervisor, outside, boot):
         ended = [
@@ -61,9 +65,10 @@ async def recover(
     for agent in tuple(supervisor.fleet.agents.values()):
         if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
+    is_behind = faced is not None and faced.behind
     for spec in specs:
         fresh = spec.name not in supervisor.fleet.agents
-        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart and not behind))
+        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart and not is_behind))
 
 
 async def _why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -> str | None:

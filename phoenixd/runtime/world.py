@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio
 import structlog
@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, World
-from phoenixd.core.events import EpochBegun, JournalBehind
+from phoenixd.core.events import JournalBehind
 from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import Epochs, Outside, RunFiles, ShimHello
@@ -23,23 +23,38 @@ CONCURRENT = 16
 log = structlog.get_logger()
 
 
-async def face(
-    supervisor: Supervisor, outside: Outside, epochs: Epochs, keeper: EpochKeeper, specs: Sequence[AgentSpec]
-) -> bool:
-    """Compare journal and world, and put what follows before all other events; whether the journal is behind.
+@dataclass(frozen=True, slots=True)
+class Faced:
+    """newest: the highest epoch that was met. behind: whether the journal is older than the world."""
 
-    To be called before the supervisor runs: its first step may start what an old journal wants.
+    newest: int
+    behind: bool
+
+
+async def face(
+    supervisor: Supervisor,
+    outside: Outside,
+    epochs: Epochs,
+    keeper: EpochKeeper,
+    specs: Sequence[AgentSpec],
+    *,
+    is_damaged: bool = False,
+) -> Faced:
+    """Compare journal and world, and put what follows before all other events.
+
+    is_damaged: the journal was salvaged at this start. To be called before the supervisor runs: its first step may
+    start what an old journal wants.
     """
     fleet = supervisor.fleet
     world = await look(outside, epochs, fleet.epoch, {*fleet.agents, *(spec.name for spec in specs)})
+    world = replace(world, is_damaged=is_damaged)
     keeper.committed = fleet.epoch
     keeper.knows({one.agent: one.wish for one in world.traces if one.wish is not None}, world.epoch)
     why = lag(world, fleet.agents, fleet.retired, {spec.name for spec in specs})
-    supervisor.begin_with(EpochBegun(world.newest))
     if why is not None:
         log.error("journal_behind", reason=why)
         supervisor.begin_with(JournalBehind(why, world, tuple(specs)))
-    return why is not None
+    return Faced(world.newest, why is not None)
 
 
 async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[str]) -> World:

@@ -6,9 +6,12 @@ orders by what the operator said, processes by what was spawned and died. Nothin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
+
+import anyio
 
 from phoenixd.core.actions import Action, Fence, Kill, Spawn, Terminate
 from phoenixd.core.agent import Agent
@@ -124,6 +127,7 @@ class LostJournals:
         self.weighs = 0
         self.seams = 0
         self.recovering = False
+        self.is_damaged = False
         self.nothing_remembers = False
         """The state directory went back as a whole, and no shim that lives was told of a later epoch."""
         self.keeper = self._new_keeper()
@@ -242,7 +246,9 @@ class LostJournals:
             truth.unsure = True
         alive = await self.turn(event, dies)
         if alive:
-            truth.order, truth.unsure, truth.stopped_itself = word, False, False
+            # What ended on purpose before it was asked, and had not been heard yet, stays down all the same.
+            unheard = any(isinstance(one, AgentExited) and (one.agent, one.code) == (name, 0) for one in self._queue)
+            truth.order, truth.unsure, truth.stopped_itself = word, unheard, False
         return alive
 
     async def live(self, steps: int) -> None:
@@ -271,7 +277,7 @@ class LostJournals:
             case 6:
                 await self.order(StopRequested(name, after_iteration=True), name, "ending")
             case 7 if self.dice.random() < 0.4:
-                self.specs.pop(name)
+                self.specs.pop(name, None)
                 await self.order(AgentWithdrawn(name), name, "stopped")
             case _:
                 self._falls(name)
@@ -313,6 +319,7 @@ class LostJournals:
             case 2:
                 rows = {name: one for name, one in newest.agents.items() if self.dice.random() < 0.5}
                 what, kept = "some rows lost", replace(newest, agents=rows)
+                self.is_damaged = True
                 if len(rows) == len(newest.agents):
                     what = "as it was"
             case 3:
@@ -341,7 +348,7 @@ class LostJournals:
         """A daemon starts; whether it tells that the journal is behind."""
         self.keeper = self._new_keeper()
         self.keeper.committed = self.fleet.epoch
-        world = World(BOOT, self.fleet.epoch, self.disk.number, tuple(self._traces()))
+        world = World(BOOT, self.fleet.epoch, self.disk.number, tuple(self._traces()), self.is_damaged)
         self.keeper.knows(dict(self.disk.wishes), self.disk.number)
         why = verdicts.lag(world, self.fleet.agents, self.fleet.retired, set(self.specs))
         if why is not None:
@@ -431,3 +438,15 @@ async def _play(world: LostJournals) -> str:
     if any(one.kind == plan.BEHIND for one in world.fleet.alerts) or any(a.found for a in world.fleet.agents.values()):
         raise Broken("confirmed, and still told")
     return what
+
+
+def play_many(rounds: int) -> Counter[str]:
+    """How often each kind of loss was met; raises Broken."""
+    met: Counter[str] = Counter()
+
+    async def run() -> None:
+        for seed in range(rounds):
+            met[(await play(seed)).partition(",")[0]] += 1
+
+    anyio.run(run)
+    return met

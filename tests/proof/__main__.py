@@ -64,6 +64,11 @@ PROOFS = (
     Proof("host", "faults of the host, each in a world of its own", _pytest("-m", "proof", "tests/proof/host")),
     Proof("soak", "40 agents under faults for 30 minutes: nothing grows, nobody is wrong", _module("tests.proof.soak")),
     Proof(
+        "journals",
+        "200 lost, old and damaged journals under ten agents, and 10,000 in a virtual world",
+        _module("tests.proof.journals"),
+    ),
+    Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
         _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),

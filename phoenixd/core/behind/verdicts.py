@@ -55,6 +55,8 @@ def lag(world: World, agents: Mapping[str, Agent], retired: Mapping[str, int], d
     if world.journal < world.newest:
         known = f"epoch {world.journal}" if world.journal else "no epoch"
         return f"it knows {known}, and the world knows epoch {world.newest}"
+    if world.is_damaged and (missing := sorted(set(declared) - set(agents))):
+        return f"it was damaged, and knows nothing of {', '.join(missing[:5])}"
     for trace in world.traces:
         agent = agents.get(trace.agent)
         known_as = agent.incarnation if agent is not None else retired.get(trace.agent, 0)

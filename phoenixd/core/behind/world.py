@@ -59,12 +59,16 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """All of it. journal: the epoch that the journal was saved with. epoch: that of the file beside it. 0: none."""
+    """All of it. journal: the epoch that the journal was saved with. epoch: that of the file beside it. 0: none.
+
+    is_damaged: the journal was salvaged, so that rows of it may be missing.
+    """
 
     boot_id: str
     journal: int
     epoch: int
     traces: tuple[Trace, ...] = ()
+    is_damaged: bool = False
 
     @property
     def newest(self) -> int:
