@@ -14,6 +14,7 @@ from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH
+from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
@@ -47,7 +48,7 @@ async def _answers() -> tuple[int | None, bool] | None:
 class Doctor:
     """Examines the daemon and each agent. Ports are callables, so that it names no driver.
 
-    degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. environment_of: what an
+    degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents are fenced in. environment_of: what an
     agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
     where it has none. tmux_hangs: the server's process and whether it is stopped, where it is there and does not
     answer; else None. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
@@ -56,6 +57,8 @@ class Doctor:
 
     now: Callable[[], Moment]
     degraded: Callable[[], str | None]
+    halted: Callable[[], str | None]
+    latency: Callable[[], Latency | None]
     damage: Callable[[], str | None]
     tmux: Callable[[], str | None]
     foreign_panes: Callable[[], Awaitable[Sequence[tuple[str, int]]]]
@@ -108,14 +111,23 @@ class Doctor:
 
     def _daemon(self, *, is_tmux_hung: bool = False) -> list[Finding]:
         findings = []
-        degraded, damage, tmux = self.degraded(), self.damage(), self.tmux()
-        if degraded:
+        damage, tmux = self.damage(), self.tmux()
+        if halted := self.halted():
             remedy = "free space or mend the file system of the state directory; it recovers by itself"
             findings.append(
-                Finding("problem", "nothing new is started: decisions cannot be saved safely", degraded, remedy)
+                Finding("problem", "nothing new is started: decisions cannot be saved safely", halted, remedy)
+            )
+        elif degraded := self.degraded():
+            commits = f"{degraded}; commits: {self.latency() or 'none yet'}"
+            remedy = (
+                "see what else writes to the disk of the state directory (iostat -x 5), or give phoenixd another one"
+            )
+            findings.append(
+                Finding("warning", "the journal takes every decision, and did not or was late", commits, remedy)
             )
         else:
-            findings.append(Finding("ok", "the journal takes every decision"))
+            commits = f"commits: {latency}" if (latency := self.latency()) is not None else ""
+            findings.append(Finding("ok", "the journal takes every decision", commits))
         if damage:
             summary = "the journal was damaged, and put in order again"
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
