@@ -48,11 +48,12 @@ async def _answers() -> tuple[int | None, bool] | None:
 class Doctor:
     """Examines the daemon and each agent. Ports are callables, so that it names no driver.
 
-    degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents are fenced in. environment_of: what an
-    agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
-    where it has none. tmux_hangs: the server's process and whether it is stopped, where it is there and does not
-    answer; else None. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
-    users' processes, None where it does not. agents_cgroup: below which the runs' cgroups lie, as /proc spells it.
+    degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents
+    are fenced in. environment_of: what an agent's command would find, in which its version is asked. size_of: columns
+    and lines of an agent's terminal, None where it has none. tmux_hangs: the server's process and whether it is
+    stopped, where it is there and does not answer; else None. under_systemd: whether the terminal server is a unit of
+    its own. hidepid: how /proc hides other users' processes, None where it does not. agents_cgroup: below which the
+    runs' cgroups lie, as /proc spells it.
     """
 
     now: Callable[[], Moment]
