@@ -65,6 +65,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
+from phoenixd.launch.fences import offer_api
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.epochs import EpochKeeper
@@ -306,7 +307,7 @@ async def _build(
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     epochs = EpochFiles(directories.state)
-    keeper = EpochKeeper(epochs, lambda event: supervisor.tell(event), shims.tell_epoch)
+    keeper = EpochKeeper(epochs, clock, lambda event: supervisor.tell(event), shims.tell_epoch)
     launch = Launch(
         directories=directories,
         owner=owner,
@@ -393,6 +394,7 @@ async def _build(
         [listen],
         on_turn=manager.watchdog,
         on_degraded=degraded,
+        on_saved=lambda newest: service.ring(newest),
         clean=launch.clean,
         remember=keeper.keep,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
@@ -417,6 +419,8 @@ async def _build(
             tmux=terminal.version,
             tier=tier(cgroups),
             degraded=supervisor.degraded,
+            halted=supervisor.halted,
+            commits=supervisor.saver.known.latency,
             alerts=supervisor.fleet.alerts,
             state=os.fspath(directories.state),
             runtime=os.fspath(directories.runtime),
@@ -434,7 +438,9 @@ async def _build(
 
     doctor = Doctor(
         now=clock.now,
-        degraded=lambda: supervisor.degraded or journal.trouble,
+        degraded=lambda: supervisor.degraded,
+        halted=lambda: supervisor.halted or journal.trouble,
+        latency=lambda: supervisor.saver.known.latency,
         damage=lambda: str(journal.damage) if journal.damage else None,
         tmux=lambda: facts().tmux,
         foreign_panes=terminal.foreign,
@@ -442,7 +448,9 @@ async def _build(
         problems=problems,
         environment_of=launch.environment_of,
         size_of=terminal.size,
+        tmux_hangs=terminal.hangs,
         under_systemd=manager.is_present,
+        agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     service = DaemonService(
         supervisor=supervisor,
@@ -535,7 +543,15 @@ async def _serve(daemon: _Daemon, owned: Ownership, *, task_status: anyio.abc.Ta
             owned.keep()
         except OSError as error:
             log.warning("runtime_directory_not_owned", reason=str(error))
-        return bind(runtime / "api.sock", group)
+        listener = bind(runtime / "api.sock", group)
+        for agent in daemon.supervisor.fleet.agents.values():
+            if agent.spec.fence == "namespace" and daemon.directories.agent_runtime(agent.name).is_dir():
+                try:
+                    offer_api(runtime, agent.name)
+                except OSError as error:
+                    # What an agent makes of its own directory is its own loss.
+                    log.warning("api_not_offered", agent=agent.name, reason=str(error))
+        return listener
 
     api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
     await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)

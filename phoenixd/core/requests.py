@@ -42,7 +42,9 @@ from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import close_items, end_run, enter
 
-LAUNCH_KEYS = ("argv", "cwd", "harness", "env", "env_from", "fresh_args", "resume_args", "prompt_via", "heartbeat_file")
+LAUNCH_KEYS = (
+    "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
+)  # fmt: skip
 """A change of one of these needs a new process; any other key takes effect at once."""
 
 

@@ -48,6 +48,7 @@ from phoenixd.launch.changes import Changes, follow_edits
 from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
+from phoenixd.launch.fences import api_socket, fence_of, offer_api
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
@@ -343,7 +344,8 @@ class Launch:
         if not os.access(self._programs / NAME, os.X_OK):
             offer(self._programs, self._files)
         token = self.token(spawn.run_id)
-        socket = self._directories.runtime / "api.sock"
+        is_fenced = spec.fence == "namespace"
+        socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
@@ -370,12 +372,18 @@ class Launch:
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:
             shelf.remove(FRESH_MARKER)
-        leaf = self._create_leaf(spec.name, spawn.incarnation) if self._create_leaf else None
+        has_leaf = self._create_leaf is not None and spec.fence != "none"
+        leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
+        if leaf is None and spec.fence == "cgroup":
+            remedy = "phoenixctl install-service, or fence another way"
+            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
         self._files.ensure_private_dir(runtime_dir)
+        if is_fenced:
+            offer_api(self._directories.runtime, spec.name)
+        fence = fence_of(spec, self._directories, variables)
         order = runtime_dir / "order.json"
-        self._files.replace(
-            order, render_order(spec, spawn, argv, variables, token, leaf, self._epoch()), durable=False
-        )
+        content = render_order(spec, spawn, argv, variables, token, leaf, self._epoch(), fence)
+        self._files.replace(order, content, durable=False)
         return str(order)
 
 

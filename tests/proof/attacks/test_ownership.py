@@ -91,7 +91,8 @@ def test_seen_1_an_obedient_agent_of_a_fleet_takes_nobody(stage: Stage) -> None:
         starts=(
             [*CTL, "up"], [*CTL, "up", *own], [*CTL, "up", *fresh], [*CTL, *socket, "up"],
             [*CTL, "run", "b", "-d", "--", "sleep", "9"], [*CTL, "recover", "--take"],
-            [*CTL, "recover", "--take", *own], DAEMON, [*DAEMON, *own], [*DAEMON, *fresh, "--runtime-dir", str(stage.runtime)],
+            [*CTL, "recover", "--take", *own], DAEMON, [*DAEMON, *own],
+            [*DAEMON, *fresh, "--runtime-dir", str(stage.runtime)],
             [*DAEMON, "--state-dir", str(stage.state), "--runtime-dir", str(stage.root / "r")],
             ["setsid", "-w", *DAEMON], ["sh", "-c", f"({' '.join(DAEMON)}) & wait $!"],
             ["env", "-i", f"PATH={os.environ['PATH']}", f"HOME={home}", *DAEMON],
