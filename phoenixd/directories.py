@@ -119,6 +119,12 @@ def find_runtime_directory(
     return state / "run"
 
 
+def are_named(environ: Mapping[str, str], state: str | None = None, runtime: str | None = None) -> bool:
+    """Whether somebody said which state and which runtime directory is meant: by flag, or in the environment."""
+    own = "" if "PHOENIX_AGENT" in environ else environ.get("PHOENIX_STATE_DIR", "")
+    return bool(state or own) and bool(runtime or environ.get("PHOENIX_RUNTIME_DIR"))
+
+
 def check_socket_paths(runtime: Path, agents: Iterable[str] = ()) -> None:
     """Refuse a runtime directory whose sockets the kernel could not bind; raises ConfigurationError."""
     sockets = [runtime / "tmux.sock", runtime / "api.sock"]

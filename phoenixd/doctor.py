@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from anyio import create_task_group, to_thread
 
-from phoenixd import doctor_versions, hidden, packages
+from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined, Running
+from phoenixd.core.behind.plan import BEHIND, EPOCH
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.doctor_agents import cli_findings, size_finding
+from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
@@ -50,7 +51,7 @@ class Doctor:
     agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
     where it has none. tmux_hangs: the server's process and whether it is stopped, where it is there and does not
     answer; else None. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
-    users' processes, None where it does not.
+    users' processes, None where it does not. agents_cgroup: below which the runs' cgroups lie, as /proc spells it.
     """
 
     now: Callable[[], Moment]
@@ -65,12 +66,13 @@ class Doctor:
     tmux_hangs: Callable[[], Awaitable[tuple[int | None, bool] | None]] = _answers
     under_systemd: bool = False
     hidepid: Callable[[], str | None] = hidden.hidepid
+    agents_cgroup: str | None = None
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's; what hangs is told in place of its own."""
         agents = [agent for _, agent in sorted(fleet.agents.items())]
         hung = await within(self.tmux_hangs(), (None, False))
-        findings = self._daemon(is_tmux_hung=hung is not None)
+        findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet)]
         if hung is not None:
             findings.append(hung_tmux(*hung, sum(isinstance(agent.state, Running) for agent in agents)))
         else:
@@ -191,9 +193,10 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
-        if row(agent, self.now()).hooks == "missing":
-            detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
-            findings.append(Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test"))
+        findings += hearing_findings(row(agent, self.now()), self.now())
+        if agent.run is not None and (pid := agent.run.pid) is not None:
+            held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
+            findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
         if asks_tmux and (small := size_finding(name, await self.size_of(name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
@@ -212,6 +215,19 @@ def _directory(name: str, cwd: str) -> Iterator[Finding]:
 async def _aside(look: Callable[[], T]) -> T:
     """Look where a file system that hangs holds up nobody; the thread is left to itself when nobody waits any more."""
     return await to_thread.run_sync(look, abandon_on_cancel=True)
+
+
+def _recovery(fleet: Fleet) -> list[Finding]:
+    """Whether the journal was older than the world, which nobody has confirmed yet, or may be so unseen."""
+    told = {one.kind: one.text for one in fleet.alerts}
+    found = []
+    if BEHIND in told:
+        title = "the journal was lost or is old: what lives was adopted, and nothing that was stopped was started"
+        found.append(Finding("problem", title, told[BEHIND], "phoenixctl recover"))
+    if EPOCH in told:
+        remedy = "mend the state directory; the next order writes them again"
+        found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
+    return found
 
 
 def hidden_finding(hidepid: str) -> Finding:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent
+from phoenixd.core.moment import Moment, in_words
+from phoenixd.core.projection import Row
 from phoenixd.drivers.files import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import HARNESSES, Harness
@@ -46,6 +48,27 @@ def cli_findings(agent: Agent, environment: Mapping[str, str]) -> Iterator[Findi
     yield from _login(agent.name, harness, environment)
     yield from _trust(agent, harness, environment)
     yield from _own_files(agent, harness, environment)
+
+
+def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:
+    """Whether what the agent says arrives: its shim's link, its hooks, and what its shim had to turn away."""
+    name = shown.name
+    if shown.deaf is not None:
+        lost = in_words(max(0.0, now.wall - shown.deaf.since_wall))
+        detail = f"{shown.deaf.why}; it is tried again all the while, and its screen is looked at meanwhile"
+        title = f"{name}: for {lost} nothing that it says arrives"
+        yield Finding("problem", title, detail, f"phoenixctl explain {name}; if it stays so: phoenixctl restart {name}")
+    if shown.hooks == "missing":
+        detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
+        yield Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test")
+    if shown.refused:
+        detail = "what they told is not known: its state may be behind what it does"
+        title = f"{name}: its shim refused {shown.refused} of its hooks in this run"
+        yield Finding("warning", title, detail, f"phoenixctl explain {name}")
+    if shown.strangers:
+        detail = "whoever has no token gets four places for a second each, and gives way to the agent"
+        title = f"{name}: {shown.strangers} requests at its hooks bore no token of its, and were turned away"
+        yield Finding("warning", title, detail, "see who connects: ss -tnp src 127.0.0.1")
 
 
 def size_finding(name: str, size: tuple[int, int] | None) -> Finding | None:

@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
@@ -86,6 +88,7 @@ class Batch:
     next_item: int = 1
     alerts: tuple[StandingAlert, ...] = ()
     """The fleet's own; an agent's stand in its snapshot."""
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Saved:
     alerts: tuple[StandingAlert, ...] = ()
     retired: Mapping[str, int] = field(default_factory=dict)
     """The last incarnations of removed agents, by name."""
+    epoch: int = 0
+    """That of the newest commit; 0 in a journal of a version that knew none."""
 
 
 class Journal(Protocol):
@@ -146,13 +151,47 @@ class Journal(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What stands in an agent's own directory. incarnation: the highest that its files name."""
+
+    wish: Wish | None = None
+    last: SeenRun | None = None
+    incarnation: int = 0
+
+
+class Epochs(Protocol):
+    """What is kept outside the journal. The readers block, and believe nothing that is not whole."""
+
+    def epoch(self) -> int:
+        """The epoch that was made durable last; 0 where none is known."""
+        ...
+
+    def names(self) -> frozenset[str]:
+        """The agents that have a directory."""
+        ...
+
+    def run_files(self, agent: str) -> RunFiles: ...
+
+    async def keep_epoch(self, number: int) -> None:
+        """Make the epoch durable; raises OSError."""
+        ...
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        """Make an agent's wish durable; raises OSError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ShimRun:
-    """The run that a shim says is alive under it."""
+    """The run that a shim says is alive under it. An older shim does not say session, mode and epoch."""
 
     incarnation: int
     run_id: str
     pid: int
     start_time: int
+    session_id: str = ""
+    mode: str = ""
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +209,9 @@ class ShimHello:
     """The requests that it holds for an answer, as it said when the link was opened."""
     last_seq: int = 0
     """The number of the last event that it had spooled by then."""
+    told: int = 0
+    """The newest durable epoch that it was told."""
+    knows_epochs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +224,18 @@ class ShimMessage:
 
 
 class ShimLinks(Protocol):
-    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death."""
+    """Connections to the shims. Messages come to the sink given at construction; a closed link is not a death.
+
+    One that was lost is taken up again as long as its shim lives: `link_lost` tells that this takes time, `hello` that
+    it is done.
+    """
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's living shim, connecting if needed; None when nobody listens."""
+        ...
+
+    def take_up(self, agent: str, reason: str) -> None:
+        """Go on trying to reach a shim that could not be connected to, as after a loss."""
         ...
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
@@ -269,10 +319,16 @@ class Terminal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """What a fence did: processes ended (pid and command), and pids that were still alive at the end."""
+    """What a fence did: processes ended (pid and command), and pids that were still alive at the end.
+
+    unproven: nothing is seen, and nothing proves that there is nothing: the run has no leaf and its shim is gone.
+    unread: processes of our own user which could not be read then, and may be the run's.
+    """
 
     killed: tuple[str, ...] = ()
     remaining: tuple[int, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +395,10 @@ class ProcessTable(Protocol):
     """Processes by identity, never by name."""
 
     def boot_id(self) -> str: ...
+
+    def boot(self) -> Boot:
+        """Which life of the process table this is."""
+        ...
 
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
         """Call back once when that very process dies; False when it is gone already."""
@@ -419,6 +479,10 @@ class Records(Protocol):
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
         """The newest exit.json of an agent, or None when there is none that can be trusted to be whole."""
+        ...
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        """The newest run.json of an agent, likewise: the run that a shim began last."""
         ...
 
 

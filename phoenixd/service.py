@@ -269,6 +269,10 @@ class DaemonService:
                 owner = agent.name
         return owner
 
+    @property
+    def agents_dir(self) -> str:
+        return os.fspath(self.directories.state / "agents")
+
     def shim_pids(self) -> Mapping[int, str]:
         return {identity.pid: name for name, identity in self.living_shims().items()}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd import doctor_versions
-from phoenixd.core.agent import Activity, Agent, Desired, Mode, PromptKind, Run, Running, Stopped
+from phoenixd.core.agent import Activity, Agent, Deaf, Desired, Mode, PromptKind, Run, Running, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
@@ -318,6 +318,21 @@ async def test_f_hb_7_hooks_that_do_not_arrive_are_told(tmp_path: Path, age: flo
     found = await examined(living, tmp_path)
 
     assert (found.get("warning: a: its hooks are missing") == "phoenixctl hooks test") == missing
+
+
+async def test_promise_10_what_cannot_be_heard_of_an_agent_is_told_with_its_remedy(tmp_path: Path) -> None:
+    program(tmp_path, "echo '2.1.197 (Claude Code)'")
+    deaf = Deaf(0.0, 0.0, "the shim closed it")
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.NONE, 0.0, 0.0, pid=1, deaf=deaf, refused=3, strangers=40)
+    living = replace(claude_agent(tmp_path), state=Running(run, Activity(False, 0.0, 0.0)), hooks_seen=True)
+
+    found = await examined(living, tmp_path)
+
+    lost = next(title for title in found if "nothing that it says arrives" in title)
+    assert lost.startswith("problem: a: for ")
+    assert "phoenixctl restart a" in found[lost]
+    assert found["warning: a: its shim refused 3 of its hooks in this run"] == "phoenixctl explain a"
+    assert "warning: a: 40 requests at its hooks bore no token of its, and were turned away" in found
 
 
 async def test_f_tmux_9_a_terminal_that_is_too_small_is_told_of_its_agent(tmp_path: Path) -> None:

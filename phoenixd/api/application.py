@@ -15,7 +15,19 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from phoenixd.api import answers, arguments, briefs, commands, loops, openapi, problems, queries, rights, streams
+from phoenixd.api import (
+    answers,
+    arguments,
+    briefs,
+    commands,
+    loops,
+    openapi,
+    problems,
+    queries,
+    recovering,
+    rights,
+    streams,
+)
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
@@ -37,7 +49,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs)
+    for module in (queries, commands, answers, loops, briefs, recovering)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }
@@ -87,7 +99,9 @@ class Api:
             except asyncio.CancelledError:
                 if not self.closing.is_set():
                     raise
-                problem = Problem("busy", "phoenixd ends, and did not finish this", "phoenixctl up, then ask again")
+                problem = Problem(
+                    "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
+                )
             return _refusal(problem, problem.text(page) if wants_text else None)
 
         return endpoint

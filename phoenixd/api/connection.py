@@ -42,7 +42,10 @@ class Connection(H11Protocol):
         self._is_given_up = False
         self.conn = PlainHttp(h11.SERVER, HEADER_LIMIT)
         peer = identify(
-            transport.get_extra_info("socket"), self.api.service.shim_pids(), self.api.service.agents_cgroup
+            transport.get_extra_info("socket"),
+            self.api.service.shim_pids(),
+            self.api.service.agents_cgroup,
+            self.api.service.agents_dir,
         )
         self.peer = peer
         self.serial = next(self.serials)

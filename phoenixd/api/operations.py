@@ -90,6 +90,10 @@ WIDTH = Parameter("width", "query", "integer", "columns of the text", default=80
 COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", default=False, hidden=True)
 LOOK = Parameter("look", "query", "boolean", "a person reads this: remember when", default=False, hidden=True)
 FOLLOW = Parameter("follow", "local", "boolean", "go on as it changes", flag="--follow", short="-f", default=False)
+PLACES = (
+    Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
+    Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
+)
 CONFIG = Parameter("config", "local", "string", "configuration file or directory", flag="--config")
 FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
@@ -140,8 +144,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "up", ("up",), "Start the daemon if none runs",
         (
-            CONFIG, Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
-            Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
+            CONFIG, *PLACES,
         ),
         exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
@@ -341,6 +344,23 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "apply", ("apply",), "Read the configuration again and do what plan shows", TEXT_FORM, method="POST",
         path="/v1/apply", rights="admin", response="Plan",
+    ),
+    Operation(
+        "recover", ("recover",), "Where the journal was lost or is old: what was found of each agent; --yes does it",
+        (
+            Parameter("yes", "local", "boolean", "do what is shown, without asking", flag="--yes", default=False),
+            Parameter(
+                "take", "local", "boolean", "hand the living shims of a runtime directory over to a state directory, "
+                "while no daemon runs and from outside any run", flag="--take", default=False,
+            ),
+            *PLACES, *TEXT_FORM,
+        ),
+        path="/v1/recover", rights="operate", response="Recovery",
+        exits=((6, "--take: a daemon owns one of the directories, or an agent asks"),),
+    ),
+    Operation(
+        "confirm_recovery", (), "Do what recover shows", TEXT_FORM, method="POST", path="/v1/recover", rights="admin",
+        response="Recovery",
     ),
     Operation(
         "heartbeat_show", ("heartbeat", "show"), "The newest sign of life of an agent", (NAME, *TEXT_FORM),

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, is_scarce, lineage, read
+from phoenixd.api.marks import agent_by_mark
 
 SO_PEERGROUPS = 59
 SO_PEERPIDFD = 77
@@ -39,21 +40,30 @@ class Peer:
     lack: Lack | None = None
 
 
-def identify(connection: socket.socket, shims: Mapping[int, str], agents_cgroup: str | None) -> Peer:
-    """Read who connected. Cheap enough for every connection: a few small files of /proc."""
+def identify(
+    connection: socket.socket, shims: Mapping[int, str], agents_cgroup: str | None, agents_dir: str = ""
+) -> Peer:
+    """Read who connected. Cheap enough for every connection: a few small files of /proc.
+
+    agents_dir: what the mark of our own agents' runs names, see `marks`.
+    """
     pid, uid, gid = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
     try:
         groups = frozenset((gid, *_groups(connection, pid)))
-        found = _lineage(connection, pid, shims, agents_cgroup)
+        found = _lineage(connection, pid, shims, agents_cgroup, agents_dir)
     except Scarce:
         return Peer(pid, uid, frozenset((gid,)), None, NO_DESCRIPTORS, Lack.NO_DESCRIPTORS)
     return Peer(pid, uid, groups, *found)
 
 
-def _lineage(connection: socket.socket, pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
+def _lineage(
+    connection: socket.socket, pid: int, shims: Mapping[int, str], agents_cgroup: str | None, agents_dir: str
+) -> Lineage:
     pidfd = _pidfd(connection)
     try:
         found = lineage(pid, shims, agents_cgroup)
+        if found.agent is None and (marked := agent_by_mark(pid, agents_dir)) is not None:
+            found = Lineage(marked)
         if pidfd is not None and _has_ended(pidfd):
             return Lineage(None, GONE, Lack.GONE)
     finally:

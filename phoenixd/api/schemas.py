@@ -90,7 +90,10 @@ SCHEMAS: dict[str, Schema] = {
             "stale_loops": COUNT,
             "parked_until": _or_null(TIME),
             "due_in": _or_null(NUMBER),
-            "hooks": _words("ok", "missing", "none"),
+            "hooks": _words("ok", "missing", "none", "lost", "refused"),
+            "link_lost_since": _or_null(TIME),
+            "hooks_refused": COUNT,
+            "strangers_refused": COUNT,
             "item": _or_null(INTEGER),
             "items": _list(INTEGER),
             "alerts": _list(_ref("Alert")),
@@ -300,6 +303,22 @@ SCHEMAS: dict[str, Schema] = {
         {"agent": STRING, "action": _words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
     ),
     "Plan": _object({"changes": _list(_ref("Change"))}),
+    "Found": _object(
+        {
+            "agent": AGENT_NAME,
+            "journal": STRING,
+            "wish": STRING,
+            "processes": STRING,
+            "verdict": _words("keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"),
+            "reason": STRING,
+            "waits": BOOLEAN,
+            "proposal": _words("none", "start", "leave it stopped"),
+            "state": STRING,
+        }
+    ),
+    "Recovery": _object(
+        {"behind": BOOLEAN, "reason": _or_null(STRING), "agents": _list(_ref("Found")), "done": BOOLEAN}
+    ),
     "Breaker": _object(
         {
             "name": AGENT_NAME,

@@ -198,6 +198,11 @@ class Service(Protocol):
         ...
 
     @property
+    def agents_dir(self) -> str:
+        """The directory of all agents' own directories, which every process of a run has in its environment."""
+        ...
+
+    @property
     def agents_cgroup(self) -> str | None:
         """The cgroup below which `<agent>/<incarnation>` lie, as /proc/PID/cgroup spells it."""
         ...

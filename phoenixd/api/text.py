@@ -197,11 +197,16 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]
         return [*_lead_and(f"{sign} {lead}", said, room, here), f"  {hint}"]
     age = f"in {ago(row.due)}" if row.state == "backing_off" and row.due is not None else ago(here.now - row.since)
-    word = "gone" if row.group == "unknown" else (row.activity or row.state).replace("_", " ")
+    word = (row.activity or row.state).replace("_", " ")
+    if row.group == "unknown":
+        word = "deaf" if row.deaf is not None else "gone"
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
-    why = "its exit record is awaited" if row.group == "unknown" else reason(row)
+    why = reason(row)
+    if row.group == "unknown":
+        lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
+        why = lost or "its exit record is awaited"
     if room < LEAST_ROOM or not number:
         return _lead_and(f"{sign} {lead}", f"{why}{number}", room, here)
     return [f"{sign} {lead}{pad(why, room)}{number}"]

@@ -17,7 +17,13 @@ from phoenixd.core.turns import is_judged
 from phoenixd.ports import Leftovers
 
 LABEL_COLUMNS = 12
-HOOKS = {"ok": "its hooks arrive", "missing": "its hooks are missing", "none": "no hooks"}
+HOOKS = {
+    "ok": "its hooks arrive",
+    "missing": "its hooks are missing",
+    "none": "no hooks",
+    "lost": "its hooks do not arrive",
+    "refused": "its hooks arrive, but not all",
+}
 LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 
 
@@ -43,6 +49,8 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
         "restarts": str(row.restarts),
+        "link": f"lost for {ago(here.now - row.deaf.since_wall)}: {row.deaf.why}" if row.deaf is not None else "",
+        "refused": refused(row),
         "alerts": "; ".join(f"{one.kind} for {ago(here.now - one.raised_wall)}: {one.text}" for one in row.untold),
         "open loops": _loops(loops, row.name) if loops is not None and loops.open else "",
     }
@@ -50,6 +58,12 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
     for label, text in told.items():
         lines += _labelled(label, text, here)
     return page([*lines, "", next_commands([row], here)])
+
+
+def refused(row: Row) -> str:
+    """The requests at the run's hook endpoint that were not taken in."""
+    own = f"{row.refused} of its hooks" if row.refused else ""
+    return ", ".join(filter(None, (own, f"{row.strangers} without its token" if row.strangers else "")))
 
 
 def _loops(loops: LoopCounts, name: str) -> str:

@@ -51,6 +51,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
         account=table.account or _login(table),
         env=tuple(sorted((key, _value(value)) for key, value in table.env.items())),
         env_from=table.env_from,
+        fence=table.fence or "auto",
         fresh_args=table.fresh_args,
         resume_args=table.resume_args,
         prompt_via=table.prompt_via,

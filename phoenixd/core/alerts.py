@@ -21,7 +21,9 @@ from phoenixd.core.question.reply import is_reachable
 QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
-NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock"})
+NEEDS_NOBODY = frozenset(
+    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", "hooks refused"}
+)
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
 DEGRADED = "degraded"
@@ -48,7 +50,7 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
 def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
     """What a person does about an alert, as a command. answer: the number by which it can be answered from afar."""
     if agent is None:
-        return "phoenixctl doctor"
+        return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"
     if answer:
         return f"phoenixctl answer {answer}"
     return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"
@@ -124,7 +126,7 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return agent.state_name != "parked"
         case "outage":
             return agent.setbacks == 0
-        case "lingering" | "clock":
+        case "lingering" | "unread" | "clock":
             # A run's books are closed only when its tree is known gone; another run's clock is judged anew.
             return run is None or run.incarnation != standing.incarnation
         case "breaker":
@@ -141,6 +143,14 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return down or background.is_made_good(agent)
         case "hooks missing":
             return agent.hooks_seen or run is None
+        case "unfenced":
+            # Also of one that is stopped: whoever stopped it wants to know what may be left.
+            return _works_again(standing, agent)
+        case "link lost":
+            return run is None or run.deaf is None
+        case "hooks refused":
+            # What they told is lost for this run; the next one is known from its start.
+            return run is None or run.incarnation != standing.incarnation
         case "hung" | "overtime":
             # Each further one of a run that achieves nothing is the same trouble.
             return _is_down(agent) or (_is_later(standing, agent) and not agent.record.died)
@@ -154,8 +164,10 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
 
 def _is_back(standing: StandingAlert, agent: Agent) -> bool:
     """A later run works, or nobody wants one any more."""
-    if _is_down(agent):
-        return True
+    return _is_down(agent) or _works_again(standing, agent)
+
+
+def _works_again(standing: StandingAlert, agent: Agent) -> bool:
     run = agent.run
     if run is None or not _is_later(standing, agent):
         return False

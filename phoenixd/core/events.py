@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from phoenixd.core.behind.world import World
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
 
@@ -192,11 +193,17 @@ class ShimLost:
 
 @dataclass(frozen=True, slots=True)
 class TreeGone:
-    """A fence found nothing of the run alive any more."""
+    """A fence found nothing of the run alive any more.
+
+    unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
+    and may be the run's.
+    """
 
     agent: str
     incarnation: int
     killed: tuple[str, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +360,29 @@ class RunAdopted:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkLost:
+    """The link to the run's shim is down, and did not come back at once. The shim lives, as far as is known."""
+
+    agent: str
+    incarnation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HooksRefused:
+    """How many requests at the run's hook endpoint were not taken in so far, and why the newest of its own was not.
+
+    hooks: those that bore the run's token, or were dropped for the hook program. strangers: all others.
+    """
+
+    agent: str
+    incarnation: int
+    hooks: int
+    strangers: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunMissing:
     """After a daemon start: no shim and no living process of this run could be found. Its remains are to be fenced."""
 
@@ -369,6 +399,29 @@ class Rebooted:
 
     boot_id: str
     ended: tuple[AgentExited, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JournalBehind:
+    """After a daemon start: the journal is older than the world, and `why`. specs: what the configuration declares."""
+
+    why: str
+    world: World
+    specs: tuple[AgentSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBegun:
+    """A daemon began: the next epoch, after the newest that was met anywhere."""
+
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryConfirmed:
+    """An operator has seen what was found where the journal was old, and wants what is proposed done."""
+
+    by: str = "operator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,12 +561,14 @@ RunEvent = (
     | IncidentRecorded
     | RunAdopted
     | RunMissing
+    | LinkLost
+    | HooksRefused
     | Delivered
     | NotDelivered
     | HoldAnswered
     | HoldReleased
 )
-FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
+FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick | JournalBehind | EpochBegun | RecoveryConfirmed
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
 AfterEvent = CleanedUp | AttendanceSeen
 """About a run that has ended."""
@@ -534,6 +589,8 @@ def is_journaled(event: Event) -> bool:
             | HoldReleased()
             | ScreenSeen()
             | CallWorkSeen()
+            | LinkLost()
+            | HooksRefused()
         ):
             # What is found again and again is kept where it raises or clears an alert, and then by that decision.
             return False

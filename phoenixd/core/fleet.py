@@ -22,6 +22,7 @@ from phoenixd.core import (
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
+from phoenixd.core.behind import epochs, plan
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AfterEvent,
@@ -33,12 +34,15 @@ from phoenixd.core.events import (
     BreakerEdited,
     BreakerReset,
     CleanedUp,
+    EpochBegun,
     Event,
     FleetEvent,
+    JournalBehind,
     LimitsDeclared,
     MeasurementLost,
     OperatorEvent,
     Rebooted,
+    RecoveryConfirmed,
     RestartRequested,
     RunEvent,
     SendRequested,
@@ -79,6 +83,8 @@ class Fleet:
     """The terminal was looked at, and did not answer."""
     retired: Mapping[str, int] = field(default_factory=dict)
     """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
+    epoch: int = 0
+    """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,10 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
     parked = _follow_outages(fleet, parked, event, now)
     parked = _follow_sequences(fleet, parked, now)
     braked = _brake(fleet, parked, event, now)
-    return _release_starts(_release_parked(braked, now), now)
+    found = _release_starts(_release_parked(braked, now), now)
+    if epochs.moves(fleet.agents, found.decisions, event):
+        return replace(found, fleet=replace(found.fleet, epoch=found.fleet.epoch + 1))
+    return found
 
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
@@ -140,6 +149,13 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             for agent in fleet.agents.values():
                 found = _put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now), now)
             return found
+        case JournalBehind():
+            return _face_the_world(fleet, event, now)
+        case EpochBegun(newest=newest):
+            begun = Decision(None, reason=f"a daemon begins, after epoch {max(newest, fleet.epoch)}", weight="detail")
+            return Step(replace(fleet, epoch=max(newest, fleet.epoch)), (begun,))
+        case RecoveryConfirmed(by=by):
+            return _confirm_recovery(fleet, by, now)
         case LimitsDeclared(limits=limits):
             changed = limits != fleet.limits
             noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
@@ -160,6 +176,21 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
         case _:
             assert_never(event)
+
+
+def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
+    """Bring every agent up to what the world knows of it, before anything is killed or started."""
+    known = replace(fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP)
+    found = _put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
+    left = plan.left_alone(fleet.agents, event, now)
+    text = plan.summary(event.why, found.fleet.agents.values(), left)
+    return _raise(found, Decision(None, (plan.alert(text),), text), now)
+
+
+def _confirm_recovery(fleet: Fleet, by: str, now: Moment) -> Step:
+    found = _put_all(Step(fleet), plan.confirmed(fleet.agents.values(), by, now), now)
+    standing = alerts.find(fleet.alerts, plan.BEHIND)
+    return _clear(found, standing, f"confirmed by {by}") if standing is not None else found
 
 
 def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:

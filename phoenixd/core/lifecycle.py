@@ -23,6 +23,7 @@ from phoenixd.core import (
     background,
     call_work,
     cleanup,
+    deafness,
     interrupt,
     liveness,
     looks,
@@ -35,6 +36,7 @@ from phoenixd.core import (
     sequence,
     session,
     turns,
+    unproven,
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
@@ -67,7 +69,9 @@ from phoenixd.core.events import (
     HoldAnswered,
     HoldReleased,
     HookSeen,
+    HooksRefused,
     IncidentRecorded,
+    LinkLost,
     NotDelivered,
     RunAdopted,
     RunEvent,
@@ -128,8 +132,14 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             return answers.hear_outcome(agent, event, now)
         case HoldReleased():
             return answers.hear_release(agent, event, now)
-        case AgentStarted() | RunAdopted():
+        case AgentStarted():
             return _alive(agent, event, now)
+        case RunAdopted():
+            return _alive(deafness.heard_again(agent), event, now)
+        case LinkLost():
+            return deafness.hear_loss(agent, event, now)
+        case HooksRefused():
+            return deafness.hear_refusals(agent, event)
         case StartFailed():
             return _start_failed(agent, event, now)
         case AgentExited():
@@ -181,6 +191,11 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
+    known = _deadline(agent), deafness.due(agent)
+    return min((at for at in known if at is not None), default=None)
+
+
+def _deadline(agent: Agent) -> Instant | None:
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.due(agent)
     match agent.state:
@@ -212,6 +227,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     due = deadline(agent, now)
     if due is None or now.at < due:
         return Decision(agent)
+    told = deafness.due(agent)
+    if told is not None and told <= now.at:
+        return deafness.tell(agent, now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
@@ -396,12 +414,14 @@ def _unguarded(agent: Agent, event: ShimLost | RunMissing, now: Moment) -> Decis
 
 def _tree_gone(agent: Agent, event: TreeGone, now: Moment) -> Decision:
     match agent.state:
-        case Stopping(step=StopStep.FENCE, run=run, code=code):
+        case Stopping(step=StopStep.FENCE) as state if waiting := unproven.wait(agent, state, event, now):
+            return waiting
+        case Stopping(step=StopStep.FENCE, run=run, code=code) as state:
             ran = run.pid is not None
             lived = now.at - run.began if ran else 0.0
             cause = restart.CAUSES.get(code or 0, "fenced") if ran else "start interrupted"
             end = LastExit(event.incarnation, code, None, cause, lived, now.wall, len(event.killed), ran)
-            return ended(agent, end, now)
+            return unproven.told(ended(agent, end, now), state, event, now)
         case _:
             # Only a fence may declare a tree gone; anything else waits for the exit record.
             return Decision(agent)

@@ -66,6 +66,8 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
         or not activity.turn_open
         or activity.waiting is not None
         or activity.parking
+        # What it says does not arrive, so that it says nothing proves nothing.
+        or state.run.deaf is not None
         or not is_judged(agent)
     ):
         return None
@@ -96,6 +98,8 @@ def untouched_by(agent: Agent, state: Running, age: float, now: Moment) -> str |
         return "nothing is known to arrive from it, so its silence means nothing"
     if activity.waiting is not None:
         return f"it waits for a person ({activity.waiting.kind}), and that is never stuck"
+    if state.run.deaf is not None:
+        return "the link to its shim is lost, so its silence means nothing"
     if not activity.turn_open:
         return "it has no open turn, and idle is never stuck"
     if age < agent.spec.liveness.stale:

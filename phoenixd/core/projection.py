@@ -11,6 +11,7 @@ from phoenixd.core.agent import (
     Activity,
     Agent,
     BackingOff,
+    Deaf,
     InboxItem,
     Parked,
     Parking,
@@ -29,6 +30,7 @@ from phoenixd.core.question.render import title
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import text_hash
 
+Hooks = Literal["ok", "missing", "none", "lost", "refused"]
 Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
 SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
 
@@ -57,11 +59,14 @@ class Row:
     waiting_for: str | None
     parked_until: float | None
     due: float | None
-    hooks: Literal["ok", "missing", "none"]
+    hooks: Hooks
     items: tuple[InboxItem, ...]
     breaker: Word
     no_progress: int
     alerts: tuple[StandingAlert, ...] = ()
+    deaf: Deaf | None = None
+    refused: int = 0
+    strangers: int = 0
 
     @property
     def item(self) -> InboxItem | None:
@@ -116,6 +121,9 @@ def row(agent: Agent, now: Moment) -> Row:
         alerts=agent.alerts,
         breaker=agent.breaker.name,
         no_progress=agent.breaker.tally.no_progress,
+        deaf=run.deaf if run else None,
+        refused=run.refused if run else 0,
+        strangers=run.strangers if run else 0,
     )
 
 
@@ -167,7 +175,7 @@ def group(agent: Agent) -> Group:
             return "working"
         case Starting() | BackingOff() | Stopping():
             return "healing"
-        case Running(exit_due=due) if due is not None:
+        case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
             return "unknown"
         case Running(activity=activity):
             return "resting" if activity.parking or activity_word(agent) == "idle" else "working"
@@ -241,10 +249,14 @@ def _due(agent: Agent, now: Moment) -> float | None:
             return None
 
 
-def _hooks(agent: Agent, now: Moment) -> Literal["ok", "missing", "none"]:
+def _hooks(agent: Agent, now: Moment) -> Hooks:
+    run = agent.run
+    if run is not None and run.deaf is not None:
+        return "lost"
+    if run is not None and run.refused:
+        return "refused"
     if agent.hooks_seen:
         return "ok"
-    run = agent.run
     if agent.spec.has_hooks and run is not None and run.exec_at is not None and now.at - run.exec_at > 60:
         return "missing"
     return "none"

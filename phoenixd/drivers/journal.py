@@ -24,7 +24,7 @@ from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal_rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
 from phoenixd.drivers.journal_salvage import Damage
-from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
+from phoenixd.drivers.journal_schema import EPOCH_KEY, SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
 from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, KEEP_SECONDS, Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
@@ -86,6 +86,7 @@ class SqliteJournal:
                     next_item=saved.get("next_item", 1),
                     alerts=tuple(decode(StandingAlert, one) for one in saved.get("alerts", [])),
                     retired=load_retired(connection),
+                    epoch=int(meta(connection, EPOCH_KEY) or 0),
                 )
         except (sqlite3.Error, OSError, Damaged, Undecodable) as error:
             raise JournalFailed(f"the journal's snapshot cannot be read: {error}") from error

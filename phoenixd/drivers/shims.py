@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +20,11 @@ from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
 
 PROTOCOL = 1
 HELLO_TIMEOUT = 2.0
-RECONNECTIONS = 3
-RECONNECTION_PERIOD = 10.0
+AT_ONCE = 3
+"""How often a link is opened again without a pause, before one has stood for some time."""
+STEADY = 10.0
+"""Seconds for which a link has to stand."""
+SHORTEST_PAUSE, LONG, LONGEST_PAUSE = 0.25, 1.0, 5.0
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 log = structlog.get_logger()
@@ -31,8 +33,10 @@ log = structlog.get_logger()
 class SeqpacketShims:
     """Connections to `RUNTIME_DIR/agents/<name>/link.sock`; implements ports.ShimLinks.
 
-    A link that closes is opened again at once, at most three times in ten seconds, and the sink then gets the new
-    `hello`: what happened in between is in it. Otherwise the sink gets `link_lost` with a reason; that is no death.
+    A link that closes is opened again as long as its shim lives: at once at first, then with pauses that double, and
+    the sink gets the new `hello`: what happened in between is in it. Where that takes some time the sink gets
+    `link_lost` with a reason; that is no death. lives: whether a shim does, or, where none has said hello yet, whether
+    one is expected.
     """
 
     def __init__(
@@ -43,12 +47,19 @@ class SeqpacketShims:
         protocol: int = PROTOCOL,
         hello_timeout: float = HELLO_TIMEOUT,
         is_of_a_run: Callable[[int], bool] = lambda pid: False,
+        owner: str = "",
+        lives: Callable[[str, ProcessIdentity | None], bool] = lambda agent, shim: True,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
+        """owner: the id of the state directory whose daemon this is; a shim that knows another one refuses."""
         self._runtime_dir = runtime_dir
         self._sink = sink
         self._protocol = protocol
         self._hello_timeout = hello_timeout
         self._is_of_a_run = is_of_a_run
+        self._owner = {"owner": owner} if owner else {}
+        self._lives = lives
+        self._longest_pause = longest_pause
         self._peers: dict[str, _Peer] = {}
         self._reconnecting: set[asyncio.Task[None]] = set()
 
@@ -63,6 +74,12 @@ class SeqpacketShims:
             if peer.link is not None and peer.hello is not None:
                 return peer.hello
             return await self._open(peer)
+
+    def take_up(self, agent: str, reason: str) -> None:
+        """Go on trying to reach a shim that could not be connected to, as after a loss."""
+        peer = self._peer(agent)
+        if peer.link is None:
+            self._reopen_soon(peer, reason)
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
         self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
@@ -97,6 +114,16 @@ class SeqpacketShims:
 
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
+
+    def tell_epoch(self, number: int) -> None:
+        """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""
+        for peer in tuple(self._peers.values()):
+            if peer.link is None or peer.hello is None or not peer.hello.knows_epochs:
+                continue
+            try:
+                peer.link.send({"op": "epoch", "epoch": number})
+            except ShimFailed as failure:
+                log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
 
     def quit(self, agent: str) -> None:
         """Have the shim leave; the end of its link is then no news."""
@@ -171,7 +198,7 @@ class SeqpacketShims:
         try:
             if link.peer_uid != os.geteuid():
                 raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
-            link.send({"op": "hello", "protocol": self._protocol, "version": __version__})
+            link.send({"op": "hello", "protocol": self._protocol, "version": __version__, **self._owner})
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:
@@ -189,6 +216,7 @@ class SeqpacketShims:
             if peer.hello is None:
                 peer.hello = self._verified(peer, link, message)
                 peer.shim = peer.hello.shim
+                peer.opened_at = asyncio.get_running_loop().time()
                 greeting.set_result(peer.hello)
                 peer.greeting = message
                 return
@@ -201,6 +229,8 @@ class SeqpacketShims:
 
     def _verified(self, peer: _Peer, link: Link, message: ShimMessage) -> ShimHello:
         """Hold a hello against what the kernel says about the peer; raises Malformed and ShimFailed."""
+        if message.event == "error":
+            raise ShimFailed(f"{peer.agent}'s shim says: {message.body.get('message')!s:.300}")
         if message.event != "hello":
             raise ShimFailed(f"{peer.agent}'s shim said {message.event!r:.30} before hello")
         hello = parse_hello(message.body)
@@ -224,22 +254,47 @@ class SeqpacketShims:
         if peer.is_leaving:
             self._peers.pop(peer.agent, None)
             return
+        self._reopen_soon(peer, reason)
+
+    def _reopen_soon(self, peer: _Peer, reason: str) -> None:
+        if peer.is_reopening:
+            return
+        peer.is_reopening = True
         task = asyncio.get_running_loop().create_task(self._reopen(peer, reason), name=f"link of {peer.agent}")
         self._reconnecting.add(task)
         task.add_done_callback(self._reconnecting.discard)
 
     async def _reopen(self, peer: _Peer, reason: str) -> None:
-        async with peer.opening:
-            if peer.link is not None:
-                return
-            try:
-                if peer.may_reconnect(asyncio.get_running_loop().time()) and await self._open(peer):
-                    assert peer.greeting is not None
-                    self._sink(peer.greeting)
-                    return
-            except ShimFailed as error:
-                reason = f"{reason}; {error.message}"
-        self._sink(ShimMessage(peer.agent, "link_lost", {"reason": reason}))
+        """Try until there is a link, or no shim to link to; tell the sink where that takes some time."""
+        is_told, is_up = False, False
+        while not is_up:
+            pause = peer.pause(asyncio.get_running_loop().time(), self._longest_pause)
+            if not is_told and pause >= LONG:
+                is_told = True
+                self._sink(ShimMessage(peer.agent, "link_lost", {"reason": reason}))
+            await asyncio.sleep(pause)
+            async with peer.opening:
+                if not self._lives(peer.agent, peer.shim):
+                    break
+                failure = await self._try(peer)
+                # It may have been lost again before anybody looked.
+                is_up = peer.link is not None
+            # A shim that dies closes its link a moment before it is seen to be gone.
+            if not is_up and not is_told and pause:
+                is_told = True
+                self._sink(ShimMessage(peer.agent, "link_lost", {"reason": f"{reason}; {failure}"}))
+        peer.is_reopening = False
+        if is_up and peer.greeting is not None:
+            self._sink(peer.greeting)
+
+    async def _try(self, peer: _Peer) -> str:
+        """Open a link unless there is one; why that failed, if it did."""
+        if peer.link is not None:
+            return ""
+        try:
+            return "" if await self._open(peer) else "nobody listens on its socket"
+        except ShimFailed as error:
+            return error.message
 
 
 class _Peer:
@@ -255,14 +310,18 @@ class _Peer:
         self.is_leaving = False
         self.acknowledged = 0
         """The newest event that the shim is about to be told of as journaled; 0 for none."""
-        self._reconnected: deque[float] = deque(maxlen=RECONNECTIONS)
+        self.is_reopening = False
+        self.opened_at = 0.0
+        self._tries = 0
 
-    def may_reconnect(self, now: float) -> bool:
-        # Two daemons on one shim would otherwise take the link from each other for ever.
-        if len(self._reconnected) == RECONNECTIONS and now - self._reconnected[0] < RECONNECTION_PERIOD:
-            return False
-        self._reconnected.append(now)
-        return True
+    def pause(self, now: float, longest: float) -> float:
+        """Seconds to wait before it is tried again: two daemons on one shim would else never stop to take its link."""
+        if self.opened_at and now - self.opened_at >= STEADY:
+            self._tries = 0
+        self.opened_at = 0.0
+        self._tries += 1
+        beyond = self._tries - AT_ONCE - 1
+        return 0.0 if beyond < 0 else min(longest, SHORTEST_PAUSE * 2.0 ** min(beyond, 10))
 
 
 def _updated(hello: ShimHello, message: ShimMessage) -> ShimHello:

@@ -17,6 +17,7 @@ from phoenixd.drivers.tmux_control import ControlConnection, Lost, Refused
 from phoenixd.drivers.tmux_keyboard import Keyboard
 from phoenixd.drivers.tmux_panes import MARK, OWN_SESSION, Pane, Panes, mark
 from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
+from phoenixd.drivers.tmux_strays import end_clients, see_off
 from phoenixd.drivers.tmux_text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
@@ -30,6 +31,9 @@ WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
 REVIVALS = 2
 PATIENCE = 4.0
 """Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
+ENDING_PATIENCE = 2.0
+"""Seconds that a server which ends has for it, before it is killed."""
+CLIENTS = ("list-clients", "-t", f"={OWN_SESSION}", "-F", "#{client_control_mode} #{client_pid}")
 REMEDY = "phoenixctl doctor"
 
 log = structlog.get_logger("phoenixd.tmux")
@@ -258,16 +262,18 @@ class TmuxTerminal(Keyboard):
             await self._call("new-session", "-d", "-s", OWN_SESSION, "--", *INERT)
         except Refused as refusal:
             if "duplicate session" not in refusal.message:
+                if await see_off(self.server.socket, ENDING_PATIENCE):
+                    raise self._no_server() from refusal
                 raise
-        control = await ControlConnection.open(
-            self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size"),
-            self.server.environment(),
-        )
+        argv = self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size")
+        control = await ControlConnection.open(argv, self.server.environment())
         # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
         try:
             await control.run(*settings(), timeout=self._timeout)
         except Refused as refusal:
             log.warning("tmux refused a setting", reason=refusal.message)
+        listed = await control.run(CLIENTS, timeout=self._timeout)
+        end_clients(listed, argv)
         self._control = control
         return control
 

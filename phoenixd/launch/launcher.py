@@ -48,6 +48,7 @@ from phoenixd.launch.changes import Changes, follow_edits
 from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
+from phoenixd.launch.fences import api_socket, fence_of, offer_api
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
@@ -93,10 +94,14 @@ class Launch:
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
         changes: Changes | None = None,
+        epoch: Callable[[], int] = lambda: 0,
+        owner: str = "",
     ) -> None:
-        """Install the shim and the hook program; raises OSError."""
+        """Install the shim and the hook program; raises OSError. owner: whose orders a shim takes."""
         self._directories = directories
+        self._owner = owner
         self._create_leaf = create_leaf
+        self._epoch = epoch
         self._clock = clock
         self._files = files
         for everybodys in (directories.agent_state("a").parent, directories.agent_runtime("a").parent):
@@ -180,7 +185,8 @@ class Launch:
             ) from error
         program = (self._interpreter, "-I", "-S", str(self._installed.shim))
         places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
-        return ShimCommand((*program, *places, "--version", __version__))
+        owner = ("--owner", self._owner) if self._owner else ()
+        return ShimCommand((*program, *places, "--version", __version__, *owner))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
@@ -338,7 +344,8 @@ class Launch:
         if not os.access(self._programs / NAME, os.X_OK):
             offer(self._programs, self._files)
         token = self.token(spawn.run_id)
-        socket = self._directories.runtime / "api.sock"
+        is_fenced = spec.fence == "namespace"
+        socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
@@ -365,10 +372,18 @@ class Launch:
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:
             shelf.remove(FRESH_MARKER)
-        leaf = self._create_leaf(spec.name, spawn.incarnation) if self._create_leaf else None
+        has_leaf = self._create_leaf is not None and spec.fence != "none"
+        leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
+        if leaf is None and spec.fence == "cgroup":
+            remedy = "phoenixctl install-service, or fence another way"
+            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
         self._files.ensure_private_dir(runtime_dir)
+        if is_fenced:
+            offer_api(self._directories.runtime, spec.name)
+        fence = fence_of(spec, self._directories, variables)
         order = runtime_dir / "order.json"
-        self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
+        content = render_order(spec, spawn, argv, variables, token, leaf, self._epoch(), fence)
+        self._files.replace(order, content, durable=False)
         return str(order)
 
 

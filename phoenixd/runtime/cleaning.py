@@ -13,6 +13,8 @@ from phoenixd.core.events import (
     Delivered,
     Event,
     HookSeen,
+    HooksRefused,
+    LinkLost,
     NotDelivered,
     ScreenSeen,
     SendRequested,
@@ -33,6 +35,8 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     TreeGone: ("killed",),
     CleanedUp: ("killed", "foreign"),
     ScreenSeen: ("verdict",),
+    LinkLost: ("reason",),
+    HooksRefused: ("why",),
     TroubleSeen: ("text",),
 }
 """The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it

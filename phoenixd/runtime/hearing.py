@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,8 @@ from phoenixd.core.events import (
     Event,
     HoldReleased,
     HookSeen,
+    HooksRefused,
+    LinkLost,
     RunAdopted,
     RunMissing,
     ShimLost,
@@ -50,6 +52,15 @@ log = structlog.get_logger()
 
 Tell = Callable[[Event, Callable[[], None] | None], None]
 Later = Callable[[float, Callable[[], None]], object]
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """The newest spooled hook of an agent's newest run that was heard, and the newest that was acknowledged."""
+
+    incarnation: int
+    heard: int = 0
+    acknowledged: int = 0
 
 
 class Hearing:
@@ -84,6 +95,7 @@ class Hearing:
         self._shim_of: dict[str, ProcessIdentity] = {}
         self._greeted_with: dict[str, ShimHello] = {}
         self._let_go: dict[str, deque[int]] = {}
+        self._numbers: dict[str, _Numbers] = {}
 
     def hear(self, message: ShimMessage) -> None:
         """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
@@ -127,22 +139,56 @@ class Hearing:
             case "hello":
                 self._greeted(agent)
             case "link_lost":
-                log.info("shim_link_lost", agent=agent)
+                self._link_lost(agent, str(body.get("reason") or "no reason is known")[:300])
+            case "refused":
+                hooks, strangers, why = _count(body["hooks"]), _count(body["strangers"]), str(body["why"])[:200]
+                self._tell(HooksRefused(agent, int(body["incarnation"]), hooks, strangers, why), None)
             case "error" | "ignored":
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
                 log.warning("shim_message_unknown", agent=agent, said=message.event)
 
+    def _link_lost(self, agent: str, reason: str) -> None:
+        log.warning("shim_link_lost", agent=agent, reason=reason)
+        known = self._find(agent)
+        if known is not None and known.run is not None:
+            self._tell(LinkLost(agent, known.run.incarnation, reason), None)
+
     def _hear_hook(self, agent: str, body: dict[str, Any]) -> None:
         seq, kind, payload = int(body["seq"]), str(body["kind"]), body["payload"]
         if not isinstance(payload, dict):
             raise TypeError("payload is no object")
+        incarnation = int(body["incarnation"])
+        if self._is_told_again(agent, incarnation, seq):
+            return
         self._heard(agent, kind, payload)
-        acknowledge = (lambda: self._shims.acknowledge(agent, seq)) if seq > 0 else None
-        event = replace(hook_event(agent, int(body["incarnation"]), kind, payload, self._clock.now().wall), seq=seq)
+        acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 else None
+        event = hook_event(agent, incarnation, kind, payload, self._clock.now().wall)
+        event = replace(event, seq=seq, more=_count(body.get("more")))
         if kind == "tool-start":
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         self._throttle.offer(event, acknowledge)
+
+    def _is_told_again(self, agent: str, incarnation: int, seq: int) -> bool:
+        """Whether a shim that was linked to anew repeats what this daemon has heard: that was counted already."""
+        numbers = self._numbers.get(agent)
+        if seq <= 0 or (numbers is not None and incarnation < numbers.incarnation):
+            return False
+        if numbers is None or incarnation > numbers.incarnation:
+            # A shim that follows another may count anew, and has no run of its predecessor's.
+            numbers = self._numbers[agent] = _Numbers(incarnation)
+        if seq > numbers.heard:
+            numbers.heard = seq
+            return False
+        if seq <= numbers.acknowledged:
+            self._shims.acknowledge(agent, seq)
+        return True
+
+    def _acknowledge(self, agent: str, incarnation: int, seq: int) -> None:
+        numbers = self._numbers.get(agent)
+        if numbers is not None and numbers.incarnation == incarnation:
+            numbers.acknowledged = max(seq, numbers.acknowledged)
+        self._shims.acknowledge(agent, seq)
 
     def _limit(self, agent: str, tool: str) -> float | None:
         known = self._find(agent)
@@ -215,6 +261,11 @@ class Hearing:
         self._tell(ended, None)
         return True
 
+    def was_begun(self, agent: str, run_id: str) -> bool:
+        """Whether a shim wrote that it had begun this run."""
+        record = self._records.run_record(agent)
+        return record is not None and record.get("run_id") == run_id
+
     def report_missing(self, agent: Agent) -> None:
         """Tell that nothing of an agent's run was found."""
         if agent.run is not None:
@@ -265,6 +316,11 @@ def _ticks(body: dict[str, Any]) -> int | None:
     """When a call began, as its shim says; an older shim does not say it."""
     ticks = body.get("ticks")
     return ticks if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
+
+
+def _count(value: object) -> int:
+    """How many a hook stands for, within sane bounds; an older shim does not say it."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0
 
 
 def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:

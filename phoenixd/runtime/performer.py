@@ -276,7 +276,11 @@ class Performer:
             self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
             return
         if not self._hearing.report_exit_record(action.agent, action.incarnation, action.run_id):
-            self._tell(TreeGone(action.agent, action.incarnation, fenced.killed))
+            # A run of which neither its shim nor its shim's file ever told was never begun.
+            is_known = child is not None or self._hearing.was_begun(action.agent, action.run_id)
+            unproven, unread = (fenced.unproven, fenced.unread) if is_known else (False, ())
+            gone = TreeGone(action.agent, action.incarnation, fenced.killed, unproven, unread)
+            self._tell(gone)
 
     async def _deliver(self, action: Deliver) -> None:
         agent = self._find(action.agent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ import structlog
 from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Reassure, RecordIncident, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.behind.epochs import ORDERS
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     EVIDENCE_KINDS,
@@ -45,7 +46,14 @@ LONGEST_PAUSE = 15.0
 OF_NO_DELAY = Terminate | Kill | Fence | RecordIncident | Alert | Reassure | ObserveTerminal
 """What is done even where the journal fails: it ends processes, tells people, or only looks."""
 
+Remember = Callable[[Batch, bool, bool], Awaitable[None]]
+"""A batch, whether it holds an order of an operator's, and whether it was saved: kept outside the journal as well."""
+
 log = structlog.get_logger()
+
+
+async def _remember_nothing(batch: Batch, is_order: bool, is_saved: bool) -> None:
+    """Where nothing is kept outside the journal."""
 
 
 class Listener(Protocol):
@@ -73,6 +81,8 @@ class _Turn:
     receipts: list[Callable[[], None]]
     ends: bool = False
     """Somebody is told that a stop or a removal stands: for that the journal's reserve is there."""
+    orders: bool = False
+    """An operator's order, or the daemon's start, began another epoch."""
 
 
 class Supervisor:
@@ -89,10 +99,12 @@ class Supervisor:
         on_degraded: Callable[[str | None], None] = lambda why: None,
         longest_pause: float = LONGEST_PAUSE,
         clean: Clean = lambda agent, text: redact(text),
+        remember: Remember = _remember_nothing,
     ) -> None:
         """longest_pause: seconds after which `on_turn` is called at the latest, however little happens.
 
         clean: applied to the words of others in every event that is told.
+        remember: called with each batch after its commit and before its first action.
         """
         self.fleet = fleet
         self._clock = clock
@@ -101,6 +113,7 @@ class Supervisor:
         self._on_turn = on_turn
         self._on_degraded = on_degraded
         self._clean = clean
+        self._remember = remember
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._withheld: list[Action] = []
@@ -126,6 +139,11 @@ class Supervisor:
 
     def _put(self, waiting: _Waiting) -> None:
         self._queue.append(waiting)
+        self._arrived.set()
+
+    def begin_with(self, event: Event) -> None:
+        """Queue an event before all others: what has to be decided before anything else is."""
+        self._queue.appendleft(_Waiting(event))
         self._arrived.set()
 
     async def ask(self, event: Event) -> Refusal | None:
@@ -170,10 +188,14 @@ class Supervisor:
                 removed=tuple(turn.removed.items()),
                 next_item=self.fleet.next_item,
                 alerts=self.fleet.alerts,
+                epoch=self.fleet.epoch,
             )
             saved = await self.saver.save(batch, is_order=turn.ends)
-        self._act(turn, saved is not None)
-        self._answer(turn, saved is not None)
+            await self._remember(batch, turn.orders, saved is not None)
+        # The journal may have come to itself since: then this is saved too, and nobody would ask for it again.
+        is_saved = saved is not None or self.degraded is None
+        self._act(turn, is_saved)
+        self._answer(turn, is_saved)
         seqs = saved if saved is not None else (0,) * len(turn.entries)
         stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
         for listener in tuple(self._listeners):
@@ -187,6 +209,7 @@ class Supervisor:
             waiting = self._queue.popleft()
             now = self._clock.now()
             result = step(self.fleet, waiting.event, now)
+            turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
             self._note(turn, waiting.event, result.decisions, now)
             if waiting.done is not None:

@@ -54,7 +54,7 @@ class HookThrottle:
             return
         older = bucket.waiting.pop(event.kind, None)
         if older is not None and not is_evidence and older[0].incarnation == event.incarnation:
-            event = replace(event, more=older[0].more + 1)
+            event = replace(event, more=older[0].more + 1 + event.more)
         bucket.waiting[event.kind] = (event, saved)
         self._wait(event.agent, bucket)
 

@@ -15,8 +15,8 @@ from _operator import _compare_digest as equal_in_constant_time  # hmac has the 
 import httpwire
 import payload
 import records
-from link import listen, remove_socket
 from reactor import HOOKS_FIRST, READABLE, WRITABLE
+from sockets import listen, remove_socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

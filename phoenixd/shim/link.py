@@ -7,24 +7,23 @@ told everything anew.
 
 from __future__ import annotations
 
-import os
-import socket
-import struct
 import time
 from collections import deque
 
+import doorstep
 import records
+from doorstep import PACKET_LIMIT, Doorstep
 from reactor import HUNG_UP, PEER_CLOSED, READABLE, WRITABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Any
 
     from reactor import Reactor
     from spool import Spool
 
-PACKET_LIMIT = 64 * 1024
 QUEUE_LIMIT = 256
 PACKETS_PER_TURN = 64
 COMPLAINT_INTERVAL = 1.0
@@ -41,40 +40,39 @@ class Link:
         on_message: Callable[[dict[str, Any]], None],
         is_agents: Callable[[int], bool],
     ) -> None:
-        self._path = path
         self._reactor = reactor
         self._spool = spool
         self._on_message = on_message
-        self._is_agents = is_agents
         self._peer: socket.socket | None = None
-        self._greeted = False
+        self._newcomer: socket.socket | None = None
         self._waits_for_room = False
         # Queued packets remember the newest spooled event of their time: it goes first.
         self._queue: deque[tuple[int, bytes]] = deque()
         self._evidence: tuple[int, bytes] | None = None
         self._open_call: bytes | None = None
-        self._sent_seq = 0
         self._silent_until = 0.0
         self._untold = 0
-        self._listener = listen(path, socket.SOCK_SEQPACKET)
-        reactor.watch(self._listener.fileno(), READABLE, self._accept)
+        self._doorstep = Doorstep(path, reactor, is_agents, self._hear_newcomer)
 
     def greet(self, hello: dict[str, Any]) -> None:
         """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again.
 
         So is the call that was the last thing heard: a daemon that starts in the middle of it has to know of it.
         """
-        self._greeted = True
+        if self._newcomer is not None:
+            self._hang_up()
+            self._peer, self._newcomer = self._newcomer, None
+            self._reactor.watch(self._peer.fileno(), READABLE | PEER_CLOSED, self._serve)
         self._queue.clear()
-        self._sent_seq = 0
+        self._spool.send_again()
         self._queue.append((0, records.encode(hello)))
         if self._evidence is None and self._open_call is not None:
             self._evidence = (self._spool.last_seq, self._open_call)
         self._pump()
 
     def send(self, event: dict[str, Any]) -> None:
-        """Send in order; without a greeted daemon the event is dropped, since the next hello tells the same."""
-        if self._peer is None or (not self._greeted and event["event"] != "error"):
+        """Send in order; without a daemon the event is dropped, since the next hello tells the same."""
+        if self._peer is None:
             return
         if len(self._queue) >= QUEUE_LIMIT:
             self._hang_up()
@@ -103,32 +101,22 @@ class Link:
 
     def close(self) -> None:
         self._hang_up()
-        self._reactor.forget(self._listener.fileno())
-        self._listener.close()
-        remove_socket(self._path)
+        self._doorstep.close()
 
-    def _accept(self, _mask: int) -> None:
-        try:
-            peer, _ = self._listener.accept()
-        except OSError:  # It hung up before it was answered.
-            return
-        refusal = self._refusal(peer)
-        peer.setblocking(False)
-        if refusal is not None:
-            _send_if_possible(peer, records.encode({"event": "error", "message": f"refused: {refusal}"}))
+    def refuse(self, reason: str) -> None:
+        """Have nothing to do with whoever says hello; the daemon that is on the line stays."""
+        if self._newcomer is not None:
+            doorstep.complain(self._newcomer, f"refused: {reason}")
+
+    def _hear_newcomer(self, peer: socket.socket, message: dict[str, Any]) -> None:
+        """Whoever is greeted takes the place of the daemon before it, and nobody else does."""
+        self._newcomer = peer
+        self._on_message(message)
+        self._newcomer = None
+        if self._peer is peer:
+            self._serve(0)
+        else:
             peer.close()
-            return
-        self._hang_up()
-        self._peer = peer
-        self._reactor.watch(peer.fileno(), READABLE | PEER_CLOSED, self._serve)
-
-    def _refusal(self, peer: socket.socket) -> str | None:
-        pid, uid, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        if uid not in (0, os.getuid()):
-            return f"user {uid} is neither root nor the agent's user"
-        if self._is_agents(pid):
-            return f"process {pid} belongs to an agent"
-        return None
 
     def _serve(self, mask: int) -> None:
         if mask & WRITABLE:
@@ -151,20 +139,17 @@ class Link:
             self._take(packet)
 
     def _take(self, packet: bytes) -> None:
-        if len(packet) > PACKET_LIMIT:
-            self.complain(f"a packet of more than {PACKET_LIMIT} bytes")
-            return
         try:
-            message = records.decode_object(packet, "packet")
+            message = doorstep.decode(packet)
         except records.Unreadable as error:
             self.complain(str(error))
-            return
-        if not self._greeted and message.get("op") != "hello":
-            self.complain("the first message must be a hello")
             return
         self._on_message(message)
 
     def complain(self, message: str) -> None:
+        if self._newcomer is not None:
+            doorstep.complain(self._newcomer, message)
+            return
         self.send({"event": "error", "message": message[:1024]})
 
     def complain_of_agent(self, message: str) -> None:
@@ -202,54 +187,22 @@ class Link:
 
     def _next(self) -> tuple[bytes, Callable[[], object]] | None:
         """The packet whose turn it is, and what to do once it is sent."""
-        spooled = self._spool.after(self._sent_seq) if self._greeted else None
+        spooled = self._spool.unsent()
         if self._queue and (spooled is None or self._queue[0][0] < spooled[0]):
             return self._queue[0][1], self._queue.popleft
-        if not self._greeted:
-            return None
         if self._evidence is not None and (spooled is None or self._evidence[0] < spooled[0]):
             return self._evidence[1], self._forget_evidence
         if spooled is None:
             return None
-        return spooled[1], lambda: self._mark_sent(spooled[0])
+        return spooled[1], lambda: self._spool.mark_sent(spooled[0])
 
     def _forget_evidence(self) -> None:
         self._evidence = None
 
-    def _mark_sent(self, seq: int) -> None:
-        self._sent_seq = seq
-
     def _hang_up(self) -> None:
-        self._greeted = self._waits_for_room = False
+        self._waits_for_room = False
         self._queue.clear()
         if self._peer is not None:
             self._reactor.forget(self._peer.fileno())
             self._peer.close()
             self._peer = None
-
-
-def listen(path: str, kind: int) -> socket.socket:
-    """A unix socket that only its owner may connect to, in the place of whatever a predecessor left there."""
-    listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-    remove_socket(path)
-    umask = os.umask(0o177)
-    try:
-        listener.bind(path)
-    finally:
-        os.umask(umask)
-    listener.listen(64)
-    return listener
-
-
-def remove_socket(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return
-
-
-def _send_if_possible(peer: socket.socket, packet: bytes) -> None:
-    try:
-        peer.send(packet)
-    except OSError:
-        return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import payload
 import procfs
 import records
-from link import PACKET_LIMIT
+from doorstep import PACKET_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from link import Link
     from run import Run
     from spool import Spool
+
+
+# Bytes for the number of older events that this one may come to stand for.
+ROOM_FOR_COUNT = 32
 
 
 class HookReports:
@@ -61,7 +65,7 @@ class HookReports:
         if kind in payload.TURN_KINDS:
             self._link.forget_call()
         event["seq"] = number = self._spool.next_seq()
-        self._spool.add(number, _fitting(event, hook_input, held))
+        self._spool.add(number, _fitting(event, hook_input, held), (event["incarnation"], kind))
         self._link.send_spooled()
         return number if held else 0
 
@@ -70,7 +74,7 @@ def _fitting(event: dict[str, Any], hook_input: dict[str, Any], held: dict[str, 
     """The packet; texts that JSON makes six times as long are cut until it fits."""
     packet = records.encode(event)
     divisor = 1
-    while len(packet) > PACKET_LIMIT:
+    while len(packet) > PACKET_LIMIT - ROOM_FOR_COUNT:
         divisor *= 2
         packet = records.encode({**event, "payload": payload.trim(hook_input, divisor) | held})
     return packet

@@ -2,6 +2,9 @@
 
 The file holds one JSON object a line: events in order, and {"acked": n} wherever everything up to n was acknowledged.
 Numbers go on where the last shim's ended, so that a number never means two events.
+
+What is too much goes body by body, and never out of the count: the next event of its kind says as `more` how many it
+stands for, and the newest of each kind is kept.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ import errno
 import json
 import os
 import time
+from bisect import bisect_left, bisect_right
+from collections import deque
 
 import records
 
@@ -26,13 +31,31 @@ READ_LIMIT = 4 * MAX_BYTES
 RETRY_SECONDS = 1.0
 
 
+class Kept:
+    """An event. more: how many older ones of its kind it stands for; told: how many of these this daemon has heard."""
+
+    __slots__ = ("kind", "more", "packet", "told")
+
+    def __init__(self, packet: bytes, kind: tuple[int, str], more: int) -> None:
+        self.packet = packet
+        self.kind = kind
+        self.more = more
+        self.told = 0
+
+
 class Spool:
-    """Bounded: when it is full the oldest event goes, and `dropped` counts it."""
+    """Bounded: when it is full, the oldest event of which a newer one of its kind can be told becomes a count.
+
+    `dropped` counts those of which there is none. A kind is an incarnation and the name of a hook.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._packets: dict[int, bytes] = {}
+        self._kept: dict[int, Kept] = {}
+        self._seqs: list[int] = []
+        self._of_kind: dict[tuple[int, str], deque[int]] = {}
         self._bytes = 0
+        self._sent = 0
         self._file_bytes = 0
         self._fd: int | None = None
         self._lacks_some = False
@@ -42,10 +65,10 @@ class Spool:
         self._load()
         self._rewrite()
 
-    def add(self, seq: int, packet: bytes) -> None:
+    def add(self, seq: int, packet: bytes, kind: tuple[int, str] = (0, "")) -> None:
         """Keep the encoded event that was given the number `next_seq()`."""
         self.last_seq = seq
-        self._keep(seq, packet)
+        self._keep(seq, Kept(packet, kind, 0))
         self._append(packet)
 
     def next_seq(self) -> int:
@@ -55,30 +78,68 @@ class Spool:
         """Forget every event up to and including `seq`."""
         if not self._forget(seq):
             return
-        if self._packets:
-            self._append(records.encode({"acked": next(iter(self._packets)) - 1}))
+        if self._seqs:
+            self._append(records.encode({"acked": min(seq, self.last_seq)}))
         else:
             self._rewrite()
 
     def after(self, seq: int) -> tuple[int, bytes] | None:
         """The first unacknowledged event with a greater number."""
-        for kept, packet in self._packets.items():
-            if kept > seq:
-                return kept, packet
-        return None
+        place = bisect_right(self._seqs, seq)
+        if place == len(self._seqs):
+            return None
+        kept = self._kept[self._seqs[place]]
+        return self._seqs[place], _counting(kept.packet, kept.more - kept.told)
 
-    def _keep(self, seq: int, packet: bytes) -> None:
-        self._packets[seq] = packet
-        self._bytes += len(packet)
-        while len(self._packets) > MAX_EVENTS or self._bytes > MAX_BYTES:
-            oldest = next(iter(self._packets))
-            self._bytes -= len(self._packets.pop(oldest))
-            self.dropped += 1
+    def unsent(self) -> tuple[int, bytes] | None:
+        """The first event that the daemon on the line has not been sent."""
+        return self.after(self._sent)
+
+    def mark_sent(self, seq: int) -> None:
+        """The daemon on the line has been sent this event, and what it stands for."""
+        self._sent = seq
+        if (kept := self._kept.get(seq)) is not None:
+            kept.told = kept.more
+
+    def send_again(self) -> None:
+        """Another daemon is on the line, or the same one anew: what reached it nobody knows."""
+        self._sent = 0
+        for kept in self._kept.values():
+            kept.told = 0
+
+    def _keep(self, seq: int, kept: Kept) -> None:
+        self._kept[seq] = kept
+        self._seqs.append(seq)
+        self._of_kind.setdefault(kept.kind, deque()).append(seq)
+        self._bytes += len(kept.packet)
+        while len(self._seqs) > MAX_EVENTS or self._bytes > MAX_BYTES:
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Turn the oldest event with a newer one of its kind into a part of that one's count."""
+        followed = min((seqs[0] for seqs in self._of_kind.values() if len(seqs) > 1), default=None)
+        if followed is None:
+            self.dropped += 1 + self._remove(self._seqs[0]).more
+            return
+        older = self._remove(followed)
+        newer = self._kept[self._of_kind[older.kind][0]]
+        newer.more += 1 + older.more
+        newer.told += older.told + (followed <= self._sent)
+
+    def _remove(self, seq: int) -> Kept:
+        kept = self._kept.pop(seq)
+        del self._seqs[bisect_left(self._seqs, seq)]
+        self._bytes -= len(kept.packet)
+        seqs = self._of_kind[kept.kind]
+        seqs.popleft()  # Whatever goes, the oldest of its kind goes first.
+        if not seqs:
+            del self._of_kind[kept.kind]
+        return kept
 
     def _forget(self, seq: int) -> bool:
-        acknowledged = [kept for kept in self._packets if kept <= seq]
+        acknowledged = self._seqs[: bisect_right(self._seqs, seq)]
         for kept in acknowledged:
-            self._bytes -= len(self._packets.pop(kept))
+            self._remove(kept)
         return bool(acknowledged)
 
     def _append(self, packet: bytes) -> None:
@@ -103,10 +164,11 @@ class Spool:
         """
         if self._lacks_some and time.monotonic() < self._next_try:
             return
-        first = next(iter(self._packets), self.last_seq + 1)
-        content = b"\n".join([records.encode({"acked": first - 1}), *self._packets.values(), b""])
+        first = self._seqs[0] if self._seqs else self.last_seq + 1
+        packets = [_counting(kept.packet, kept.more) for kept in self._kept.values()]
+        content = b"\n".join([records.encode({"acked": first - 1}), *packets, b""])
         temporary = f"{self._path}.shim"
-        _remove(temporary)
+        _unlink(temporary)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = None
         try:
@@ -118,7 +180,7 @@ class Spool:
             self._lacks_some, self._next_try = True, time.monotonic() + RETRY_SECONDS
             if fd is not None:
                 os.close(fd)
-                _remove(temporary)
+                _unlink(temporary)
             return
         self._close()
         self._fd, self._file_bytes, self._lacks_some = fd, len(content), False
@@ -138,13 +200,20 @@ class Spool:
             seq, acked = _number(record.get("seq")), _number(record.get("acked"))
             if seq > self.last_seq:
                 self.last_seq = seq
-                self._keep(seq, records.encode(record))
+                more = _number(record.pop("more", 0))
+                kind = _number(record.get("incarnation")), str(record.get("kind"))[:64]
+                self._keep(seq, Kept(records.encode(record), kind, more))
             elif acked:
                 self.last_seq = max(self.last_seq, acked)
                 self._forget(acked)
 
 
-def _remove(path: str) -> None:
+def _counting(packet: bytes, more: int) -> bytes:
+    """The event, saying how many older ones it stands for."""
+    return b'%s,"more":%d}' % (packet[:-1], more) if more else packet
+
+
+def _unlink(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:

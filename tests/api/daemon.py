@@ -105,6 +105,7 @@ class FakeDaemon:
     tokens: dict[str, str] = field(default_factory=dict)
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
+    agents_dir: str = ""
     panes: dict[str, str] = field(default_factory=dict)
     heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)

@@ -179,18 +179,65 @@ async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, lin
     assert [message.event for message in links.heard[:2]] == ["hello", "hook"]
 
 
-async def test_a_link_that_goes_on_closing_is_reported_lost(short_tmp: Path, links: Links) -> None:
+async def test_promise_10_a_link_that_goes_on_closing_is_taken_up_as_long_as_its_shim_lives(short_tmp: Path) -> None:
+    """Once the fourth loss within ten seconds was the last: nobody tried again."""
+    links = Links(short_tmp, longest_pause=1.0)
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        for count in range(1, 4):
+        for count in range(1, 8):
             shim.drop()
-            await eventually(lambda count=count: [m.event for m in links.heard] == ["hello"] * count)  # type: ignore[misc]
+            await eventually(
+                lambda count=count: [m.event for m in links.heard].count("hello") == count,  # type: ignore[misc]
+                timeout=60,
+            )
+        assert "link_lost" in [message.event for message in links.heard], "what takes some time is told"
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+    links.shims.close()
+
+
+async def test_promise_10_a_shim_that_listens_again_is_found(short_tmp: Path) -> None:
+    links = Links(short_tmp, longest_pause=0.05)
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
         shim.drop()
         lost = await links.heard_of("link_lost")
+        assert lost.body["reason"] == "the shim closed it; nobody listens on its socket"
+    async with FakeShim(short_tmp) as again:
+        await links.heard_of("hello")
+        links.shims.kill("a", 7)
+        await again.was_told("kill")
+    assert [message.event for message in links.heard] == ["link_lost", "hello"], "told once"
+    links.shims.close()
 
-        assert lost.agent == "a"
-        assert shim.accepted == 4
-        assert await links.shims.connect("a") is not None, "asked for, it is opened again"
+
+async def test_promise_10_a_shim_that_could_not_be_spoken_to_at_first_is_tried_again(short_tmp: Path) -> None:
+    links = Links(short_tmp, longest_pause=0.05, hello_timeout=0.2)
+    async with FakeShim(short_tmp) as shim:
+        hello, shim.hello = shim.hello, None
+        with pytest.raises(ShimFailed):
+            await links.shims.connect("a")
+        links.shims.take_up("a", "it was not accepted")
+        links.shims.take_up("a", "asked for twice, it is tried once")
+        lost = await links.heard_of("link_lost")
+        assert "does not answer" in lost.body["reason"]
+        shim.hello = hello
+        await links.heard_of("hello")
+    links.shims.close()
+
+
+async def test_nobody_looks_for_a_shim_that_is_gone(short_tmp: Path) -> None:
+    living = [True]
+    links = Links(short_tmp, longest_pause=0.05, lives=lambda agent, shim: living[0])
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
+        shim.drop()
+        await links.heard_of("link_lost")
+        living[0] = False
+        await eventually(lambda: not links.shims._reconnecting)
+    assert [message.event for message in links.heard] == ["link_lost"]
 
 
 async def test_a_link_to_nobody_is_reported_lost(short_tmp: Path, links: Links) -> None:

@@ -149,3 +149,40 @@ async def test_f_proc_24_only_a_kill_that_nobody_explains_is_looked_up(
     hearing.hear(ShimMessage("a", "exited", body))
     assert [event.oom for event in ear.told if isinstance(event, AgentExited)] == [oom]
     assert (counters.asked, counters.noted) == (([("a", 1)], 0) if oom else ([], 1))
+
+
+async def test_promise_10_what_a_shim_says_again_on_a_new_link_is_heard_and_counted_once(ear: Ear) -> None:
+    """What it stands for was counted when it was heard first; of a run of a new shim every number is new."""
+    acknowledged: list[int] = []
+
+    class Shims:
+        def acknowledge(self, agent: str, seq: int) -> None:
+            acknowledged.append(seq)
+
+    saved: list[Callable[[], None]] = []
+
+    def tell(event: Event, on_saved: Callable[[], None] | None) -> None:
+        ear.told.append(event)
+        assert on_saved is not None
+        saved.append(on_saved)
+
+    absent: Any = None
+    hearing = Hearing(
+        cast(Any, Shims()), ear.processes, absent, SupervisedClock(), ear.find, tell, later=lambda seconds, call: None
+    )
+
+    def hook(seq: int, incarnation: int = 1, **more: Any) -> None:
+        body = {"seq": seq, "kind": "stop", "incarnation": incarnation, "payload": {}, **more}
+        hearing.hear(ShimMessage("a", "hook", body))
+
+    hook(1)
+    hook(5, more=3)
+    saved[0]()
+    for _ in range(2):
+        hook(1)
+        hook(5, more=3)
+    assert [(event.seq, event.more) for event in cast("list[HookSeen]", ear.told)] == [(1, 0), (5, 3)]
+    assert acknowledged == [1, 1, 1], "what was saved is acknowledged again, and nothing else"
+    hook(1, incarnation=2, more="many")
+    hook(2, incarnation=2, more=-4)
+    assert [(event.seq, event.more) for event in cast("list[HookSeen]", ear.told[2:])] == [(1, 0), (2, 0)]

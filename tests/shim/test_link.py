@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -271,22 +272,66 @@ def test_the_spool_outlives_the_shim_and_its_numbers_go_on(open_pane: Callable[.
     assert receive_hooks(daemon, 1) == [seqs[-1] + 2]
 
 
-def test_the_spool_is_bounded_and_says_what_it_lost(pane: Pane) -> None:
+def test_promise_10_the_spool_is_bounded_and_every_event_is_counted(pane: Pane) -> None:
+    """Once the oldest were dropped, also from the count, wherever a flood met a daemon that was busy."""
     daemon = pane.daemon()
     port = daemon.events[0]["hook_port"]
     daemon.start(["sleep", "1000"])
     daemon.close()
     with Poster(pane, port) as poster:
+        assert poster.post("session-start", {"source": "startup"}) == 200
         for number in range(1300):
             assert poster.post("prompt-submit", {"prompt": f"{number} " + "x" * 8000}) == 200
     assert (pane.state / "spool.jsonl").stat().st_size < 2.1 * 1024 * 1024
     back = pane.daemon()
-    back.expect("hook", lambda event: event["payload"]["prompt"].startswith("1299 "))
+    back.expect("hook", lambda event: event["payload"].get("prompt", "").startswith("1299 "))
+    heard = [event for event in back.events if event["event"] == "hook"]
+    assert [event["kind"] for event in heard[:2]] == ["session-start", "prompt-submit"], "the newest of each kind stays"
+    assert 50 < len(heard) < 200
+    assert sum(1 + event.get("more", 0) for event in heard) == 1301
     seqs = hooks_of(back.events)
-    assert seqs == list(range(seqs[0], 1301))
-    assert 50 < len(seqs) < 200
-    lost = back.expect("error")["message"]
-    assert lost == f"{1300 - len(seqs)} hook events were dropped while nobody acknowledged any"
+    assert seqs[1:] == list(range(seqs[1], 1302))
+    back.close()
+    # The next daemon is told the same, for nobody has acknowledged anything.
+    third = pane.daemon()
+    third.expect("hook", lambda event: event["payload"].get("prompt", "").startswith("1299 "))
+    assert [event for event in third.events if event["event"] == "hook"] == heard
+
+
+def test_promise_10_what_was_sent_and_waits_to_be_acknowledged_is_not_counted_twice(pane: Pane) -> None:
+    daemon = pane.daemon()
+    daemon.start(["sleep", "1000"])
+    with Poster(pane, daemon.events[0]["hook_port"]) as poster:
+        for number in range(1300):
+            assert poster.post("notification", {"message": str(number)}) == 200
+            daemon.expect("hook", lambda event, number=number: event["payload"]["message"] == str(number))
+    heard = [event for event in daemon.events if event["event"] == "hook"]
+    assert sum(1 + event.get("more", 0) for event in heard) == 1300
+    daemon.close()
+    back = pane.daemon()
+    back.expect("hook", lambda event: event["payload"]["message"] == "1299")
+    again = [event for event in back.events if event["event"] == "hook"]
+    assert len(again) == 1000
+    assert sum(1 + event.get("more", 0) for event in again) == 1300
+
+
+def test_promise_10_a_shim_that_follows_another_counts_what_that_one_had_shortened(
+    open_pane: Callable[..., Pane], short_tmp: Path
+) -> None:
+    first = open_pane(room=short_tmp / "a")
+    daemon = first.daemon()
+    daemon.start(["sleep", "1000"])
+    port = daemon.events[0]["hook_port"]
+    daemon.close()
+    with Poster(first, port) as poster:
+        for _ in range(1100):
+            assert poster.post("notification", {"message": "m" * 900}) == 200
+    first.process.kill()
+    first.process.wait()
+    second = open_pane(room=short_tmp / "a").daemon()
+    second.expect("hook", lambda event: event["seq"] == 1100)
+    heard = [event for event in second.events if event["event"] == "hook"]
+    assert sum(1 + event.get("more", 0) for event in heard) == 1100
 
 
 def test_a_torn_spool_costs_no_more_than_the_torn_line(open_pane: Callable[..., Pane], short_tmp: Path) -> None:
@@ -307,6 +352,25 @@ def test_a_torn_spool_costs_no_more_than_the_torn_line(open_pane: Callable[..., 
     assert receive_hooks(daemon, 1) == [41]
     daemon.send(op="ack", seq=41)
     assert daemon.is_silent()
+
+
+def test_promise_10_a_connection_takes_the_line_from_nobody_before_it_says_hello(pane: Pane) -> None:
+    """Once whoever connected cut off the daemon, and six in ten seconds left it deaf."""
+    daemon = pane.daemon()
+    daemon.start(["sleep", "1000"])
+    silent = [pane.connect() for _ in range(20)]
+    for one in silent[-4:]:
+        one.send(op="kill", incarnation=1)
+        assert "must be a hello" in one.expect("error")["message"]
+    with Poster(pane, daemon.events[0]["hook_port"]) as poster:
+        poster.post("stop", {"session_id": "heard"})
+    assert daemon.expect("hook")["payload"] == {"session_id": "heard"}
+    for one in silent:
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            while one.receive()["event"] == "error":
+                pass
+            pytest.fail("somebody who never said hello is told something")
+    assert daemon.hello()["run"] is not None, "the daemon is on the line as before"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "link", "directory"])

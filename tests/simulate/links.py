@@ -38,6 +38,9 @@ class SimulatedShims:
             return link.hello
         return self._open(agent)
 
+    def take_up(self, agent: str, reason: str) -> None:
+        """A simulated shim that listens is always reached."""
+
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
         shim = self._shim(agent)
         self._host.promises.start_ordered(agent, incarnation)
