@@ -307,7 +307,7 @@ async def _build(
     shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     epochs = EpochFiles(directories.state)
-    keeper = EpochKeeper(epochs, lambda event: supervisor.tell(event), shims.tell_epoch)
+    keeper = EpochKeeper(epochs, clock, lambda event: supervisor.tell(event), shims.tell_epoch)
     launch = Launch(
         directories=directories,
         owner=owner,
@@ -394,6 +394,7 @@ async def _build(
         [listen],
         on_turn=manager.watchdog,
         on_degraded=degraded,
+        on_saved=lambda newest: service.ring(newest),
         clean=launch.clean,
         remember=keeper.keep,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
@@ -418,6 +419,8 @@ async def _build(
             tmux=terminal.version,
             tier=tier(cgroups),
             degraded=supervisor.degraded,
+            halted=supervisor.halted,
+            commits=supervisor.saver.known.latency,
             alerts=supervisor.fleet.alerts,
             state=os.fspath(directories.state),
             runtime=os.fspath(directories.runtime),
@@ -435,7 +438,9 @@ async def _build(
 
     doctor = Doctor(
         now=clock.now,
-        degraded=lambda: supervisor.degraded or journal.trouble,
+        degraded=lambda: supervisor.degraded,
+        halted=lambda: supervisor.halted or journal.trouble,
+        latency=lambda: supervisor.saver.known.latency,
         damage=lambda: str(journal.damage) if journal.damage else None,
         tmux=lambda: facts().tmux,
         foreign_panes=terminal.foreign,

@@ -14,6 +14,7 @@ from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent, Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH
+from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
@@ -47,15 +48,18 @@ async def _answers() -> tuple[int | None, bool] | None:
 class Doctor:
     """Examines the daemon and each agent. Ports are callables, so that it names no driver.
 
-    degraded, damage: the journal's trouble in words, or None. tier: how agents are fenced in. environment_of: what an
-    agent's command would find, in which its version is asked. size_of: columns and lines of an agent's terminal, None
-    where it has none. tmux_hangs: the server's process and whether it is stopped, where it is there and does not
-    answer; else None. under_systemd: whether the terminal server is a unit of its own. hidepid: how /proc hides other
-    users' processes, None where it does not. agents_cgroup: below which the runs' cgroups lie, as /proc spells it.
+    degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents
+    are fenced in. environment_of: what an agent's command would find, in which its version is asked. size_of: columns
+    and lines of an agent's terminal, None where it has none. tmux_hangs: the server's process and whether it is
+    stopped, where it is there and does not answer; else None. under_systemd: whether the terminal server is a unit of
+    its own. hidepid: how /proc hides other users' processes, None where it does not. agents_cgroup: below which the
+    runs' cgroups lie, as /proc spells it.
     """
 
     now: Callable[[], Moment]
     degraded: Callable[[], str | None]
+    halted: Callable[[], str | None]
+    latency: Callable[[], Latency | None]
     damage: Callable[[], str | None]
     tmux: Callable[[], str | None]
     foreign_panes: Callable[[], Awaitable[Sequence[tuple[str, int]]]]
@@ -108,14 +112,23 @@ class Doctor:
 
     def _daemon(self, *, is_tmux_hung: bool = False) -> list[Finding]:
         findings = []
-        degraded, damage, tmux = self.degraded(), self.damage(), self.tmux()
-        if degraded:
+        damage, tmux = self.damage(), self.tmux()
+        if halted := self.halted():
             remedy = "free space or mend the file system of the state directory; it recovers by itself"
             findings.append(
-                Finding("problem", "nothing new is started: decisions cannot be saved safely", degraded, remedy)
+                Finding("problem", "nothing new is started: decisions cannot be saved safely", halted, remedy)
+            )
+        elif degraded := self.degraded():
+            commits = f"{degraded}; commits: {self.latency() or 'none yet'}"
+            remedy = (
+                "see what else writes to the disk of the state directory (iostat -x 5), or give phoenixd another one"
+            )
+            findings.append(
+                Finding("warning", "the journal takes every decision, and did not or was late", commits, remedy)
             )
         else:
-            findings.append(Finding("ok", "the journal takes every decision"))
+            commits = f"commits: {latency}" if (latency := self.latency()) is not None else ""
+            findings.append(Finding("ok", "the journal takes every decision", commits))
         if damage:
             summary = "the journal was damaged, and put in order again"
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
@@ -204,19 +217,6 @@ class Doctor:
         return findings
 
 
-def _directory(name: str, cwd: str) -> Iterator[Finding]:
-    if not os.path.isdir(cwd):
-        yield Finding("problem", f"{name}: its directory is missing", cwd, f"mkdir -p {cwd}")
-    elif not os.access(cwd, os.R_OK | os.X_OK):
-        remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {cwd}"
-        yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
-
-
-async def _aside(look: Callable[[], T]) -> T:
-    """Look where a file system that hangs holds up nobody; the thread is left to itself when nobody waits any more."""
-    return await to_thread.run_sync(look, abandon_on_cancel=True)
-
-
 def _recovery(fleet: Fleet) -> list[Finding]:
     """Whether the journal was older than the world, which nobody has confirmed yet, or may be so unseen."""
     told = {one.kind: one.text for one in fleet.alerts}
@@ -228,6 +228,19 @@ def _recovery(fleet: Fleet) -> list[Finding]:
         remedy = "mend the state directory; the next order writes them again"
         found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
     return found
+
+
+def _directory(name: str, cwd: str) -> Iterator[Finding]:
+    if not os.path.isdir(cwd):
+        yield Finding("problem", f"{name}: its directory is missing", cwd, f"mkdir -p {cwd}")
+    elif not os.access(cwd, os.R_OK | os.X_OK):
+        remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {cwd}"
+        yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
+
+
+async def _aside(look: Callable[[], T]) -> T:
+    """Look where a file system that hangs holds up nobody; the thread is left to itself when nobody waits any more."""
+    return await to_thread.run_sync(look, abandon_on_cancel=True)
 
 
 def hidden_finding(hidepid: str) -> Finding:

@@ -32,6 +32,10 @@ class Clock(Protocol):
         """Read the instant of a decision; draws a new chance and nonce each time."""
         ...
 
+    def at(self) -> Instant:
+        """Read supervised time alone, for what is measured and not decided on."""
+        ...
+
     async def sleep_until(self, at: Instant) -> None:
         """Return at or shortly after `at`; may return early."""
         ...

@@ -37,6 +37,7 @@ from phoenixd.api.places import Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.service import Service
+from phoenixd.api.waiting import Unfinished
 from phoenixd.errors import PhoenixdError
 
 BODY_TIMEOUT = 15.0
@@ -68,6 +69,7 @@ class Api:
     allowance: Allowance = field(default_factory=Allowance)
     beat: float = streams.BEAT
     places: Places = field(default_factory=Places)
+    unfinished: Unfinished = field(default_factory=Unfinished)
 
     def __post_init__(self) -> None:
         self.chronicle = Chronicle(self.service.journal)
@@ -125,11 +127,14 @@ class Api:
         if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
             return await self._stream(operation, ask, request)
         with self.places.take(_kind(operation, ask)):
+            handling: Coroutine[None, None, Reply]
             if key is not None and operation.method == "POST":
                 asked = (operation.name.encode(), request.scope["path"].encode(), request.scope["query_string"], body)
                 handling = self.replies.once(caller, key, asked, lambda: _handle(operation, ask))
             else:
                 handling = _handle(operation, ask)
+            if operation.method == "POST":
+                handling = self.unfinished.within(operation, ask, request.headers.get("prefer"), handling)
             reply = await _unless_gone(request, handling)
         return _response(reply, ask, as_text=_wants_text(request, operation))
 

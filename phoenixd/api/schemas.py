@@ -102,6 +102,7 @@ SCHEMAS: dict[str, Schema] = {
     "Alert": _object(
         {"id": INTEGER, "kind": STRING, "text": STRING, "raised_at": _or_null(TIME), "needs_you": BOOLEAN}
     ),
+    "Commits": _object({"count": COUNT, "last": NUMBER, "p50": NUMBER, "p99": NUMBER, "worst": NUMBER}),
     "Daemon": _object(
         {
             "version": STRING,
@@ -111,6 +112,8 @@ SCHEMAS: dict[str, Schema] = {
             "tier": STRING,
             "degraded": BOOLEAN,
             "degraded_reason": _or_null(STRING),
+            "halted": BOOLEAN,
+            "commits": _or_null(_ref("Commits")),
             "alerts": _list(_ref("Alert")),
         }
     ),

@@ -21,13 +21,16 @@ from phoenixd.core.question.reply import is_reachable
 QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
+DEGRADED = "degraded"
+"""The fleet's alert that decisions cannot be saved, or soon may not be, and that nothing is started meanwhile."""
+
+SLOW_DISK = "slow disk"
+"""The fleet's alert that decisions are saved, and late."""
+
 NEEDS_NOBODY = frozenset(
-    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", "hooks refused"}
+    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", "hooks refused", SLOW_DISK}
 )
 """Kinds that heal without a person: told, and shown where an agent is shown in full."""
-
-DEGRADED = "degraded"
-"""The fleet's alert that decisions cannot be saved, or soon may not be: while it stands, nothing is started."""
 
 MAX_TEXT = 2048
 
@@ -35,11 +38,6 @@ MAX_TEXT = 2048
 def needs_person_kind(kind: str) -> bool:
     """Whether an alert of this kind makes its agent one that needs a person."""
     return kind.partition(":")[0] not in NEEDS_NOBODY
-
-
-def is_degraded(fleets_own: Iterable[StandingAlert]) -> bool:
-    """Whether starts have to wait until decisions can be saved again."""
-    return any(one.kind == DEGRADED for one in fleets_own)
 
 
 def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:

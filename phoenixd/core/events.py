@@ -504,6 +504,18 @@ class LimitsDeclared:
 
 
 @dataclass(frozen=True, slots=True)
+class SavingHalted:
+    """Decisions cannot be made durable now; why: in words. Nothing is started until `SavingResumed`."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavingResumed:
+    """Decisions become durable again; of those that were made meanwhile some may still wait their turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class TroubleSeen:
     """A watch found something that a person should know of: an agent's documents, the disk (agent: None)."""
 
@@ -568,7 +580,17 @@ RunEvent = (
     | HoldAnswered
     | HoldReleased
 )
-FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick | JournalBehind | EpochBegun | RecoveryConfirmed
+FleetEvent = (
+    Rebooted
+    | TerminalSeen
+    | LimitsDeclared
+    | Tick
+    | JournalBehind
+    | EpochBegun
+    | RecoveryConfirmed
+    | SavingHalted
+    | SavingResumed
+)
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
 AfterEvent = CleanedUp | AttendanceSeen
 """About a run that has ended."""
@@ -586,13 +608,16 @@ def is_journaled(event: Event) -> bool:
             | TreeLingers()
             | TroubleSeen()
             | TroubleGone()
+            | SavingHalted()
+            | SavingResumed()
+            | AgentDeclared()
             | HoldReleased()
             | ScreenSeen()
             | CallWorkSeen()
             | LinkLost()
             | HooksRefused()
         ):
-            # What is found again and again is kept where it raises or clears an alert, and then by that decision.
+            # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False
         case _:
             return True

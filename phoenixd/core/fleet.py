@@ -45,6 +45,8 @@ from phoenixd.core.events import (
     RecoveryConfirmed,
     RestartRequested,
     RunEvent,
+    SavingHalted,
+    SavingResumed,
     SendRequested,
     ShimLost,
     StartRequested,
@@ -81,6 +83,8 @@ class Fleet:
     gates: Mapping[str, Instant] = field(default_factory=dict)
     is_blind: bool = False
     """The terminal was looked at, and did not answer."""
+    halted: tuple[str, Instant] | None = None
+    """Why decisions cannot be made durable now, and since when: nothing is started meanwhile. Not saved."""
     retired: Mapping[str, int] = field(default_factory=dict)
     """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
     epoch: int = 0
@@ -122,11 +126,11 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     """The earliest instant at which a Tick is needed; starts that are due but held or capped need none."""
-    blocked = fleet.hold_until is not None or alerts.is_degraded(fleet.alerts) or _free_slots(fleet, now) <= 0
+    blocked = fleet.hold_until is not None or fleet.halted is not None or _free_slots(fleet, now) <= 0
     earliest = fleet.hold_until
     for agent in fleet.agents.values():
         due = lifecycle.deadline(agent, now)
-        if due is None or (blocked and _is_due(agent, now)):
+        if due is None or (blocked and _is_due(agent, now)) or _is_unsaved(fleet, agent):
             continue
         if earliest is None or due < earliest:
             earliest = due
@@ -140,7 +144,8 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
         case Tick():
             found = Step(fleet)
             for agent in fleet.agents.values():
-                found = _put(found, lifecycle.on_deadline(agent, now), now)
+                if not _is_unsaved(fleet, agent):
+                    found = _put(found, lifecycle.on_deadline(agent, now), now)
             if fleet.hold_until is not None and fleet.hold_until <= now.at:
                 return _observe(found, "still no word of the terminal: looking again", now, "noise")
             return found
@@ -160,6 +165,10 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             changed = limits != fleet.limits
             noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
             return Step(replace(fleet, limits=limits), noted)
+        case SavingHalted(why=why):
+            return Step(replace(fleet, halted=(why, fleet.halted[1] if fleet.halted is not None else now.at)))
+        case SavingResumed():
+            return _resume_saving(fleet, now)
         case TerminalSeen(alive=True):
             if fleet.hold_until is None:
                 return Step(fleet)
@@ -176,6 +185,24 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
         case _:
             assert_never(event)
+
+
+def _resume_saving(fleet: Fleet, now: Moment) -> Step:
+    """Decisions are durable again; a start that had to wait for that has its whole time still."""
+    found = Step(replace(fleet, halted=None))
+    if fleet.halted is None:
+        return found
+    lost = now.at - fleet.halted[1]
+    for agent in fleet.agents.values():
+        if isinstance(agent.state, Starting) and _is_unsaved(fleet, agent):
+            later = replace(agent.state, ready_by=agent.state.ready_by + lost)
+            found = _put(found, Decision(replace(agent, state=later)), now)
+    return found
+
+
+def _is_unsaved(fleet: Fleet, agent: Agent) -> bool:
+    """Whether its start may not have been ordered yet, because that waits for the journal."""
+    return fleet.halted is not None and isinstance(agent.state, Starting) and agent.state.run.exec_at is None
 
 
 def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
@@ -411,7 +438,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
 
 def _release_starts(found: Step, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
-    if found.fleet.hold_until is not None or alerts.is_degraded(found.fleet.alerts):
+    if found.fleet.hold_until is not None or found.fleet.halted is not None:
         return found
     slots = _free_slots(found.fleet, now)
     if slots <= 0:

@@ -29,11 +29,11 @@ SHOWN_SECONDS = 10
 WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
 """What is shown on a status line: nothing in it means anything to tmux."""
 REVIVALS = 2
-PATIENCE = 4.0
-"""Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
 ENDING_PATIENCE = 2.0
 """Seconds that a server which ends has for it, before it is killed."""
 CLIENTS = ("list-clients", "-t", f"={OWN_SESSION}", "-F", "#{client_control_mode} #{client_pid}")
+PATIENCE = 4.0
+"""Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
 REMEDY = "phoenixctl doctor"
 
 log = structlog.get_logger("phoenixd.tmux")

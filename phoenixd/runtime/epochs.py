@@ -15,12 +15,13 @@ from anyio.abc import TaskGroup
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind.epochs import wish_of
 from phoenixd.core.behind.world import Wish
+from phoenixd.core.durability import ENOUGH, Episode
 from phoenixd.core.events import TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Batch, Epochs, Sink
+from phoenixd.ports import Batch, Clock, Epochs, Sink
 
-LATE = 2.0
-"""Seconds for which an order waits for the epoch behind its commit."""
+RETRY = 10.0
+"""Seconds after which what could not be written is tried again."""
 
 log = structlog.get_logger()
 
@@ -28,13 +29,18 @@ log = structlog.get_logger()
 class EpochKeeper:
     """Called once for each saved turn, between the commit and the first action."""
 
-    def __init__(self, files: Epochs, tell: Sink, tell_shims: Callable[[int], None] = lambda number: None) -> None:
+    def __init__(
+        self, files: Epochs, clock: Clock, tell: Sink, tell_shims: Callable[[int], None] = lambda number: None
+    ) -> None:
         """tell_shims: gets each epoch that has become durable."""
         self._files = files
         self._tell = tell
         self._tell_shims = tell_shims
         self._wishes: dict[str, Wish] = {}
-        self._is_troubled = False
+        self._clock = clock
+        self._episode = Episode()
+        self._troubled = anyio.Event()
+        self._early: list[Callable[[], None]] = []
         self._tasks: TaskGroup | None = None
         self.committed = 0
         """The newest epoch that the journal holds: what a start may carry."""
@@ -46,32 +52,37 @@ class EpochKeeper:
         self._wishes, self.durable = dict(wishes), durable
 
     async def run(self) -> None:
-        """Write, for ever: also what nobody waits for any longer."""
+        """Write, for ever: also what nobody waits for any longer, and once more what could not be written."""
         async with anyio.create_task_group() as self._tasks:
-            await anyio.sleep_forever()
+            for begin in self._early:
+                begin()
+            while True:
+                await self._troubled.wait()
+                await self._clock.sleep_until(self._clock.at() + RETRY)
+                await self._write({}, max(self.committed, self.durable), anyio.Event())
 
-    async def keep(self, batch: Batch, is_order: bool, is_saved: bool) -> None:
-        """Make durable what a turn decided. A batch that is not saved leaves its wishes, and no epoch.
+    def keep(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
+        """Make durable what a turn decided; returns what is set once that is so, None where nothing has to be.
 
-        Nobody waits for that then: what ends processes goes on.
+        A batch that is not saved leaves its wishes, and no epoch; and nobody waits for them.
         """
         wishes = self._changed(batch)
         if is_saved:
             self.committed = max(self.committed, batch.epoch)
         number = batch.epoch if is_order and is_saved and batch.epoch > self.durable else None
         if not wishes and number is None:
-            return
+            return None
         written = anyio.Event()
+
+        def begin() -> None:
+            assert self._tasks is not None
+            self._tasks.start_soon(self._write, wishes, number, written)
+
         if self._tasks is None:
-            await self._write(wishes, number, written)
-            return
-        self._tasks.start_soon(self._write, wishes, number, written)
-        if not is_saved:
-            return
-        with anyio.move_on_after(LATE):
-            await written.wait()
-            return
-        self._judge(f"they took more than {LATE:g} s")
+            self._early.append(begin)
+        else:
+            begin()
+        return written if is_saved else None
 
     async def settle(self, agents: Callable[[], Iterable[Agent]]) -> None:
         """Write the wishes that no directory has yet, as after an upgrade."""
@@ -118,11 +129,17 @@ class EpochKeeper:
         written.set()
 
     def _judge(self, why: str | None) -> None:
+        """One trouble is told once: it is over when a write succeeds and none has failed for a while."""
+        now, before = self._clock.at(), self._episode
         if why is not None:
             log.error("epoch_not_written", reason=why)
-            text = f"epoch and wishes cannot be written ({why}): a journal that is lost now would not be missed"
-            self._is_troubled = True
-            self._tell(TroubleSeen(None, "epoch", text))
-        elif self._is_troubled:
-            self._is_troubled = False
-            self._tell(TroubleGone(None, "epoch", "they are written again"))
+            self._episode = before.bad(why, now)
+            if not before.stands:
+                self._troubled.set()
+                text = f"epoch and wishes cannot be written ({why}): a journal that is lost now would not be missed"
+                self._tell(TroubleSeen(None, "epoch", text))
+        elif before.stands:
+            self._episode = before.well(ENOUGH).settled(now)
+            if not self._episode.stands:
+                self._troubled = anyio.Event()
+                self._tell(TroubleGone(None, "epoch", "they are written again"))

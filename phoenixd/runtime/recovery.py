@@ -66,9 +66,10 @@ async def recover(
         if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
     is_behind = faced is not None and faced.behind
-    for spec in specs:
-        fresh = spec.name not in supervisor.fleet.agents
-        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart and not is_behind))
+    known = supervisor.fleet.agents
+    declared = [AgentDeclared(one, one.name not in known and one.autostart and not is_behind) for one in specs]
+    # In one commit: a hundred of them one by one take a slow disk minutes.
+    await supervisor.ask_all(declared)
 
 
 async def _why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -> str | None:

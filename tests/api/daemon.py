@@ -142,7 +142,7 @@ class FakeDaemon:
         self.happen(Tick())
 
     def facts(self) -> Facts:
-        return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded)
+        return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, halted=self.degraded)
 
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()

@@ -160,6 +160,6 @@ class Daemon:
     def _turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         if self._life.is_over:
             return
-        degraded = self.supervisor.degraded is not None
-        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed, degraded)
+        is_behind = self.supervisor.saver.is_behind
+        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed, is_behind)
         self._publisher.hear(entries, changed)

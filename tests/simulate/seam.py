@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
 
+import anyio
+
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Desired, Mode, PromptKind, Run
 from phoenixd.core.decision import Refusal
@@ -22,8 +24,9 @@ from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Entry
 from phoenixd.runtime.describe import describe_actions, describe_event
+from phoenixd.runtime.dues import OF_NO_DELAY
 from phoenixd.runtime.recovery import restore
-from phoenixd.runtime.supervisor import OF_NO_DELAY, Supervisor
+from phoenixd.runtime.supervisor import Supervisor
 from tests.simulate.host import EPOCH, Host
 from tests.simulate.memory_journal import MemoryJournal
 from tests.simulate.virtual_loop import VirtualLoop
@@ -106,6 +109,7 @@ class Seam:
         self.receipts: set[str] = set()
         self.promised: set[str] = set()
         self._rows: Counter[tuple[str, str | None]] = Counter()
+        self._wanted: dict[tuple[str, str | None], Counter[str]] = {}
         self._acknowledged: Counter[tuple[str, str | None]] = Counter()
         self._tasks: list[asyncio.Task[Any]] = []
         clock = SupervisedClock(0.0, dice=Random(1), monotonic=self.loop.time, wall=lambda: EPOCH + self.loop.time())
@@ -156,7 +160,7 @@ class Seam:
         for _ in range(40):
             self.let(7.3)
             self._raise_what_broke()
-            if not self.is_alive or (self.supervisor.degraded is None and len(self.answers) == len(self.asked)):
+            if not self.is_alive or (self._is_at_peace and len(self.answers) == len(self.asked)):
                 break
         self._check_end()
 
@@ -173,18 +177,29 @@ class Seam:
         self._landed.update(map(id, batch.entries))
         for entry in batch.entries:
             self._rows[entry.event, entry.agent] += 1
+            self._wanted.setdefault((entry.event, entry.agent), Counter()).update(_actions_in(entry))
         self.durable += _actions_of(batch)
         self.line.append(f"saved {', '.join(entry.event for entry in batch.entries)}")
 
-    async def _remember(self, batch: Batch, is_order: bool, is_saved: bool) -> None:
+    def _remember(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
         self.line.append(f"remembered {', '.join(entry.event for entry in batch.entries)}")
         landed = all(id(entry) in self._landed for entry in batch.entries)
         self._hold(landed or not is_saved, "the journal is said to have what it has not")
         self.remembrances += 1
         if self.remembrances == self.dies_remembering:
             raise Died
-        await asyncio.sleep(0.001)
-        self.remembered += _actions_of(batch)
+        if not is_saved:
+            self.remembered += _actions_of(batch)
+            return None
+        written = anyio.Event()
+
+        async def write() -> None:
+            await asyncio.sleep(0.001)
+            self.remembered += _actions_of(batch)
+            written.set()
+
+        self._begin(write())
+        return written
 
     def _dispatch(self, action: Action) -> None:
         """Never before its row: but for what ends processes while the journal fails."""
@@ -218,8 +233,9 @@ class Seam:
         if newest and newest[-1] is event:
             durable = self.journal.facts[agent][2]
             self._hold(durable is _wish(event), f"{kind} {agent} is acknowledged, and the journal says {durable}")
-        if self.supervisor.degraded is None:
-            undone = Counter(self.durable) - Counter(self.done)
+        if self._is_at_peace:
+            # Of its own row: what a later one wants may be a moment behind this answer.
+            undone = self._wanted.get((kind, agent), Counter[str]()) - Counter(self.done)
             self._hold(not undone, f"{kind} {agent} is acknowledged before {list(undone)} was done")
 
     def _receipt(self, mark: str) -> None:
@@ -233,7 +249,7 @@ class Seam:
         if not self.is_alive:
             self._check_death()
             return
-        self._hold(self.supervisor.degraded is None, "it is degraded for ever")
+        self._hold(self._is_at_peace, "nothing new is started for ever")
         for urgent in (False, True):
             wanted = [what for what in self.durable if _is_urgent(what) is urgent]
             done = [what for what in self.done if _is_urgent(what) is urgent]
@@ -255,6 +271,11 @@ class Seam:
         patient = [what for what in self.done if not _is_urgent(what)]
         wanted = [what for what in self.durable if not _is_urgent(what)]
         self._hold(patient == wanted[: len(patient)], f"{patient} was done, and the journal wants {wanted}")
+
+    @property
+    def _is_at_peace(self) -> bool:
+        """Whether decisions are durable as they are made; that it was otherwise may be told for some time yet."""
+        return self.supervisor.halted is None and not self.supervisor.saver.is_behind
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -282,8 +303,11 @@ def _raise_breach(error: BaseException | None) -> None:
 
 
 def _actions_of(batch: Batch) -> list[str]:
-    actions = [(one, entry.agent) for entry in batch.entries for one in entry.actions]
-    return [f"{one} {agent}" for one, agent in actions if one.split()[0] in WATCHED]
+    return [action for entry in batch.entries for action in _actions_in(entry)]
+
+
+def _actions_in(entry: Entry) -> list[str]:
+    return [f"{one} {entry.agent}" for one in entry.actions if one.split()[0] in WATCHED]
 
 
 def _subject(event: Event) -> str:
