@@ -435,7 +435,7 @@ class ShimCommand:
 class Launcher(Protocol):
     """Turns a decision to spawn into files and argv: documents, brief, settings, environment, order."""
 
-    def shim_command(self, agent: str) -> ShimCommand: ...
+    async def shim_command(self, agent: str) -> ShimCommand: ...
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs and return the order's path; raises LaunchFailed."""

@@ -172,8 +172,11 @@ class Launch:
                 await self._variables.base("login")
                 self._publication.desk(agent.name).secrets = self._variables.secrets(agent)
 
-    def shim_command(self, agent: str) -> ShimCommand:
-        """The command of a new shim, which stands there to be run; blocking. Raises LaunchFailed."""
+    async def shim_command(self, agent: str) -> ShimCommand:
+        """The command of a new shim, which stands there to be run. Raises LaunchFailed."""
+        return await to_thread.run_sync(self._stand_for, agent)
+
+    def _stand_for(self, agent: str) -> ShimCommand:
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)
         try:
             for directory in (state.parent, runtime.parent, state, runtime):

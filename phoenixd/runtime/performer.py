@@ -9,7 +9,6 @@ from typing import assert_never
 
 import anyio
 import structlog
-from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from phoenixd.core.actions import (
@@ -245,7 +244,7 @@ class Performer:
             return hello
         if not await self._outside.terminal.observe() and not await self._outside.terminal.revive():
             raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
-        command = await to_thread.run_sync(self._outside.launcher.shim_command, agent)
+        command = await self._outside.launcher.shim_command(agent)
         await self._outside.terminal.open_pane(agent, command.argv)
         clock = self._outside.clock
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002

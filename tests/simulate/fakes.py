@@ -90,7 +90,7 @@ class SimulatedLauncher:
     def order(self, name: str) -> Program:
         return self._orders.pop(name)
 
-    def shim_command(self, agent: str) -> ShimCommand:
+    async def shim_command(self, agent: str) -> ShimCommand:
         return ShimCommand(("shim", agent))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
