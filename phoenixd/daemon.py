@@ -8,7 +8,6 @@ import grp
 import json
 import math
 import os
-import signal
 import socket
 import sys
 import time
@@ -21,8 +20,10 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from phoenixd import __version__, logs
+from phoenixd import __version__, logs, runs, signals
 from phoenixd.api.application import Api
+from phoenixd.api.lineage import Scarce
+from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.api.service import Facts
@@ -31,7 +32,14 @@ from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import TroubleGone, TroubleSeen
 from phoenixd.core.spec import WriterKind
-from phoenixd.directories import STATE_POINTER, Directories, check_socket_paths, find_configuration, find_directories
+from phoenixd.directories import (
+    STATE_POINTER,
+    Directories,
+    are_named,
+    check_socket_paths,
+    find_configuration,
+    find_directories,
+)
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.brief_command import AGENT as NO_AGENT
 from phoenixd.drivers.brief_command import CommandWriter
@@ -39,8 +47,10 @@ from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.directory_changes import DirectoryChanges
+from phoenixd.drivers.epoch import EpochFiles
 from phoenixd.drivers.evidence import EvidenceFiles
-from phoenixd.drivers.files import LockFile, ensure_private_dir, read_plain, replace
+from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
+from phoenixd.drivers.files_ownership import Ownership, Waiting, own
 from phoenixd.drivers.git_work import WorkPrints
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
@@ -55,21 +65,26 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux import TmuxTerminal
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
 from phoenixd.launch import Launch
+from phoenixd.launch.fences import offer_api
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
+from phoenixd.runtime.world import face
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6
 MAX_RECORD = 256 * 1024
 LOCK_PATIENCE = 1.0
-"""Seconds: phoenixctl holds the lock for a moment when it resolves a loop while no daemon runs."""
+"""Seconds for which a daemon that ends just now is waited for."""
+WAITING_LOOK, WAITING_EXTENSION = 1.0, 30.0
+"""Seconds between two looks of a service that waits for the directories, and those that systemd is asked for."""
 
 log = structlog.get_logger()
 
@@ -77,8 +92,9 @@ log = structlog.get_logger()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon in the foreground until it is told to stop.
 
-    78 for a configuration that cannot be used, 6 where another daemon has the directories.
+    78 for a configuration that cannot be used, 6 where another daemon has the directories, or an agent asks.
     """
+    signals.outlive()
     parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
     parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
     parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
@@ -92,18 +108,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         directories = find_directories(
             os.environ, configuration=given.config, state=given.state_dir, runtime=given.runtime_dir
         )
-        configuration = load_configuration(directories.configuration, directories.state, os.environ)
-        check_socket_paths(directories.runtime, configuration.agents)
+        named = are_named(os.environ, given.state_dir, given.runtime_dir)
+        if (refusal := runs.forbids_daemon(directories.state, directories.runtime, named=named)) is not None:
+            return _fail(refusal, runs.ASK, EXIT_ANOTHER_RUNS)
+        configuration = _configuration(directories)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     daemon_table = configuration.settings.daemon
     logs.configure(given.log_level or daemon_table.log_level, daemon_table.log_format)
     try:
-        for directory in (directories.state, directories.runtime):
-            ensure_private_dir(directory)
-        with LockFile(directories.state / "phoenixd.lock", LOCK_PATIENCE):
+        with own(directories.state, directories.runtime, LOCK_PATIENCE, _patience_of_a_service()) as owned:
+            if owned.waited:
+                configuration = _configuration(directories)
             _point_to_state(directories)
-            anyio.run(_live, directories, configuration)
+            anyio.run(_live, directories, configuration, owned)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     except AlreadyRunning as error:
@@ -111,6 +129,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PhoenixdError as error:
         return _fail(error.message, error.remedy, 1)
     return 0
+
+
+def _configuration(directories: Directories) -> Configuration:
+    configuration = load_configuration(directories.configuration, directories.state, os.environ)
+    check_socket_paths(directories.runtime, configuration.agents)
+    return configuration
+
+
+def _patience_of_a_service() -> Waiting | None:
+    """Under systemd the directories are waited for, however long: it would only start the service again and again."""
+    manager = ServiceManager()
+
+    def wait(refusal: AlreadyRunning) -> float:
+        manager.status(f"waits: {refusal.message}")
+        manager.extend_timeout(WAITING_EXTENSION)
+        return WAITING_LOOK
+
+    return wait if manager.is_present else None
 
 
 def _point_to_state(directories: Directories) -> None:
@@ -125,13 +161,19 @@ def _fail(message: str, remedy: str, code: int) -> int:
     return code
 
 
-async def _live(directories: Directories, configuration: Configuration) -> None:
+async def _live(directories: Directories, configuration: Configuration, owned: Ownership) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
     keep = configuration.settings.journal.keep
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
-            daemon = await _build(directories, configuration, journal, tasks)
+            daemon = await _build(directories, configuration, journal, tasks, owned.owner.id)
+            specs = tuple(configuration.agents.values())
+            faced = await face(
+                daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs,
+                is_damaged=journal.damage is not None,
+            )  # fmt: skip
             for part in (
+                daemon.keeper,
                 daemon.supervisor,
                 daemon.performer,
                 daemon.publisher,
@@ -144,11 +186,12 @@ async def _live(directories: Directories, configuration: Configuration) -> None:
             tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
             tasks.start_soon(_keep_terminal_named, daemon.terminal)
-            await recover(daemon.supervisor, daemon.outside, daemon.hearing, configuration.agents.values())
+            await recover(daemon.supervisor, daemon.outside, daemon.hearing, specs, faced)
+            tasks.start_soon(daemon.keeper.settle, daemon.service.agents)
             _tell_of_the_journal(daemon.supervisor, journal)
             # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
             daemon.publisher.hear((), tuple(daemon.supervisor.fleet.agents.values()))
-            await tasks.start(_serve, daemon)
+            await tasks.start(_serve, daemon, owned)
             agents = len(daemon.supervisor.fleet.agents)
             daemon.manager.ready(f"{agents} agents")
             log.info("ready", agents=agents, tier=daemon.service.describe().tier)
@@ -175,6 +218,8 @@ class _Daemon:
     """The parts that outlive the building."""
 
     outside: Outside
+    epochs: EpochFiles
+    keeper: EpochKeeper
     shims: SeqpacketShims
     cgroups: CgroupTree | None
     terminal: TmuxTerminal
@@ -205,7 +250,7 @@ class _Ending:
 
 
 async def _build(
-    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup
+    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup, owner: str
 ) -> _Daemon:
     """Make every part, and tie them together."""
     settings, manager = configuration.settings, ServiceManager()
@@ -220,9 +265,10 @@ async def _build(
         return shim.pid if shim is not None and processes.identity_of(shim.pid) == shim else None
 
     terminal = TmuxTerminal(directories.runtime, under_systemd=manager.is_present, shim_pid=shim_pid)
-    if not await _look(terminal):
+    found = await _look(terminal)
+    if not found:
         log.warning("tmux_unavailable")
-    server_pid = await terminal.server_pid()
+    server_pid = await terminal.server_pid() if found else None
     cgroups = CgroupTree.find(directories.state, server_pid=server_pid)
     started_at = time.time()
     # The parts know each other in a ring; the closures below are called only after all of them are made.
@@ -244,8 +290,13 @@ async def _build(
         runs = {agent.run.run_id for agent in supervisor.fleet.agents.values() if agent.run is not None}
         if cgroups is not None and cgroups.owner_of(pid) is not None:
             return True
-        # A shim of ours is never hidden from us.
-        return run_of(pid) in runs or is_hidden(pid)
+        # A shim of ours is never hidden from us, and bears no run's mark.
+        if run_of(pid) in runs or is_hidden(pid):
+            return True
+        try:
+            return agent_by_mark(pid, str(directories.state / "agents")) is not None
+        except Scarce:
+            return True  # The link is taken up again, and then there is a descriptor to look with.
 
     def lives(agent: str, shim: ProcessIdentity | None) -> bool:
         known = supervisor.fleet.agents.get(agent)
@@ -253,10 +304,13 @@ async def _build(
             return known is not None and known.run is not None
         return processes.identity_of(shim.pid) == shim
 
-    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives)
+    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, owner=owner)
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
+    epochs = EpochFiles(directories.state)
+    keeper = EpochKeeper(epochs, clock, lambda event: supervisor.tell(event), shims.tell_epoch)
     launch = Launch(
         directories=directories,
+        owner=owner,
         settings=settings,
         create_leaf=create_leaf if cgroups else None,
         clock=clock,
@@ -272,6 +326,7 @@ async def _build(
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
         changes=DirectoryChanges(),
+        epoch=lambda: keeper.committed,
     )
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
@@ -286,6 +341,19 @@ async def _build(
         agent = find(name)
         if agent is not None:
             tasks.start_soon(relink, agent, shims, hearing)
+
+    def above_agents() -> dict[str, ProcessIdentity]:
+        """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""
+        found = shims.living()
+        for agent in everybody():
+            shim, run = shims.shim_of(agent.name), agent.run
+            child = None
+            if run is not None and run.pid is not None and run.start_time is not None:
+                child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+            for one in (shim, child):
+                if agent.name not in found and one is not None and processes.identity_of(one.pid) == one:
+                    found[agent.name] = one
+        return found
 
     def degraded(why: str | None) -> None:
         manager.status(f"degraded: {why}" if why else "ready")
@@ -326,7 +394,9 @@ async def _build(
         [listen],
         on_turn=manager.watchdog,
         on_degraded=degraded,
+        on_saved=lambda newest: service.ring(newest),
         clean=launch.clean,
+        remember=keeper.keep,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
     loop = asyncio.get_running_loop()
@@ -349,6 +419,8 @@ async def _build(
             tmux=terminal.version,
             tier=tier(cgroups),
             degraded=supervisor.degraded,
+            halted=supervisor.halted,
+            commits=supervisor.saver.known.latency,
             alerts=supervisor.fleet.alerts,
             state=os.fspath(directories.state),
             runtime=os.fspath(directories.runtime),
@@ -366,7 +438,9 @@ async def _build(
 
     doctor = Doctor(
         now=clock.now,
-        degraded=lambda: supervisor.degraded or journal.trouble,
+        degraded=lambda: supervisor.degraded,
+        halted=lambda: supervisor.halted or journal.trouble,
+        latency=lambda: supervisor.saver.known.latency,
         damage=lambda: str(journal.damage) if journal.damage else None,
         tmux=lambda: facts().tmux,
         foreign_panes=terminal.foreign,
@@ -374,7 +448,9 @@ async def _build(
         problems=problems,
         environment_of=launch.environment_of,
         size_of=terminal.size,
+        tmux_hangs=terminal.hangs,
         under_systemd=manager.is_present,
+        agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     service = DaemonService(
         supervisor=supervisor,
@@ -390,11 +466,13 @@ async def _build(
         describe=facts,
         examine=doctor.examine,
         stop=ending.begin,
-        living_shims=shims.living,
+        living_shims=above_agents,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
     return _Daemon(
         outside=outside,
+        epochs=epochs,
+        keeper=keeper,
         shims=shims,
         cgroups=cgroups,
         terminal=terminal,
@@ -432,7 +510,7 @@ def _routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
 async def _look(terminal: TmuxTerminal) -> bool:
     """Find the terminal server, or start it where that is ours to do; agents can be adopted without it."""
     try:
-        return await terminal.observe() or await terminal.revive()
+        return await terminal.revive()
     except PhoenixdError as failure:
         log.error("terminal_failed", reason=failure.message, remedy=failure.remedy)
         return False
@@ -454,14 +532,26 @@ async def _dismiss(daemon: _Daemon) -> None:
         daemon.cgroups.discard()
 
 
-async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+async def _serve(daemon: _Daemon, owned: Ownership, *, task_status: anyio.abc.TaskStatus[None]) -> None:
     """Answer the control API until the daemon stops."""
     group = grp.getgrnam(daemon.api_group).gr_gid if daemon.api_group else None
     runtime = daemon.directories.runtime
 
     def listening() -> socket.socket:
         ensure_private_dir(runtime)
-        return bind(runtime / "api.sock", group)
+        try:
+            owned.keep()
+        except OSError as error:
+            log.warning("runtime_directory_not_owned", reason=str(error))
+        listener = bind(runtime / "api.sock", group)
+        for agent in daemon.supervisor.fleet.agents.values():
+            if agent.spec.fence == "namespace" and daemon.directories.agent_runtime(agent.name).is_dir():
+                try:
+                    offer_api(runtime, agent.name)
+                except OSError as error:
+                    # What an agent makes of its own directory is its own loss.
+                    log.warning("api_not_offered", agent=agent.name, reason=str(error))
+        return listener
 
     api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
     await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)
@@ -475,13 +565,16 @@ async def _keep_terminal_named(terminal: TmuxTerminal) -> None:
 
 
 async def _obey_signals(daemon: _Daemon) -> None:
-    """SIGTERM and SIGINT end the daemon, SIGHUP applies the configuration."""
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as arrived:
+    """Some signals end the daemon, SIGHUP applies the configuration, and the rest is told."""
+    with anyio.open_signal_receiver(*signals.HEARD) as arrived:
         async for number in arrived:
-            if number != signal.SIGHUP:
+            if number in signals.ENDING:
                 log.info("stopping", signal=number.name)
                 daemon.ending.begin()
-                return
+                break
+            if number != signals.APPLYING:
+                log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")
+                continue
             daemon.manager.reloading()
             try:
                 changes = await daemon.service.apply()
@@ -489,17 +582,24 @@ async def _obey_signals(daemon: _Daemon) -> None:
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.manager.ready()
+    signals.outlive()  # The receiver has put back what ends a process, and the end takes a while.
 
 
 @dataclass(frozen=True, slots=True)
 class _ExitRecords:
-    """exit.json as shims write it, read as what it is: a file in reach of an agent."""
+    """run.json and exit.json as shims write them, read as what they are: files in reach of an agent."""
 
     state: Path
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "exit.json")
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        return self._read(agent, "run.json")
+
+    def _read(self, agent: str, name: str) -> dict[str, Any] | None:
         try:
-            record = json.loads(read_plain(self.state / "agents" / agent / "exit.json", MAX_RECORD))
+            record = json.loads(read_plain(self.state / "agents" / agent / name, MAX_RECORD))
         except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None

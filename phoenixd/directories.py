@@ -3,6 +3,8 @@ looks in the same places on its hot path."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import pwd
 from collections.abc import Iterable, Mapping
@@ -18,6 +20,20 @@ STATE_POINTER = "state-dir"
 """A file in the runtime directory that names the state directory, for phoenixctl while no daemon can be asked."""
 
 LINGER = Path("/var/lib/systemd/linger")
+
+
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Make a directory that is there for us alone, and so each one above it that is missing; raises OSError.
+
+    os.makedirs gives the mode to the last one alone, and the umask decides on the others.
+    """
+    missing = Path(path)
+    for directory in (*reversed(missing.parents), missing):
+        if not directory.is_dir():
+            with contextlib.suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+    if not missing.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +117,12 @@ def find_runtime_directory(
     if session and os.path.isabs(session) and (linger / _user_name()).exists():
         return Path(session) / "phoenixd"
     return state / "run"
+
+
+def are_named(environ: Mapping[str, str], state: str | None = None, runtime: str | None = None) -> bool:
+    """Whether somebody said which state and which runtime directory is meant: by flag, or in the environment."""
+    own = "" if "PHOENIX_AGENT" in environ else environ.get("PHOENIX_STATE_DIR", "")
+    return bool(state or own) and bool(runtime or environ.get("PHOENIX_RUNTIME_DIR"))
 
 
 def check_socket_paths(runtime: Path, agents: Iterable[str] = ()) -> None:

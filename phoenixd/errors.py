@@ -53,4 +53,12 @@ class FileUnreadable(UnsafeFile):
 
 
 class AlreadyRunning(PhoenixdError):
-    """Another daemon holds this state directory."""
+    """Another process owns this state or runtime directory. passing: it does so for a moment alone."""
+
+    def __init__(self, message: str, remedy: str = "", *, passing: bool = False) -> None:
+        super().__init__(message, remedy)
+        self.passing = passing
+
+
+class BelongsToAnother(AlreadyRunning):
+    """No process owns the directory now, but agents live there that another state directory answers for."""

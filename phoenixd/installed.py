@@ -1,7 +1,8 @@
 """The shim and the hook program, copied to where a package upgrade cannot pull them from under living agents.
 
 STATE_DIR/lib/<sha256 of all files>/ holds `shim/` and `phoenix-hook`. A copy is made once, checked at every start, and
-kept while any process runs from it or was told its path.
+kept while any process runs from it or was told its path. What the daemon was started with stays in its memory: a copy
+that somebody removed is made again from there, and not from a package that may be another version's by now.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from phoenixd.directories import make_private
 
 HOOK = "phoenix-hook"
 SOURCE = Path(__file__).resolve().parent / "shim"
@@ -21,9 +24,10 @@ _READ_LIMIT = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """One copy."""
+    """One copy. programs: what it has to hold, by name; the hook program is one of them."""
 
     directory: Path
+    programs: Mapping[str, bytes] = field(repr=False, compare=False)
 
     @property
     def shim(self) -> Path:
@@ -34,6 +38,34 @@ class Installed:
     def hook(self) -> Path:
         return self.directory / HOOK
 
+    def stand(self) -> bool:
+        """Make sure that it is there, whole; whether it had to be made. Raises OSError."""
+        if self.directory.exists():
+            if self._is_sound():
+                return False
+            # Somebody changed it: set it aside first, because living processes may have it open.
+            os.rename(self.directory, _free_name(self._beside("damaged")))
+        library = self.directory.parent
+        make_private(library)
+        making = _free_name(self._beside("making"))
+        make_private(making / "shim" / "__pycache__")  # The interpreter makes one that is open to all under umask 0.
+        for name, content in self.programs.items():
+            _write(making / HOOK if name == HOOK else making / "shim" / name, content, 0o500 if name == HOOK else 0o600)
+        for directory in (making / "shim", making):
+            _sync(directory)
+        os.rename(making, self.directory)
+        _sync(library)
+        return True
+
+    def _is_sound(self) -> bool:
+        try:
+            return _read(self.shim, self.hook) == self.programs and os.access(self.hook, os.X_OK)
+        except OSError:
+            return False
+
+    def _beside(self, what: str) -> Path:
+        return self.directory.with_name(f".{what}-{self.directory.name[:16]}")
+
 
 def interpreter() -> str:
     """The interpreter itself, past the links of a virtual environment, which an upgrade may replace."""
@@ -42,24 +74,9 @@ def interpreter() -> str:
 
 def install(library: Path, source: Path = SOURCE) -> Installed:
     """Make sure that a sound copy of `source` stands below `library`; raises OSError."""
-    digest = _digest(source, source / HOOK)
-    copy = Installed(library / digest)
-    if copy.directory.exists():
-        if _is_sound(copy, digest):
-            return copy
-        # Somebody changed it: set it aside first, because living processes may have it open.
-        os.rename(copy.directory, _free_name(library / f".damaged-{digest[:16]}"))
-    library.mkdir(mode=0o700, parents=True, exist_ok=True)
-    making = _free_name(library / f".making-{digest[:16]}")
-    making.mkdir(mode=0o700)
-    shutil.copytree(source, making / "shim", ignore=_not_ours)
-    shutil.copyfile(source / HOOK, making / HOOK)
-    (making / HOOK).chmod(0o500)
-    for path in making.rglob("*"):
-        _sync(path)
-    _sync(making)
-    os.rename(making, copy.directory)
-    _sync(library)
+    programs = _read(source, source / HOOK)
+    copy = Installed(library / _digest(programs), programs)
+    copy.stand()
     return copy
 
 
@@ -97,29 +114,28 @@ def _mentioned(library: Path, names: set[str], proc: Path) -> set[str]:
     return mentioned
 
 
-def _digest(shim: Path, hook: Path) -> str:
+def _read(shim: Path, hook: Path) -> dict[str, bytes]:
+    programs = {
+        path.name: path.read_bytes()
+        for path in sorted(shim.iterdir())
+        if path.suffix == ".py" and path.is_file() and path != hook
+    }
+    return {**programs, HOOK: hook.read_bytes()}
+
+
+def _digest(programs: Mapping[str, bytes]) -> str:
     digest = hashlib.sha256()
-    for name, path in (*_programs(shim), (HOOK, hook)):
-        content = path.read_bytes()
+    for name, content in programs.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
 
-def _programs(directory: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(directory.iterdir()):
-        if path.suffix == ".py" and path.is_file():
-            yield path.name, path
-
-
-def _is_sound(copy: Installed, digest: str) -> bool:
-    try:
-        return _digest(copy.shim, copy.hook) == digest and os.access(copy.hook, os.X_OK)
-    except OSError:
-        return False
-
-
-def _not_ours(directory: str, names: list[str]) -> set[str]:
-    return {name for name in names if not name.endswith(".py") or os.path.isdir(os.path.join(directory, name))}
+def _write(path: Path, content: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
 
 
 def _free_name(wanted: Path) -> Path:

@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
@@ -28,6 +30,10 @@ class Clock(Protocol):
 
     def now(self) -> Moment:
         """Read the instant of a decision; draws a new chance and nonce each time."""
+        ...
+
+    def at(self) -> Instant:
+        """Read supervised time alone, for what is measured and not decided on."""
         ...
 
     async def sleep_until(self, at: Instant) -> None:
@@ -86,6 +92,7 @@ class Batch:
     next_item: int = 1
     alerts: tuple[StandingAlert, ...] = ()
     """The fleet's own; an agent's stand in its snapshot."""
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ class Saved:
     alerts: tuple[StandingAlert, ...] = ()
     retired: Mapping[str, int] = field(default_factory=dict)
     """The last incarnations of removed agents, by name."""
+    epoch: int = 0
+    """That of the newest commit; 0 in a journal of a version that knew none."""
 
 
 class Journal(Protocol):
@@ -146,13 +155,47 @@ class Journal(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What stands in an agent's own directory. incarnation: the highest that its files name."""
+
+    wish: Wish | None = None
+    last: SeenRun | None = None
+    incarnation: int = 0
+
+
+class Epochs(Protocol):
+    """What is kept outside the journal. The readers block, and believe nothing that is not whole."""
+
+    def epoch(self) -> int:
+        """The epoch that was made durable last; 0 where none is known."""
+        ...
+
+    def names(self) -> frozenset[str]:
+        """The agents that have a directory."""
+        ...
+
+    def run_files(self, agent: str) -> RunFiles: ...
+
+    async def keep_epoch(self, number: int) -> None:
+        """Make the epoch durable; raises OSError."""
+        ...
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        """Make an agent's wish durable; raises OSError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ShimRun:
-    """The run that a shim says is alive under it."""
+    """The run that a shim says is alive under it. An older shim does not say session, mode and epoch."""
 
     incarnation: int
     run_id: str
     pid: int
     start_time: int
+    session_id: str = ""
+    mode: str = ""
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +213,9 @@ class ShimHello:
     """The requests that it holds for an answer, as it said when the link was opened."""
     last_seq: int = 0
     """The number of the last event that it had spooled by then."""
+    told: int = 0
+    """The newest durable epoch that it was told."""
+    knows_epochs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +323,16 @@ class Terminal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """What a fence did: processes ended (pid and command), and pids that were still alive at the end."""
+    """What a fence did: processes ended (pid and command), and pids that were still alive at the end.
+
+    unproven: nothing is seen, and nothing proves that there is nothing: the run has no leaf and its shim is gone.
+    unread: processes of our own user which could not be read then, and may be the run's.
+    """
 
     killed: tuple[str, ...] = ()
     remaining: tuple[int, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +400,10 @@ class ProcessTable(Protocol):
 
     def boot_id(self) -> str: ...
 
+    def boot(self) -> Boot:
+        """Which life of the process table this is."""
+        ...
+
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
         """Call back once when that very process dies; False when it is gone already."""
         ...
@@ -379,7 +435,7 @@ class ShimCommand:
 class Launcher(Protocol):
     """Turns a decision to spawn into files and argv: documents, brief, settings, environment, order."""
 
-    def shim_command(self, agent: str) -> ShimCommand: ...
+    async def shim_command(self, agent: str) -> ShimCommand: ...
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs and return the order's path; raises LaunchFailed."""
@@ -427,6 +483,10 @@ class Records(Protocol):
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
         """The newest exit.json of an agent, or None when there is none that can be trusted to be whole."""
+        ...
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        """The newest run.json of an agent, likewise: the run that a shim began last."""
         ...
 
 

@@ -219,13 +219,11 @@ class DaemonService:
         async with self._declaring:
             configuration = await self._load()
             difference = self._compare(configuration)
-            await self.order(LimitsDeclared(configuration.limits))
-            for spec in difference.added:
-                await self.order(AgentDeclared(spec, start=spec.autostart))
-            for change in difference.changed:
-                await self.order(AgentDeclared(change.spec))
-            for name in difference.removed:
-                await self.order(AgentWithdrawn(name))
+            orders: list[Event] = [LimitsDeclared(configuration.limits)]
+            orders += [AgentDeclared(spec, start=spec.autostart) for spec in difference.added]
+            orders += [AgentDeclared(change.spec) for change in difference.changed]
+            orders += [AgentWithdrawn(name) for name in difference.removed]
+            await self.supervisor.ask_all(orders)
             return _changes(difference)
 
     async def doctor(self) -> tuple[Finding, ...]:
@@ -268,6 +266,10 @@ class DaemonService:
             if agent.run is not None and hmac.compare_digest(self.knowledge.token(agent.run.run_id).encode(), given):
                 owner = agent.name
         return owner
+
+    @property
+    def agents_dir(self) -> str:
+        return os.fspath(self.directories.state / "agents")
 
     def shim_pids(self) -> Mapping[int, str]:
         return {identity.pid: name for name, identity in self.living_shims().items()}

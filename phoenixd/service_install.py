@@ -202,14 +202,25 @@ def write_file(path: Path, text: str) -> bool:
     try:
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             return False
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_readable(path.parent)
         unfinished = path.with_name(f".{path.name}.new")
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.chmod(0o644)
+        unfinished.unlink(missing_ok=True)
+        # No instant at which another user may write what systemd will run, whatever the umask is.
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o644)
+            file.write(text)
         unfinished.replace(path)
     except OSError as error:
         raise Refused(f"cannot write {path}: {error.strerror}", "check the directory's owner and space") from error
     return True
+
+
+def _make_readable(directory: Path) -> None:
+    """Make it and what is missing above it, for all to read and for us to write."""
+    for place in (*reversed(directory.parents), directory):
+        if not place.is_dir():
+            place.mkdir(mode=0o755)
 
 
 def enable_linger(user: str) -> None:

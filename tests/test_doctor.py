@@ -153,6 +153,8 @@ def doctor(home: Path, size: tuple[int, int] | None = None, panes: Sequence[tupl
     return Doctor(
         now=lambda: Moment(1000.0, 1000.0, 0.5, "n"),
         degraded=lambda: None,
+        halted=lambda: None,
+        latency=lambda: None,
         damage=lambda: None,
         tmux=lambda: "3.3a",
         tier="cgroup",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -13,16 +13,31 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from phoenixd.api import answers, arguments, briefs, commands, loops, openapi, problems, queries, rights, streams
+from phoenixd.api import (
+    answers,
+    arguments,
+    briefs,
+    commands,
+    loops,
+    openapi,
+    problems,
+    queries,
+    recovering,
+    rights,
+    streams,
+)
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
 from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import Operation, served
+from phoenixd.api.places import Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.service import Service
+from phoenixd.api.waiting import Unfinished
 from phoenixd.errors import PhoenixdError
 
 BODY_TIMEOUT = 15.0
@@ -35,7 +50,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs)
+    for module in (queries, commands, answers, loops, briefs, recovering)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }
@@ -53,6 +68,8 @@ class Api:
     body_timeout: float = BODY_TIMEOUT
     allowance: Allowance = field(default_factory=Allowance)
     beat: float = streams.BEAT
+    places: Places = field(default_factory=Places)
+    unfinished: Unfinished = field(default_factory=Unfinished)
 
     def __post_init__(self) -> None:
         self.chronicle = Chronicle(self.service.journal)
@@ -84,7 +101,9 @@ class Api:
             except asyncio.CancelledError:
                 if not self.closing.is_set():
                     raise
-                problem = Problem("busy", "phoenixd ends, and did not finish this", "phoenixctl up, then ask again")
+                problem = Problem(
+                    "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
+                )
             return _refusal(problem, problem.text(page) if wants_text else None)
 
         return endpoint
@@ -107,19 +126,25 @@ class Api:
             return _json(openapi.document(self.service.facts().version))
         if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
             return await self._stream(operation, ask, request)
-        if key is not None and operation.method == "POST":
-            asked = (operation.name.encode(), request.scope["path"].encode(), request.scope["query_string"], body)
-            reply = await _unless_gone(request, self.replies.once(caller, key, asked, lambda: _handle(operation, ask)))
-        else:
-            reply = await _unless_gone(request, _handle(operation, ask))
+        with self.places.take(_kind(operation, ask)):
+            handling: Coroutine[None, None, Reply]
+            if key is not None and operation.method == "POST":
+                asked = (operation.name.encode(), request.scope["path"].encode(), request.scope["query_string"], body)
+                handling = self.replies.once(caller, key, asked, lambda: _handle(operation, ask))
+            else:
+                handling = _handle(operation, ask)
+            if operation.method == "POST":
+                handling = self.unfinished.within(operation, ask, request.headers.get("prefer"), handling)
+            reply = await _unless_gone(request, handling)
         return _response(reply, ask, as_text=_wants_text(request, operation))
 
     async def _stream(self, operation: Operation, ask: Ask, request: Request) -> Response:
+        self.places.check("stream")
         if operation.name == "read_pane":
             frames = await streams.pane(ask, self.closing)
         else:
             frames = await streams.events(ask, request.headers.get("last-event-id"), self.closing, self.beat)
-        return StreamingResponse(frames, media_type=STREAM_TYPE, headers={"cache-control": "no-store"})
+        return _Stream(self.places, frames)
 
     async def _body(self, operation: Operation, request: Request) -> bytes:
         """The body within the operation's bound; refused before it is read where its length is announced."""
@@ -140,6 +165,26 @@ class Api:
         except TimeoutError:
             raise Problem("timed_out", "the body did not come in time", "send it in one go") from None
         return bytes(received)
+
+
+class _Stream(StreamingResponse):
+    """Frames for as long as somebody reads them; a place is held until then."""
+
+    def __init__(self, places: Places, frames: AsyncIterator[str]) -> None:
+        super().__init__(frames, media_type=STREAM_TYPE, headers={"cache-control": "no-store"})
+        self._places = places
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with self._places.take("stream"):
+                await super().__call__(scope, receive, send)
+        except Problem as refused:
+            await _refusal(refused)(scope, receive, send)
+
+
+def _kind(operation: Operation, ask: Ask) -> Kind | None:
+    """Whether its answer may take minutes; not of what brings something to rest, which is never put off."""
+    return "wait" if operation.lasts and ask.arguments.get("wait", True) else None
 
 
 async def _handle(operation: Operation, ask: Ask) -> Reply:

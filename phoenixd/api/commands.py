@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 
@@ -118,9 +119,13 @@ ALL_DOWN = "every agent is stopped, and phoenixd ends"
 async def down(ask: Ask) -> Reply:
     service = ask.service
     if ask.arguments["agents"]:
-        for name, agent in list(service.fleet().agents.items()):
-            if not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING:
-                await _order(ask, StopRequested(name, ask.caller.name))
+        up = [
+            name
+            for name, agent in service.fleet().agents.items()
+            if not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING
+        ]
+        # At once, so that they share a commit.
+        await asyncio.gather(*(_order(ask, StopRequested(name, ask.caller.name)) for name in up))
         everyone = tuple(service.fleet().agents)
         timeout = float(ask.arguments["timeout"])
         if not await service.wait_for(lambda fleet: all(_is_down(fleet, name) for name in everyone), timeout):

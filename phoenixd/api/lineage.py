@@ -4,14 +4,19 @@ The way up is walked through whatever can be read. Under hidepid an ordinary use
 processes, nor those of its own user that may not be traced (sshd's, an ssh-agent, a hardened CLI). Such a process ends
 the walk, and what it means is found from the other side: a shim is always the daemon's own and can be read, and so
 below each shim are listed also those children that cannot be read themselves.
+
+What could not be looked at for want of descriptors says nothing at all: an empty list of children would make an agent's
+process an operator's, and an empty ancestor an operator a stranger.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from phoenixd import hidden
@@ -21,16 +26,45 @@ DEPTH = 256
 TRIES = 5
 READ_LIMIT = 65536
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
+"""What the kernel says where nothing is wrong with what was asked for, and it has nothing left to ask with."""
 GONE = "its lineage is not known: it ended, or its ancestors did, while they were looked at"
+NO_DESCRIPTORS = "phoenixd has no descriptors left to look who asks"
 TOO_DEEP = f"its lineage is not known: it has more than {DEPTH} ancestors"
 OF_THE_TERMINAL = "its lineage leads to the agents' terminal server, from which an agent can start programs"
 
 
+class Lack(Enum):
+    """What kind of not knowing it is; each has a remedy of its own."""
+
+    GONE = "gone"
+    """There is nothing left to look at; who asks again and stays is known."""
+    INVISIBLE = "invisible"
+    """It exists, and /proc does not show it to this daemon."""
+    NO_DESCRIPTORS = "no descriptors"
+    """The daemon could not look: that is no word on who asks."""
+    WITHIN_REACH = "within reach"
+    """All is seen, and an agent could have made it."""
+
+
 class Lineage(NamedTuple):
-    """agent: whose tree a process lies in, None for none. unknown: why that cannot be told, else empty."""
+    """agent: whose tree a process lies in, None for none. unknown: why that cannot be told, else empty.
+
+    lack: what kind of not knowing that is.
+    """
 
     agent: str | None
     unknown: str = ""
+    lack: Lack | None = None
+
+
+class Scarce(Exception):
+    """There was no descriptor, or no memory, to look with."""
+
+
+def is_scarce(error: OSError) -> bool:
+    """Whether a look failed for want of means."""
+    return error.errno in SCARCE
 
 
 class Stat(NamedTuple):
@@ -92,6 +126,13 @@ _OUTSIDERS = Outsiders()
 
 def lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
     """Where a process comes from. shims: the living ones, by pid. agents_cgroup: as /proc/PID/cgroup spells it."""
+    try:
+        return _upwards(pid, shims, agents_cgroup)
+    except Scarce:
+        return Lineage(None, NO_DESCRIPTORS, Lack.NO_DESCRIPTORS)
+
+
+def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
     agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
     if agent is not None:
         return Lineage(agent)
@@ -103,7 +144,7 @@ def lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Li
                 return Lineage(shims[ancestor])
             if ancestor == server:
                 # An agent can have the terminal server start a program; operators' programs are never below it.
-                return Lineage(None, OF_THE_TERMINAL)
+                return Lineage(None, OF_THE_TERMINAL, Lack.WITHIN_REACH)
             # A peer of an outer pid namespace has the number 0, and nobody knows more about it.
             if ancestor == 1 or (ancestor == 0 and highest is not None):
                 return Lineage(None)
@@ -112,14 +153,14 @@ def lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Li
                 break
             ancestor, highest = stat.parent, stat
         else:
-            return Lineage(None, TOO_DEEP)
+            return Lineage(None, TOO_DEEP, Lack.WITHIN_REACH)
         if hidden.exists(ancestor) and _stat(ancestor) is None:
             return _behind(ancestor, highest, shims, agents_cgroup)
         # It ended between two reads, and its children have a new parent: read again from the start.
         agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
         if agent is not None:
             return Lineage(agent)
-    return Lineage(None, GONE)
+    return Lineage(None, GONE, Lack.GONE)
 
 
 def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
@@ -135,12 +176,19 @@ def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
 
 
 def read(pid: int, name: str) -> str:
-    """A file of a process; empty where it is gone or hidden."""
+    """A file of a process; empty where it is gone or hidden; raises Scarce."""
     try:
         with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
             return file.read(READ_LIMIT).decode("utf-8", "replace")
-    except OSError:
+    except OSError as error:
+        _heed(error)
         return ""
+
+
+def _heed(error: OSError) -> None:
+    """Raise Scarce where an error says nothing about the process that was looked at."""
+    if is_scarce(error):
+        raise Scarce from error
 
 
 def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
@@ -154,14 +202,19 @@ def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_
         return Lineage(None)
     try:
         pidfd = os.pidfd_open(unseen)
-    except OSError:
-        return Lineage(None, GONE)
-    found = _search(unseen, highest, shims, agents_cgroup)
-    # A caller that is hidden itself is gone in a moment; what it is below of stays.
-    if found == Lineage(None) and highest is not None:
-        _OUTSIDERS.hold(unseen, pidfd)
-    else:
-        os.close(pidfd)
+    except OSError as error:
+        _heed(error)
+        return Lineage(None, GONE, Lack.GONE)
+    is_held = False
+    try:
+        found = _search(unseen, highest, shims, agents_cgroup)
+        # A caller that is hidden itself is gone in a moment; what it is below of stays.
+        if found == Lineage(None) and highest is not None:
+            is_held = True
+            _OUTSIDERS.hold(unseen, pidfd)
+    finally:
+        if not is_held:
+            os.close(pidfd)
     return found
 
 
@@ -179,6 +232,7 @@ def _search(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_
                 None,
                 f"its ancestors are hidden (hidepid), and {agent} runs another user's program (pid {door}) from which "
                 "it may come",
+                Lack.INVISIBLE,
             )
     return Lineage(None)
 
@@ -205,7 +259,8 @@ def _children(pid: int) -> Iterator[int]:
     """The children of all threads, whether they can be read or not."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
+    except OSError as error:
+        _heed(error)
         return
     for thread in threads:
         yield from map(int, read(pid, f"task/{thread}/children").split())
@@ -223,7 +278,7 @@ def _in_a_leaf(pid: int, agents_cgroup: str | None) -> str | None:
     """The agent in whose control group a process is listed that cannot be asked itself."""
     for mount in CGROUP_MOUNTS if agents_cgroup else ():
         root = mount + (agents_cgroup or "").rstrip("/")
-        for directory, _, files in os.walk(root):
+        for directory, _, files in os.walk(root, onerror=_heed):
             if "cgroup.procs" in files and directory != root and pid in _members(f"{directory}/cgroup.procs"):
                 return directory[len(root) + 1 :].partition("/")[0]
     return None
@@ -233,7 +288,8 @@ def _members(path: str) -> frozenset[int]:
     try:
         with open(path, "rb") as file:
             return frozenset(map(int, file.read().split()))
-    except OSError:
+    except OSError as error:
+        _heed(error)
         return frozenset()
 
 

@@ -53,6 +53,8 @@ class Operation:
 
     idempotent: asking again changes nothing more, also without an Idempotency-Key.
     stream: also served as server-sent events. response: name of a schema in `schemas.py`, None for none.
+    lasts: its answer may take minutes (where it has `wait`, with it). What brings something to rest is never put off
+    for want of a place, and so does not count as such.
     exits: what phoenixctl's exit codes mean here, beyond 0, 1, 2, 4, 5 and 7, which mean the same everywhere.
     """
 
@@ -66,6 +68,7 @@ class Operation:
     response: str | None = None
     idempotent: bool = True
     stream: bool = False
+    lasts: bool = False
     text: bool = True
     exits: tuple[tuple[int, str], ...] = ()
     body_limit: int = BODY_LIMIT
@@ -87,6 +90,10 @@ WIDTH = Parameter("width", "query", "integer", "columns of the text", default=80
 COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", default=False, hidden=True)
 LOOK = Parameter("look", "query", "boolean", "a person reads this: remember when", default=False, hidden=True)
 FOLLOW = Parameter("follow", "local", "boolean", "go on as it changes", flag="--follow", short="-f", default=False)
+PLACES = (
+    Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
+    Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
+)
 CONFIG = Parameter("config", "local", "string", "configuration file or directory", flag="--config")
 FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
@@ -137,8 +144,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "up", ("up",), "Start the daemon if none runs",
         (
-            CONFIG, Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
-            Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
+            CONFIG, *PLACES,
         ),
         exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
@@ -174,7 +180,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "start_agent", ("start",), "Start an agent, and keep it running",
         (NAME, FRESH, _wait("return when it runs", default=False), _timeout("1m"), *TEXT_FORM), method="POST",
-        path="/v1/agents/{name}/start", rights="operate", response="Outcome", exits=(NOT_NOW, TIMED_OUT),
+        path="/v1/agents/{name}/start", rights="operate", response="Outcome", lasts=True,
+        exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
         "stop_agent", ("stop",), "Stop an agent, and keep it stopped; returns when nothing of it is left",
@@ -192,7 +199,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "restart_agent", ("restart",), "End the present run and start a new one",
         (NAME, FRESH, _wait("return when the new one runs", default=False), _timeout("1m"), *TEXT_FORM), method="POST",
         path="/v1/agents/{name}/restart", rights="operate", response="Outcome", idempotent=False,
-        exits=(NOT_NOW, TIMED_OUT),
+        lasts=True, exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
         "attach", ("attach",), "Sit down at an agent's terminal (tmux; prefix d leaves it)",
@@ -217,7 +224,7 @@ OPERATIONS: tuple[Operation, ...] = (
             *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/send", rights="operate", response="Sent", idempotent=False,
-        exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,
+        lasts=True, exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,
     ),
     Operation(
         "list_events", ("events",), "What happened, from the journal",
@@ -288,7 +295,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
             *TEXT_FORM,
         ),
-        path="/v1/agents/{name}/wait", response="Waited",
+        path="/v1/agents/{name}/wait", response="Waited", lasts=True,
         exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
     ),
     Operation(
@@ -337,6 +344,23 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "apply", ("apply",), "Read the configuration again and do what plan shows", TEXT_FORM, method="POST",
         path="/v1/apply", rights="admin", response="Plan",
+    ),
+    Operation(
+        "recover", ("recover",), "Where the journal was lost or is old: what was found of each agent; --yes does it",
+        (
+            Parameter("yes", "local", "boolean", "do what is shown, without asking", flag="--yes", default=False),
+            Parameter(
+                "take", "local", "boolean", "hand the living shims of a runtime directory over to a state directory, "
+                "while no daemon runs and from outside any run", flag="--take", default=False,
+            ),
+            *PLACES, *TEXT_FORM,
+        ),
+        path="/v1/recover", rights="operate", response="Recovery",
+        exits=((6, "--take: a daemon owns one of the directories, or an agent asks"),),
+    ),
+    Operation(
+        "confirm_recovery", (), "Do what recover shows", TEXT_FORM, method="POST", path="/v1/recover", rights="admin",
+        response="Recovery",
     ),
     Operation(
         "heartbeat_show", ("heartbeat", "show"), "The newest sign of life of an agent", (NAME, *TEXT_FORM),

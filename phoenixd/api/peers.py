@@ -14,7 +14,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phoenixd.api.lineage import GONE, Lineage, lineage, read
+from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, is_scarce, lineage, read
+from phoenixd.api.marks import agent_by_mark
 
 SO_PEERGROUPS = 59
 SO_PEERPIDFD = 77
@@ -26,28 +27,49 @@ MAX_GROUPS = 256
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A connected process. agent: whose tree it lies in, None for none. unknown: why that cannot be told, or empty."""
+    """A connected process. agent: whose tree it lies in, None for none. unknown: why that cannot be told, or empty.
+
+    lack: what kind of not knowing that is; None where it is known.
+    """
 
     pid: int
     uid: int
     groups: frozenset[int]
     agent: str | None
     unknown: str = ""
+    lack: Lack | None = None
 
 
-def identify(connection: socket.socket, shims: Mapping[int, str], agents_cgroup: str | None) -> Peer:
-    """Read who connected. Cheap enough for every connection: a few small files of /proc."""
+def identify(
+    connection: socket.socket, shims: Mapping[int, str], agents_cgroup: str | None, agents_dir: str = ""
+) -> Peer:
+    """Read who connected. Cheap enough for every connection: a few small files of /proc.
+
+    agents_dir: what the mark of our own agents' runs names, see `marks`.
+    """
     pid, uid, gid = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
-    groups = frozenset((gid, *_groups(connection, pid)))
+    try:
+        groups = frozenset((gid, *_groups(connection, pid)))
+        found = _lineage(connection, pid, shims, agents_cgroup, agents_dir)
+    except Scarce:
+        return Peer(pid, uid, frozenset((gid,)), None, NO_DESCRIPTORS, Lack.NO_DESCRIPTORS)
+    return Peer(pid, uid, groups, *found)
+
+
+def _lineage(
+    connection: socket.socket, pid: int, shims: Mapping[int, str], agents_cgroup: str | None, agents_dir: str
+) -> Lineage:
     pidfd = _pidfd(connection)
     try:
         found = lineage(pid, shims, agents_cgroup)
+        if found.agent is None and (marked := agent_by_mark(pid, agents_dir)) is not None:
+            found = Lineage(marked)
         if pidfd is not None and _has_ended(pidfd):
-            found = Lineage(None, GONE)
+            return Lineage(None, GONE, Lack.GONE)
     finally:
         if pidfd is not None:
             os.close(pidfd)
-    return Peer(pid, uid, groups, found.agent, found.unknown)
+    return found
 
 
 def _groups(connection: socket.socket, pid: int) -> tuple[int, ...]:
@@ -63,8 +85,10 @@ def _groups(connection: socket.socket, pid: int) -> tuple[int, ...]:
 def _pidfd(connection: socket.socket) -> int | None:
     try:
         return connection.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
-    except OSError:
-        return None
+    except OSError as error:
+        if is_scarce(error):
+            raise Scarce from error
+        return None  # An older kernel, or a peer that is gone: then nothing of it can be read either.
 
 
 def _has_ended(pidfd: int) -> bool:

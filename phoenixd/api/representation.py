@@ -13,6 +13,7 @@ from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
+from phoenixd.core.durability import Latency
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
@@ -112,7 +113,19 @@ def daemon(facts: Facts) -> Json:
         "tier": facts.tier,
         "degraded": facts.degraded is not None,
         "degraded_reason": facts.degraded,
+        "halted": facts.halted is not None,
+        "commits": _latency(facts.commits) if facts.commits is not None else None,
         "alerts": [alert(standing) for standing in facts.alerts],
+    }
+
+
+def _latency(commits: Latency) -> Json:
+    return {
+        "count": commits.count,
+        "last": round(commits.last, 6),
+        "p50": round(commits.p50, 6),
+        "p99": round(commits.p99, 6),
+        "worst": round(commits.worst, 6),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from phoenixd.api.lineage import Lack
 from phoenixd.api.operations import Operation
 from phoenixd.api.peers import Peer
 from phoenixd.api.problems import Problem
@@ -25,6 +26,14 @@ class Role(IntEnum):
 NEEDED = {"agent": Role.READ, "own": Role.OPERATE, "read": Role.READ, "operate": Role.OPERATE, "admin": Role.ADMIN}
 """What a caller needs who is no agent."""
 OF_AGENTS = ("agent", "own")
+AS_OPERATOR = "ask as the daemon's user, or as root"
+REMEDIES = {
+    Lack.GONE: "ask again, from a program that stays until it is answered",
+    Lack.INVISIBLE: "ask from a shell that was opened before it, or let phoenixd's group see processes: "
+    "mount -o remount,gid=GROUP /proc",
+    Lack.WITHIN_REACH: "ask from a terminal of your own",
+}
+"""What whoever is not known can do; who lacks nothing of this is simply another user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,7 @@ class Caller:
     pid: int
     why: str
     agent: str | None = None
+    remedy: str = AS_OPERATOR
 
     @property
     def name(self) -> str:
@@ -54,7 +64,10 @@ class Doorkeeper:
     uid: int = -1
 
     def caller(self, peer: Peer, authorization: str | None) -> Caller:
-        """Who asks. A token or an agent's tree always takes rights away, never adds any."""
+        """Who asks. A token or an agent's tree always takes rights away, never adds any.
+
+        Raises Problem (busy) where nobody could look who it is: that is no reason to call anybody a stranger.
+        """
         if authorization is not None:
             scheme, _, token = authorization.partition(" ")
             agent = self.agent_of_token(token.strip()) if scheme.lower() == "bearer" and token.strip() else None
@@ -63,8 +76,11 @@ class Doorkeeper:
             return Caller(Role.AGENT, peer.uid, peer.pid, "it has the token of this agent's run", agent)
         if peer.agent is not None:
             return Caller(Role.AGENT, peer.uid, peer.pid, "it runs in this agent's process tree", peer.agent)
+        if peer.lack is Lack.NO_DESCRIPTORS:
+            raise no_descriptors(peer.unknown)
         if peer.unknown:
-            return Caller(Role.NOBODY, peer.uid, peer.pid, peer.unknown)
+            remedy = REMEDIES.get(peer.lack, AS_OPERATOR) if peer.lack is not None else AS_OPERATOR
+            return Caller(Role.NOBODY, peer.uid, peer.pid, peer.unknown, remedy=remedy)
         if peer.uid in (0, self.uid if self.uid >= 0 else os.getuid()):
             return Caller(Role.ADMIN, peer.uid, peer.pid, "it is root or the daemon's user")
         if self.group is not None and self.group in peer.groups:
@@ -72,12 +88,17 @@ class Doorkeeper:
         return Caller(Role.NOBODY, peer.uid, peer.pid, "it is neither the daemon's user nor in the operators' group")
 
 
+def no_descriptors(why: str) -> Problem:
+    """What is said to whoever could not be looked at."""
+    return Problem("busy", why, "try again in a moment; if it stays so, raise the daemon's limit: LimitNOFILE=")
+
+
 def check(caller: Caller, operation: Operation, name: str | None) -> None:
     """Raise a denial unless the caller may do this; `name` is the agent that it is about, if the path names one."""
     needed = NEEDED[operation.rights]
     verb = " ".join(operation.words) or operation.name
     if caller.role is Role.NOBODY:
-        raise Problem("denied", f"not allowed: {caller.why}", "ask as the daemon's user, or as root")
+        raise Problem("denied", f"not allowed: {caller.why}", caller.remedy)
     if caller.role is Role.AGENT:
         if operation.rights in OF_AGENTS and name in (None, caller.agent):
             return
@@ -91,5 +112,5 @@ def check(caller: Caller, operation: Operation, name: str | None) -> None:
         raise Problem(
             "denied",
             f"uid {caller.uid} may not {verb}: {caller.why}, which is not enough for it",
-            "ask as the daemon's user, or as root",
+            AS_OPERATOR,
         )

@@ -102,6 +102,7 @@ SCHEMAS: dict[str, Schema] = {
     "Alert": _object(
         {"id": INTEGER, "kind": STRING, "text": STRING, "raised_at": _or_null(TIME), "needs_you": BOOLEAN}
     ),
+    "Commits": _object({"count": COUNT, "last": NUMBER, "p50": NUMBER, "p99": NUMBER, "worst": NUMBER}),
     "Daemon": _object(
         {
             "version": STRING,
@@ -111,6 +112,8 @@ SCHEMAS: dict[str, Schema] = {
             "tier": STRING,
             "degraded": BOOLEAN,
             "degraded_reason": _or_null(STRING),
+            "halted": BOOLEAN,
+            "commits": {"anyOf": [_ref("Commits"), {"type": "null"}]},
             "alerts": _list(_ref("Alert")),
         }
     ),
@@ -303,6 +306,22 @@ SCHEMAS: dict[str, Schema] = {
         {"agent": STRING, "action": _words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
     ),
     "Plan": _object({"changes": _list(_ref("Change"))}),
+    "Found": _object(
+        {
+            "agent": AGENT_NAME,
+            "journal": STRING,
+            "wish": STRING,
+            "processes": STRING,
+            "verdict": _words("keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"),
+            "reason": STRING,
+            "waits": BOOLEAN,
+            "proposal": _words("none", "start", "leave it stopped"),
+            "state": STRING,
+        }
+    ),
+    "Recovery": _object(
+        {"behind": BOOLEAN, "reason": _or_null(STRING), "agents": _list(_ref("Found")), "done": BOOLEAN}
+    ),
     "Breaker": _object(
         {
             "name": AGENT_NAME,

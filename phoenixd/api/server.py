@@ -1,12 +1,10 @@
-"""The unix socket and uvicorn on it: bound by us, quiet when idle, bounded in connections, times and buffers."""
+"""The unix socket and uvicorn on it: bound by us, and quiet when idle. What one client may do is in `connection.py`."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
-import itertools
-import json
 import os
 import socket
 import stat
@@ -15,24 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
-import h11
 import structlog
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api
-from phoenixd.api.peers import Peer, identify
-from phoenixd.api.problems import Code, Problem
+from phoenixd.api.application import Api
+from phoenixd.api.connection import HEADER_LIMIT, Connection
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 
-HEADER_LIMIT = 16 * 1024
-HEADER_TIMEOUT = 10.0
 IDLE_TIMEOUT = 30
-WRITE_TIMEOUT = 30.0
-MAX_CONNECTIONS = 256
-MAX_AGENT_CONNECTIONS = 4
-"""For each agent; all agents together get half of the operators' number, so that they cannot use up our files."""
-UNKNOWN = "?"
 BACKLOG = 32
 """Clients that wait to be let in. Who finds no room waits in the order of coming, while a longer queue would be filled
 by whoever connects fastest."""
@@ -77,131 +65,6 @@ def bind(path: Path, group: int | None = None) -> socket.socket:
 
 
 log = structlog.get_logger("phoenixd.api")
-
-
-class Connection(H11Protocol):
-    """One client. Knows its peer from the first moment, and is closed when it dawdles."""
-
-    api: Api
-    serials = itertools.count()
-    header_timeout: float = HEADER_TIMEOUT
-    write_timeout: float = WRITE_TIMEOUT
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._deadline: asyncio.TimerHandle | None = None
-        self._stuck: asyncio.TimerHandle | None = None
-        peer = identify(
-            transport.get_extra_info("socket"), self.api.service.shim_pids(), self.api.service.agents_cgroup
-        )
-        self.peer = peer
-        self.serial = next(self.serials)
-        super().connection_made(transport)
-        self.app_state = {**self.app_state, "peer": peer}
-        if self._is_too_eager(peer):
-            self._abort()
-            return
-        if not self._make_room(peer):
-            self._refuse(503, "busy", "too many connections are open", "close some, or try again in a moment")
-            return
-        self._expect_headers()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._expect_nothing()
-        self._cancel_stuck()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
-            return
-        super().data_received(data)
-        if self._is_busy():
-            self._expect_nothing()
-        elif self._deadline is None:
-            self._expect_headers()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self.transport.is_closing() and not self._is_busy():
-            # The rest of a refused body, too, has to come within the time for the next request's headers.
-            self._expect_nothing()
-            self._deadline = self.loop.call_later(self.timeout_keep_alive, self._close)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._cancel_stuck()
-        self._stuck = self.loop.call_later(self.write_timeout, self._abort)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._cancel_stuck()
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, where an answer can still be said."""
-        self._refuse(400, "invalid", "this is not HTTP/1.1 as it is spoken here", "see /openapi.json")
-
-    def _is_busy(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and not cycle.response_complete
-
-    def _is_too_eager(self, peer: Peer) -> bool:
-        """Whether an agent connects more often than there is any reason to."""
-        suspect = _suspect(peer)
-        return suspect is not None and not self.api.allowance.take(suspect, self.loop.time())
-
-    def _make_room(self, peer: Peer) -> bool:
-        """Whether this connection fits; the longest idle one of the same kind gives way to it."""
-        others = [cast(Connection, other) for other in self.connections if other is not self]
-        if (suspect := _suspect(peer)) is not None:
-            suspects = [name for other in others if (name := _suspect(other.peer)) is not None]
-            return suspects.count(suspect) < MAX_AGENT_CONNECTIONS and len(suspects) < MAX_CONNECTIONS // 2
-        rest = [other for other in others if _suspect(other.peer) is None]
-        if len(rest) < MAX_CONNECTIONS:
-            return True
-        idle = [other for other in rest if not other._is_busy()]
-        if not idle:
-            return False
-        min(idle, key=lambda other: other.serial)._abort()
-        return True
-
-    def _refuse(self, status: int, code: Code, detail: str, remedy: str) -> None:
-        self._expect_nothing()
-        can_speak = cast(Any, self.conn).our_state in (h11.IDLE, h11.SEND_RESPONSE)
-        if can_speak and not self._is_busy():
-            problem = Problem(code, detail, remedy, status)
-            body = json.dumps(problem.document()).encode() + b"\n"
-            head = (
-                f"HTTP/1.1 {status} {problem.document()['title']}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
-                f"content-length: {len(body)}\r\n{EXIT_HEADER}: {problem.exit_code}\r\nconnection: close\r\n\r\n"
-            )
-            self.transport.write(head.encode() + body)
-        self._close()
-
-    def _expect_headers(self) -> None:
-        self._deadline = self.loop.call_later(self.header_timeout, self._close)
-
-    def _expect_nothing(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _cancel_stuck(self) -> None:
-        if self._stuck is not None:
-            self._stuck.cancel()
-            self._stuck = None
-
-    def _close(self) -> None:
-        """Close after what is written has gone out, but wait no longer than for any writing."""
-        self.transport.close()
-        if self._stuck is None and self.transport.get_write_buffer_size():
-            self._stuck = self.loop.call_later(self.write_timeout, self._abort)
-
-    def _abort(self) -> None:
-        self.transport.abort()
-
-
-def _suspect(peer: Peer) -> str | None:
-    """The agent that a peer belongs to; all those of whom nobody knows where they come from are one. None: neither."""
-    return peer.agent if peer.agent is not None else UNKNOWN if peer.unknown else None
 
 
 class ControlServer(Server):

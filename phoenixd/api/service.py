@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from phoenixd.core.agent import StandingAlert
 from phoenixd.core.decision import Refusal
+from phoenixd.core.durability import Latency
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
@@ -22,7 +23,8 @@ class Facts:
     """The daemon about itself. started_at: wall seconds.
 
     tmux: version of the terminal server that answers, or None. tier: how well an agent is fenced in.
-    degraded: why the journal cannot be trusted now; None while it can. state, runtime, configuration: the directories
+    degraded: what is or was lately wrong with saving decisions; None while all is well. halted: why nothing new is
+    started now. commits: what they took. state, runtime, configuration: the directories
     that it works with, the last one None where it has none.
     """
 
@@ -37,6 +39,8 @@ class Facts:
     state: str = ""
     runtime: str = ""
     configuration: str | None = None
+    halted: str | None = None
+    commits: Latency | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,11 @@ class Service(Protocol):
 
     def shim_pids(self) -> Mapping[int, str]:
         """The pid of every living shim, with its agent. Complete before the API is bound."""
+        ...
+
+    @property
+    def agents_dir(self) -> str:
+        """The directory of all agents' own directories, which every process of a run has in its environment."""
         ...
 
     @property

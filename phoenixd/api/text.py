@@ -12,6 +12,7 @@ from phoenixd.api.history import Digest
 from phoenixd.api.layout import SET_IN, Page, clip, columns, pad, page, with_command, wrap
 from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
+from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.projection import SIGNS, Group, Row
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
@@ -145,8 +146,10 @@ def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:
 
 def _daemon(facts: Facts, here: Page) -> list[str]:
     lines: list[str] = []
-    if facts.degraded is not None:
-        lines += wrap(f"DEGRADED, nothing new is started: {facts.degraded}", here.width)
+    if facts.halted is not None:
+        lines += wrap(f"DEGRADED, nothing new is started: {facts.halted}", here.width)
+    elif any(one.kind == DEGRADED for one in facts.alerts):
+        lines += wrap(f"DEGRADED until all has been well for a while: {facts.degraded}", here.width)
     told = [one for one in facts.alerts if one.kind not in ("degraded", "terminal")]
     for one in told:
         lines += wrap(f"{one.kind}: {one.text}", here.width, SET_IN)

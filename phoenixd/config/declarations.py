@@ -10,6 +10,7 @@ from typing import Any
 from phoenixd.config.configuration import Configuration
 from phoenixd.config.tables import AGENT_NAME
 from phoenixd.config.toml import write_toml
+from phoenixd.directories import make_private
 from phoenixd.errors import ConfigurationError
 
 
@@ -56,7 +57,7 @@ def _refuse_foreign(path: Path, name: str, configuration: Configuration | None) 
 
 
 def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     # A declaration may hold environment values, so it is private from its first byte on.

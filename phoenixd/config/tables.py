@@ -152,6 +152,7 @@ class BreakerTable(Table):
 class StopTable(Table):
     grace: Duration = _STOP.grace
     kill_retry: Annotated[Duration, Field(gt=0)] = _STOP.kill_retry
+    unproven: Duration = _STOP.unproven
 
 
 class CleanupTable(Table):
@@ -229,6 +230,13 @@ class PreparedAnswerTable(Table):
         return self
 
 
+FenceKind = Literal["auto", "cgroup", "namespace", "none"]
+
+
+class FenceTable(Table):
+    kind: FenceKind = "auto"
+
+
 class AgentTable(Table):
     """The keys of one agent, and of `[defaults]`."""
 
@@ -242,6 +250,7 @@ class AgentTable(Table):
     project: Text | None = None
     env: dict[str, Text | CredentialTable] = Field(default_factory=dict, repr=False)
     env_from: Literal["daemon", "login", "none"] = "daemon"
+    fence: FenceKind | None = None
     fresh_args: Words = ()
     resume_args: Words | None = None
     prompt_via: Literal["argv", "paste", "none"] | None = None
@@ -363,6 +372,7 @@ class ConfigurationTable(Table):
     redaction: RedactionTable = RedactionTable()
     loops: LoopsTable = LoopsTable()
     journal: JournalTable = JournalTable()
+    fence: FenceTable = FenceTable()
     defaults: AgentTable = AgentTable()
     agent: dict[str, AgentTable] = Field(default_factory=dict)
     sequence: dict[str, SequenceTable] = Field(default_factory=dict)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.merit import Merit, Proof, Record
@@ -290,6 +291,8 @@ class Stopping:
     """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
     spoiled: bool = False
     """A rule of ours ended it, for its session is no good: that is a death, whoever sent the signal."""
+    unseen_since: Instant | None = None
+    """Since when nothing of it is seen, where nothing proves that it is gone."""
     name: Literal["stopping"] = "stopping"
 
 
@@ -506,6 +509,10 @@ class Agent:
     """The outage that it is in, with others of its account or harness."""
     looks: int = 0
     """Looks since the present state began that changed nothing: counted, and not journaled."""
+    found: Finding | None = None
+    """What was found of it where the journal was older than the world, until an operator has confirmed it."""
+    unproven: int = 0
+    """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
 
     @property
     def name(self) -> str:

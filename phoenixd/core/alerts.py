@@ -21,11 +21,16 @@ from phoenixd.core.question.reply import is_reachable
 QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
 """Kinds of which each text is an alert of its own: another question is news."""
 
-NEEDS_NOBODY = frozenset({"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "hooks refused"})
-"""Kinds that heal without a person: told, and shown where an agent is shown in full."""
-
 DEGRADED = "degraded"
-"""The fleet's alert that decisions cannot be saved, or soon may not be: while it stands, nothing is started."""
+"""The fleet's alert that decisions cannot be saved, or soon may not be, and that nothing is started meanwhile."""
+
+SLOW_DISK = "slow disk"
+"""The fleet's alert that decisions are saved, and late."""
+
+NEEDS_NOBODY = frozenset(
+    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", "hooks refused", SLOW_DISK}
+)
+"""Kinds that heal without a person: told, and shown where an agent is shown in full."""
 
 MAX_TEXT = 2048
 
@@ -33,11 +38,6 @@ MAX_TEXT = 2048
 def needs_person_kind(kind: str) -> bool:
     """Whether an alert of this kind makes its agent one that needs a person."""
     return kind.partition(":")[0] not in NEEDS_NOBODY
-
-
-def is_degraded(fleets_own: Iterable[StandingAlert]) -> bool:
-    """Whether starts have to wait until decisions can be saved again."""
-    return any(one.kind == DEGRADED for one in fleets_own)
 
 
 def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
@@ -48,7 +48,7 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
 def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
     """What a person does about an alert, as a command. answer: the number by which it can be answered from afar."""
     if agent is None:
-        return "phoenixctl doctor"
+        return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"
     if answer:
         return f"phoenixctl answer {answer}"
     return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"
@@ -124,7 +124,7 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return agent.state_name != "parked"
         case "outage":
             return agent.setbacks == 0
-        case "lingering" | "clock":
+        case "lingering" | "unread" | "clock":
             # A run's books are closed only when its tree is known gone; another run's clock is judged anew.
             return run is None or run.incarnation != standing.incarnation
         case "breaker":
@@ -141,6 +141,9 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
             return down or background.is_made_good(agent)
         case "hooks missing":
             return agent.hooks_seen or run is None
+        case "unfenced":
+            # Also of one that is stopped: whoever stopped it wants to know what may be left.
+            return _works_again(standing, agent)
         case "link lost":
             return run is None or run.deaf is None
         case "hooks refused":
@@ -159,8 +162,10 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
 
 def _is_back(standing: StandingAlert, agent: Agent) -> bool:
     """A later run works, or nobody wants one any more."""
-    if _is_down(agent):
-        return True
+    return _is_down(agent) or _works_again(standing, agent)
+
+
+def _works_again(standing: StandingAlert, agent: Agent) -> bool:
     run = agent.run
     if run is None or not _is_later(standing, agent):
         return False

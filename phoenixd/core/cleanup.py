@@ -17,10 +17,18 @@ TOLD = 5
 
 
 def after(agent: Agent, ended: Decision) -> Decision:
-    """Have a run's leftovers cleaned up once its end is decided, where the operator named any."""
-    if ended.removed or not agent.spec.cleanup.is_set:
+    """Have a run's leftovers cleaned up once its end is decided, where the operator named any or some may be left."""
+    if ended.removed or not (agent.spec.cleanup.is_set or agent.unproven):
         return ended
-    return replace(ended, actions=(*ended.actions, CleanUp(agent.name, agent.incarnation)))
+    return sweep(ended)
+
+
+def sweep(decision: Decision) -> Decision:
+    """Have what bears the mark of the agent's runs ended, also of those whose shim was lost long ago."""
+    agent = decision.agent
+    if agent is None or any(isinstance(action, CleanUp) for action in decision.actions):
+        return decision
+    return replace(decision, actions=(*decision.actions, CleanUp(agent.name, agent.incarnation)))
 
 
 def is_held(agent: Agent) -> bool:

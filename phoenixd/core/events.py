@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from phoenixd.core.behind.world import World
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
 
@@ -192,11 +193,17 @@ class ShimLost:
 
 @dataclass(frozen=True, slots=True)
 class TreeGone:
-    """A fence found nothing of the run alive any more."""
+    """A fence found nothing of the run alive any more.
+
+    unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
+    and may be the run's.
+    """
 
     agent: str
     incarnation: int
     killed: tuple[str, ...] = ()
+    unproven: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +402,29 @@ class Rebooted:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalBehind:
+    """After a daemon start: the journal is older than the world, and `why`. specs: what the configuration declares."""
+
+    why: str
+    world: World
+    specs: tuple[AgentSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBegun:
+    """A daemon began: the next epoch, after the newest that was met anywhere."""
+
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryConfirmed:
+    """An operator has seen what was found where the journal was old, and wants what is proposed done."""
+
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalSeen:
     """The terminal server was looked at after an outage; alive tells whether panes can be made."""
 
@@ -474,6 +504,18 @@ class LimitsDeclared:
 
 
 @dataclass(frozen=True, slots=True)
+class SavingHalted:
+    """Decisions cannot be made durable now; why: in words. Nothing is started until `SavingResumed`."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavingResumed:
+    """Decisions become durable again; of those that were made meanwhile some may still wait their turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class TroubleSeen:
     """A watch found something that a person should know of: an agent's documents, the disk (agent: None)."""
 
@@ -538,7 +580,17 @@ RunEvent = (
     | HoldAnswered
     | HoldReleased
 )
-FleetEvent = Rebooted | TerminalSeen | LimitsDeclared | Tick
+FleetEvent = (
+    Rebooted
+    | TerminalSeen
+    | LimitsDeclared
+    | Tick
+    | JournalBehind
+    | EpochBegun
+    | RecoveryConfirmed
+    | SavingHalted
+    | SavingResumed
+)
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
 AfterEvent = CleanedUp | AttendanceSeen
 """About a run that has ended."""
@@ -556,13 +608,16 @@ def is_journaled(event: Event) -> bool:
             | TreeLingers()
             | TroubleSeen()
             | TroubleGone()
+            | SavingHalted()
+            | SavingResumed()
+            | AgentDeclared()
             | HoldReleased()
             | ScreenSeen()
             | CallWorkSeen()
             | LinkLost()
             | HooksRefused()
         ):
-            # What is found again and again is kept where it raises or clears an alert, and then by that decision.
+            # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False
         case _:
             return True

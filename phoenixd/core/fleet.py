@@ -22,6 +22,7 @@ from phoenixd.core import (
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
+from phoenixd.core.behind import epochs, plan
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AfterEvent,
@@ -33,14 +34,19 @@ from phoenixd.core.events import (
     BreakerEdited,
     BreakerReset,
     CleanedUp,
+    EpochBegun,
     Event,
     FleetEvent,
+    JournalBehind,
     LimitsDeclared,
     MeasurementLost,
     OperatorEvent,
     Rebooted,
+    RecoveryConfirmed,
     RestartRequested,
     RunEvent,
+    SavingHalted,
+    SavingResumed,
     SendRequested,
     ShimLost,
     StartRequested,
@@ -77,8 +83,12 @@ class Fleet:
     gates: Mapping[str, Instant] = field(default_factory=dict)
     is_blind: bool = False
     """The terminal was looked at, and did not answer."""
+    halted: tuple[str, Instant] | None = None
+    """Why decisions cannot be made durable now, and since when: nothing is started meanwhile. Not saved."""
     retired: Mapping[str, int] = field(default_factory=dict)
     """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
+    epoch: int = 0
+    """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +118,19 @@ def step(fleet: Fleet, event: Event, now: Moment) -> Step:
     parked = _follow_outages(fleet, parked, event, now)
     parked = _follow_sequences(fleet, parked, now)
     braked = _brake(fleet, parked, event, now)
-    return _release_starts(_release_parked(braked, now), now)
+    found = _release_starts(_release_parked(braked, now), now)
+    if epochs.moves(fleet.agents, found.decisions, event):
+        return replace(found, fleet=replace(found.fleet, epoch=found.fleet.epoch + 1))
+    return found
 
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     """The earliest instant at which a Tick is needed; starts that are due but held or capped need none."""
-    blocked = fleet.hold_until is not None or alerts.is_degraded(fleet.alerts) or _free_slots(fleet, now) <= 0
+    blocked = fleet.hold_until is not None or fleet.halted is not None or _free_slots(fleet, now) <= 0
     earliest = fleet.hold_until
     for agent in fleet.agents.values():
         due = lifecycle.deadline(agent, now)
-        if due is None or (blocked and _is_due(agent, now)):
+        if due is None or (blocked and _is_due(agent, now)) or _is_unsaved(fleet, agent):
             continue
         if earliest is None or due < earliest:
             earliest = due
@@ -131,7 +144,8 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
         case Tick():
             found = Step(fleet)
             for agent in fleet.agents.values():
-                found = _put(found, lifecycle.on_deadline(agent, now), now)
+                if not _is_unsaved(fleet, agent):
+                    found = _put(found, lifecycle.on_deadline(agent, now), now)
             if fleet.hold_until is not None and fleet.hold_until <= now.at:
                 return _observe(found, "still no word of the terminal: looking again", now, "noise")
             return found
@@ -140,10 +154,21 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             for agent in fleet.agents.values():
                 found = _put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now), now)
             return found
+        case JournalBehind():
+            return _face_the_world(fleet, event, now)
+        case EpochBegun(newest=newest):
+            begun = Decision(None, reason=f"a daemon begins, after epoch {max(newest, fleet.epoch)}", weight="detail")
+            return Step(replace(fleet, epoch=max(newest, fleet.epoch)), (begun,))
+        case RecoveryConfirmed(by=by):
+            return _confirm_recovery(fleet, by, now)
         case LimitsDeclared(limits=limits):
             changed = limits != fleet.limits
             noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
             return Step(replace(fleet, limits=limits), noted)
+        case SavingHalted(why=why):
+            return Step(replace(fleet, halted=(why, fleet.halted[1] if fleet.halted is not None else now.at)))
+        case SavingResumed():
+            return _resume_saving(fleet, now)
         case TerminalSeen(alive=True):
             if fleet.hold_until is None:
                 return Step(fleet)
@@ -160,6 +185,39 @@ def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
             return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
         case _:
             assert_never(event)
+
+
+def _resume_saving(fleet: Fleet, now: Moment) -> Step:
+    """Decisions are durable again; a start that had to wait for that has its whole time still."""
+    found = Step(replace(fleet, halted=None))
+    if fleet.halted is None:
+        return found
+    lost = now.at - fleet.halted[1]
+    for agent in fleet.agents.values():
+        if isinstance(agent.state, Starting) and _is_unsaved(fleet, agent):
+            later = replace(agent.state, ready_by=agent.state.ready_by + lost)
+            found = _put(found, Decision(replace(agent, state=later)), now)
+    return found
+
+
+def _is_unsaved(fleet: Fleet, agent: Agent) -> bool:
+    """Whether its start may not have been ordered yet, because that waits for the journal."""
+    return fleet.halted is not None and isinstance(agent.state, Starting) and agent.state.run.exec_at is None
+
+
+def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
+    """Bring every agent up to what the world knows of it, before anything is killed or started."""
+    known = replace(fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP)
+    found = _put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
+    left = plan.left_alone(fleet.agents, event, now)
+    text = plan.summary(event.why, found.fleet.agents.values(), left)
+    return _raise(found, Decision(None, (plan.alert(text),), text), now)
+
+
+def _confirm_recovery(fleet: Fleet, by: str, now: Moment) -> Step:
+    found = _put_all(Step(fleet), plan.confirmed(fleet.agents.values(), by, now), now)
+    standing = alerts.find(fleet.alerts, plan.BEHIND)
+    return _clear(found, standing, f"confirmed by {by}") if standing is not None else found
 
 
 def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
@@ -380,7 +438,7 @@ def _release_parked(found: Step, now: Moment) -> Step:
 
 def _release_starts(found: Step, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
-    if found.fleet.hold_until is not None or alerts.is_degraded(found.fleet.alerts):
+    if found.fleet.hold_until is not None or found.fleet.halted is not None:
         return found
     slots = _free_slots(found.fleet, now)
     if slots <= 0:

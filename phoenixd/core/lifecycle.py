@@ -36,6 +36,7 @@ from phoenixd.core import (
     sequence,
     session,
     turns,
+    unproven,
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
@@ -413,12 +414,14 @@ def _unguarded(agent: Agent, event: ShimLost | RunMissing, now: Moment) -> Decis
 
 def _tree_gone(agent: Agent, event: TreeGone, now: Moment) -> Decision:
     match agent.state:
-        case Stopping(step=StopStep.FENCE, run=run, code=code):
+        case Stopping(step=StopStep.FENCE) as state if waiting := unproven.wait(agent, state, event, now):
+            return waiting
+        case Stopping(step=StopStep.FENCE, run=run, code=code) as state:
             ran = run.pid is not None
             lived = now.at - run.began if ran else 0.0
             cause = restart.CAUSES.get(code or 0, "fenced") if ran else "start interrupted"
             end = LastExit(event.incarnation, code, None, cause, lived, now.wall, len(event.killed), ran)
-            return ended(agent, end, now)
+            return unproven.told(ended(agent, end, now), state, event, now)
         case _:
             # Only a fence may declare a tree gone; anything else waits for the exit record.
             return Decision(agent)

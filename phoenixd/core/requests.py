@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import parking, progress, restart, sequence
+from phoenixd.core import cleanup, parking, progress, restart, sequence
 from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import (
     Afterwards,
@@ -42,7 +42,9 @@ from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import close_items, end_run, enter
 
-LAUNCH_KEYS = ("argv", "cwd", "harness", "env", "env_from", "fresh_args", "resume_args", "prompt_via", "heartbeat_file")
+LAUNCH_KEYS = (
+    "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
+)  # fmt: skip
 """A change of one of these needs a new process; any other key takes effect at once."""
 
 
@@ -107,11 +109,13 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     match agent.state:
         case Stopped():
             left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), items=())
-            return Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
+            asked = Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
+            return cleanup.sweep(asked) if agent.unproven else asked
         case BackingOff() | Parked() | Quarantined():
             goes_on = event.after_iteration and isinstance(agent.iteration, Passing)
             left = unwanted if goes_on else progress.let_go(unwanted)
-            return enter(replace(left, items=()), Stopped(), f"{why} after this iteration" if goes_on else why, now)
+            stopped = enter(replace(left, items=()), Stopped(), f"{why} after this iteration" if goes_on else why, now)
+            return cleanup.sweep(stopped) if agent.unproven else stopped
         case Starting() | Running():
             if event.after_iteration:
                 return Decision(unwanted, reason=f"{why} after this run")
@@ -119,7 +123,10 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
         case Stopping(then=Afterwards.REMOVE):
             return Decision(unwanted, reason=f"{why}: it is being removed already")
         case Stopping() as state:
-            return Decision(replace(unwanted, state=replace(state, then=Afterwards.STAY, why=why)), reason=why)
+            # One that waits because nothing proves its end need not: nothing is to start.
+            due = state.deadline if state.unseen_since is None else min(state.deadline, now.at)
+            staying = replace(state, then=Afterwards.STAY, why=why, deadline=due)
+            return Decision(replace(unwanted, state=staying), reason=why)
         case _:
             assert_never(agent.state)
 

@@ -77,6 +77,8 @@ class StopRules:
 
     grace: float = 5.0
     kill_retry: float = 5.0
+    unproven: float = 30.0
+    """How long nothing of a run may be seen whose end nothing proves, before that is taken for its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,8 @@ class AgentSpec:
     account: str | None = None
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     env_from: str = "daemon"
+    fence: Literal["auto", "cgroup", "namespace", "none"] = "auto"
+    """What holds its runs: a control group where one is to be had (auto), or also a fence that needs no rights."""
     fresh_args: tuple[str, ...] = ()
     resume_args: tuple[str, ...] | None = None
     prompt_via: str | None = None

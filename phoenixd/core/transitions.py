@@ -91,6 +91,8 @@ def raise_step(agent: Agent, state: Stopping, now: Moment) -> Decision:
             # What hangs in the kernel may hang for days, and each attempt is a row in the journal.
             pause = max(2 * rules.kill_retry, min(FENCE_PAUSE, (now.at - state.asked) / 4))
             again = replace(state, deadline=now.at + pause)
+            if state.unseen_since is not None:
+                return Decision(replace(agent, state=again), (fence,), "looking again for what is left of the run")
             reason = "what is left of the run could not be ended yet: fencing again"
             return Decision(replace(agent, state=again), (fence, Alert(agent.name, "lingering", reason)), reason)
 

@@ -7,6 +7,7 @@ import os
 from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
+from phoenixd.runs import advice, living_shims
 
 MARK = "@phoenixd"
 """The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux_panes.py."""
@@ -46,11 +47,11 @@ def listens(places: list[bytes]) -> bool:
 
 
 def start_command() -> str:
-    """The command that starts a daemon here: the service where one is installed."""
+    """What starts a daemon here: the service where one is installed; the operator, where an agent asks."""
     for running, unit, command in UNITS:
         if os.path.isdir(running) and os.path.exists(os.path.join(os.path.expanduser("~"), unit)):
-            return command
-    return "phoenixctl up"
+            return advice(command)
+    return advice("phoenixctl up")
 
 
 def tmux_sockets(places: list[bytes]) -> list[str]:
@@ -98,7 +99,7 @@ def _living(places: list[bytes]) -> str:
     for place in places:
         runtime = os.fsdecode(os.path.dirname(place))
         try:
-            locked = _locked(os.path.join(runtime, "agents"))
+            locked = living_shims(runtime)
         except OSError as error:
             unseen, locked = f"{runtime}: {error.strerror}", set()
         found = _panes(os.path.join(runtime, "tmux.sock"))
@@ -116,29 +117,6 @@ def _living(places: list[bytes]) -> str:
     if not busy:
         return f"{counted}, and no agent runs."
     return f"{counted}: {'your agent runs' if busy == 1 else f'{busy} agents run'} on."
-
-
-def _locked(directory: str) -> set[str]:
-    """The agents below a runtime directory whose shim lives: it locks the agent's directory. Raises OSError."""
-    import fcntl  # Needed by few, like subprocess.
-
-    found: set[str] = set()
-    try:
-        names = os.listdir(directory)
-    except (FileNotFoundError, NotADirectoryError):
-        return found
-    for name in names:
-        try:
-            descriptor = os.open(os.path.join(directory, name), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            found.add(name)
-        finally:
-            os.close(descriptor)
-    return found
 
 
 def _has_children(pid: int) -> bool:

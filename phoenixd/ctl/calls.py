@@ -20,8 +20,12 @@ ROUND = 60.0
 """Seconds of one question of `wait`; a daemon that restarts in between is only asked again."""
 SLACK = 60.0
 RETRY = 0.25
-LONG = {"remove_agent": 75.0, "doctor": 60.0}
+ORDER = 75.0
+"""Seconds for which an order is waited for that has no timeout of its own: a slow disk is no refusal."""
+LONG = {"remove_agent": 135.0, "doctor": 60.0}
 """Seconds of questions that take the daemon long: doctor asks every CLI for its version."""
+TO_ANSWER = 3.0
+"""Seconds before phoenixctl gives up at which the daemon is to say what it knows."""
 COMES_BACK = 30.0
 """Seconds in which a daemon that went away under a question is waited for."""
 
@@ -107,7 +111,11 @@ def ask(
 ) -> wire.Answer | None:
     """One question to the daemon. Every act carries an Idempotency-Key: the given one, or a fresh one."""
     target, body = spell(operation, given)
-    headers = (f"idempotency-key: {key or os.urandom(16).hex()}",) if operation.method == "POST" else ()
+    patience = _patience(operation, given)
+    headers: tuple[str, ...] = ()
+    if operation.method == "POST":
+        wait = f"prefer: wait={int(patience - TO_ANSWER)}"
+        headers = (f"idempotency-key: {key or os.urandom(16).hex()}", wait)
     return wire.ask(
         places(command),
         operation.method,
@@ -115,7 +123,7 @@ def ask(
         body,
         as_json=command.as_json if as_json is None else as_json,
         headers=headers,
-        timeout=_patience(operation, given),
+        timeout=patience,
     )
 
 
@@ -187,4 +195,4 @@ def _patience(operation: Operation, given: dict[str, Any]) -> float:
                 return parse_duration(str(given.get("timeout", parameter.default))) + SLACK
             except ValueError:
                 break
-    return LONG.get(operation.name, wire.TIMEOUT)
+    return LONG.get(operation.name, ORDER if operation.method == "POST" else wire.TIMEOUT)

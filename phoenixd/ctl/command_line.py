@@ -21,6 +21,7 @@ OWN: dict[str, str] = {
     "list_events": "phoenixd.ctl.follow:events",
     "send_text": "phoenixd.ctl.calls:send",
     "answer_item": "phoenixd.ctl.answering:answer",
+    "recover": "phoenixd.ctl.recovering:recover",
     "resolve_loop": "phoenixd.ctl.resolve:resolve",
     "wait_agent": "phoenixd.ctl.calls:wait",
     "doctor": "phoenixd.ctl.local_doctor:doctor",

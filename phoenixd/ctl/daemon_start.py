@@ -15,21 +15,27 @@ from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
-from phoenixd.directories import Directories, find_directories
-from phoenixd.errors import ConfigurationError
+from phoenixd.directories import Directories, are_named, find_directories, make_private
+from phoenixd.drivers.files_ownership import examine
+from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
+from phoenixd.runs import ASK, forbids_daemon
 
 START_TIMEOUT = 30.0
 END_TIMEOUT = 90.0
 LOOK_EVERY = 0.02
 LOG_TAIL = 4096
+PATIENCE = 1.0
+"""Seconds for which a daemon that ends just now is waited for."""
 
 
 def up(command: Command) -> int:
     """Make sure that the daemon answers which the options name, or the one of the default places."""
     try:
-        wanted = _wanted(command)
+        wanted = directories_of(command)
     except ConfigurationError as error:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
+    if (forbidden := _forbidden(command, wanted)) is not None:
+        return refuse(exits.CONFLICT, forbidden, ASK)
     places = _places(command, wanted)
     answer, is_new = _version(places), False
     if answer is None:
@@ -85,17 +91,25 @@ def _ends(pidfd: int, timeout: float) -> bool:
 def start(command: Command) -> int:
     """Start the daemon in a session of its own, its output in STATE_DIR/phoenixd.log; returns when it answers."""
     given = command.given
+    try:
+        directories = directories_of(command)
+        if (forbidden := _forbidden(command, directories)) is not None:
+            return refuse(exits.CONFLICT, forbidden, ASK)
+        examine(directories.state, directories.runtime, PATIENCE)
+    except ConfigurationError as error:
+        return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
+    except AlreadyRunning as owner:
+        return refuse(exits.CONFLICT, owner.message, owner.remedy)
+    except PhoenixdError as error:
+        return refuse(exits.FAILED, error.message, error.remedy)
     terminal = local_doctor.tmux()
     if terminal.level == "problem":
         why = f"{terminal.title}: {terminal.detail}" if terminal.detail else terminal.title
         return refuse(exits.FAILED, why, f"{terminal.remedy}, then: phoenixctl up")
     try:
-        directories = _wanted(command)
-        directories.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(directories.state)
         log_path = directories.state / "phoenixd.log"
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except ConfigurationError as error:
-        return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     except OSError as error:
         return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
     began = os.fstat(log).st_size
@@ -116,7 +130,7 @@ def start(command: Command) -> int:
     return _await_answer(process, directories, os.fspath(log_path), began, shlex.join(checked))
 
 
-def _wanted(command: Command) -> Directories:
+def directories_of(command: Command) -> Directories:
     """The directories of the daemon that is meant; raises ConfigurationError."""
     given = command.given
     return find_directories(
@@ -125,6 +139,22 @@ def _wanted(command: Command) -> Directories:
         state=given.get("state_dir"),
         runtime=given.get("runtime_dir"),
     )
+
+
+def _forbidden(command: Command, wanted: Directories) -> str | None:
+    """Why this daemon may not be started from here: this is inside the run of an agent."""
+    given = command.given
+    named = are_named(_environment(command), given.get("state_dir"), given.get("runtime_dir"))
+    return forbids_daemon(wanted.state, wanted.runtime, named=named)
+
+
+def of_this_run(command: Command) -> str | None:
+    """Why the daemon that is meant is nobody's to add to from here: it watches over the run that this is inside of."""
+    try:
+        wanted = directories_of(command)
+    except ConfigurationError:
+        return None
+    return forbids_daemon(wanted.state, wanted.runtime, named=True)
 
 
 def _socket(directories: Directories) -> bytes:

@@ -86,7 +86,7 @@ def _open(
         connection = wire.connect(calls.places(command), SILENCE)
         if connection is None:
             return None
-        connection.sendall(wire.request("GET", target, accept="text/event-stream", headers=headers))
+        connection.sendall(wire.request(connection, "GET", target, accept="text/event-stream", headers=headers))
         while b"\r\n\r\n" not in received and (chunk := connection.recv(65536)):
             received += chunk
         head, _, rest = received.partition(b"\r\n\r\n")

@@ -19,6 +19,7 @@ from typing import Any
 from phoenixd.api import exits
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+from phoenixd.directories import make_private
 from phoenixd.harness.claude import HTTP_EVENTS
 
 EVENTS = ("SessionStart", *HTTP_EVENTS)
@@ -99,7 +100,7 @@ def test(command: Command) -> int:
 def _try(program: Path, place: Path, event: str) -> dict[str, Any]:
     drop = place / "hooks"
     shutil.rmtree(drop, ignore_errors=True)
-    drop.mkdir()
+    drop.mkdir(mode=0o700)
     fifo = place / "hook.fifo"
     if not fifo.exists():
         os.mkfifo(fifo)
@@ -165,7 +166,7 @@ def _shipped() -> bytes:
 
 def _replace(path: Path, content: bytes) -> None:
     path = path.resolve()  # Settings are often a link into a repository of dotfiles; the link is to stay.
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".settings-")
     try:

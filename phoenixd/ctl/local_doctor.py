@@ -16,6 +16,7 @@ from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.directories import check_socket_paths, find_directories
 from phoenixd.errors import ConfigurationError
+from phoenixd.runs import advice
 
 LOWEST_TMUX = (3, 2)
 LOWEST_PYTHON = (3, 11)
@@ -84,7 +85,12 @@ def _directories() -> list[Finding]:
         check_socket_paths(directories.runtime)
     except ConfigurationError as error:
         return [
-            Finding("problem", "the directories cannot be used", error.message, error.remedy or "phoenixctl up --help")
+            Finding(
+                "problem",
+                "the directories cannot be used",
+                error.message,
+                error.remedy or advice("phoenixctl up --help"),
+            )
         ]
     findings: list[Finding] = []
     for label, path in (("state", directories.state), ("runtime", directories.runtime)):

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from phoenixd.runs import advice
+
+STARTS = ("phoenixctl up", "start phoenixd", "phoenixd --state-dir", "recover --take")
+"""How a remedy begins to own a fleet. Inside a run that is not told: an agent that obeys would take the fleet."""
+
 
 def refuse(code: int, why: str, remedy: str) -> int:
     """Say it, and return the exit code."""
+    if any(words in remedy for words in STARTS):
+        remedy = advice(remedy)
     print(f"{why}\ndo: {remedy}", file=sys.stderr)
     return code

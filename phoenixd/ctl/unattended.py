@@ -22,11 +22,11 @@ from phoenixd.documents.session import Bookkeeping, read_bookkeeping
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.state_reading import SIZE_LIMIT, read_state
 from phoenixd.documents.times import utc_date
-from phoenixd.drivers.files import LockFile, append, read_plain
+from phoenixd.drivers.files import append, read_plain
+from phoenixd.drivers.files_lock import LOCK, DirectoryLock
 
 LOG_LIMIT = 64 << 20
 POINTER_LIMIT = 4096
-LOCK = "phoenixd.lock"
 LATER = "phoenixd is down, and takes it into state.json when it starts"
 
 
@@ -70,7 +70,7 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
         raise Problem("invalid", "the reason is empty: say why the loop is closed", 'phoenixctl resolve ID "REASON"')
     agent = _meant(named, environ)
     # As long as this is held no daemon can start, so what is read here is what stands when the line is written.
-    with LockFile(state / LOCK, passing=True):
+    with DirectoryLock(state, passing=True):
         now = time.time()
         papers = [_read(state, name, now) for name in ([agent] if agent else _names(state))]
         chosen, done = _choose(papers, agent, loop_id)

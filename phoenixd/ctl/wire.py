@@ -97,16 +97,28 @@ def _timeval(seconds: float) -> bytes:
 
 
 def request(
-    method: str, target: str, body: bytes | None = None, *, accept: str = "text/plain", headers: tuple[str, ...] = ()
+    connection: _socket.socket,
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    *,
+    accept: str = "text/plain",
+    headers: tuple[str, ...] = (),
 ) -> bytes:
-    """A request as it goes over the wire. The run's token goes along when there is one."""
+    """A request as it goes over the wire. The run's token goes along when there is one, to the run's own daemon."""
     lines = [f"{method} {target} HTTP/1.0", "host: phoenixd", f"accept: {accept}", *headers]
     token = environment().get(b"PHOENIX_TOKEN")
-    if token and token.isalnum():
+    if token and token.isalnum() and _is_the_runs_own(connection):
         lines.append(f"authorization: Bearer {token.decode()}")
     if body is not None:
         lines.append(f"content-length: {len(body)}")
     return "\r\n".join((*lines, "", "")).encode() + (body or b"")
+
+
+def _is_the_runs_own(connection: _socket.socket) -> bool:
+    """Whether the daemon is the one of this pane; another one, as of a demo in it, would take the token for stolen."""
+    named = environment().get(b"PHOENIX_SOCKET")
+    return not named or connection.getpeername() == named.decode("utf-8", "surrogateescape")
 
 
 def ask(
@@ -126,7 +138,7 @@ def ask(
             return None
         try:
             accept = "application/json" if as_json else "text/plain"
-            connection.sendall(request(method, target, body, accept=accept, headers=headers))
+            connection.sendall(request(connection, method, target, body, accept=accept, headers=headers))
         except (BrokenPipeError, ConnectionResetError):
             pass  # It may have answered already: a body that is too large is refused before it is read.
         received = b""

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from phoenixd.directories import make_private
+
 PATIENCE = 20.0
 
 
@@ -28,7 +30,7 @@ class Stage:
     def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
         self.root, self.state, self.runtime = root, root / "state", root / "run"
         for directory in (self.state, self.runtime, self.state / "agents.d"):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(directory)
         self.environ = {**(os.environ if environ is None else environ), "XDG_CONFIG_HOME": str(root / "config")}
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -42,7 +44,8 @@ class Stage:
 
     def up(self, *, wait: bool = True) -> None:
         """Start the daemon, and wait until it answers."""
-        with self.log.open("ab") as log:
+        private = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(private, "ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "phoenixd", "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)],
                 stdin=subprocess.DEVNULL,

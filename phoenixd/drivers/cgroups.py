@@ -104,6 +104,10 @@ class CgroupTree:
             return False
         return True
 
+    def has(self, agent: str, incarnation: int) -> bool:
+        """Whether the run has a leaf; one in which anything lives cannot be removed."""
+        return self._leaf(agent, incarnation).is_dir()
+
     def prune(self, agent: str, keep: int | None = None) -> None:
         """Remove the agent's empty leaves except that of incarnation `keep`; what is not empty stays."""
         home = self._agent(agent)

@@ -51,6 +51,10 @@ class SupervisedClock:
         """Read the instant of a decision, with a new chance and nonce."""
         return Moment(self._read(), self._wall(), self._dice.random(), f"{self._dice.getrandbits(128):032x}")
 
+    def at(self) -> Instant:
+        """Supervised time alone; draws no chance."""
+        return self._read()
+
     async def sleep_until(self, at: Instant) -> None:
         """Return at or shortly after `at` of supervised time; infinity is allowed, and keeps the clock read."""
         while (left := at - self._read()) > 0:  # noqa: ASYNC110 - time is the condition itself.

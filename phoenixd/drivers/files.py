@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
-from phoenixd.errors import AlreadyRunning, FileUnreadable, UnsafeFile
+from phoenixd.directories import make_private
+from phoenixd.errors import FileUnreadable, UnsafeFile
 
 Location = str | os.PathLike[str]
 
@@ -122,7 +120,7 @@ def sync_directory(path: Location) -> None:
 
 def ensure_private_dir(path: Location) -> None:
     """Make sure that a directory exists and is open to us alone; raises UnsafeFile where it is somebody else's."""
-    Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
@@ -135,71 +133,6 @@ def ensure_private_dir(path: Location) -> None:
             os.fchmod(descriptor, 0o700)
     finally:
         os.close(descriptor)
-
-
-PASSING = " in passing"
-PASSING_PATIENCE = 30.0
-"""Seconds for which somebody is waited for who holds a lock in passing, and has to write to a slow disk."""
-
-
-class LockFile:
-    """A lock that the kernel drops with its holder, so that it can never be stale. The file itself stays."""
-
-    def __init__(self, path: Location, patience: float = 0.0, *, passing: bool = False) -> None:
-        """Take the lock; raises AlreadyRunning, which names the holder, after `patience` seconds.
-
-        passing: it will be held for a moment alone. Whoever has any patience waits longer for such a holder.
-        """
-        self.path = Path(path)
-        self._descriptor = os.open(
-            self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600
-        )
-        try:
-            self._take(patience)
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, f"{os.getpid()}{PASSING if passing else ''}\n".encode(), 0)
-        except BlockingIOError as error:
-            holder = self._holder()
-            self.release()
-            raise AlreadyRunning(
-                f"another phoenixd holds {self.path}" + (f" (pid {holder})" if holder else ""),
-                remedy="use that one, or choose another --state-dir",
-            ) from error
-        except OSError:
-            self.release()
-            raise
-
-    def _take(self, patience: float) -> None:
-        began = time.monotonic()
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                limit = max(patience, PASSING_PATIENCE) if patience and self._note().endswith(PASSING) else patience
-                if time.monotonic() - began >= limit:
-                    raise
-            # flock has no time limit of its own.
-            time.sleep(0.01)
-
-    def _holder(self) -> str:
-        pid = self._note().removesuffix(PASSING)
-        return pid if pid.isdigit() else ""
-
-    def _note(self) -> str:
-        """What the holder wrote into the file."""
-        return os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
-
-    def release(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 @contextlib.contextmanager

@@ -11,13 +11,16 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from phoenixd.drivers.git_plumbing import Plumbing, PlumbingFailed
 
 INDEX_LIMIT = 128 << 20
 """Bytes that an index may hold, or be told in: some 500,000 files."""
+ENTRY_LIMIT = 1_000_000
+LOOK_AT_TIME_EVERY = 4096
+"""Entries between two looks whether there is time left."""
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 GITLINK = 0o160000
@@ -72,26 +75,35 @@ def index_of(plumbing: Plumbing, top: bytes, git_directory: bytes, object_format
     try:
         content, written = _content(path)
         tree: list[bytes] = []
-        return Index(list(read_index(content, _HASH_SIZES[object_format], tree)), written, b"".join(tree))
+        read = read_index(content, _HASH_SIZES[object_format], tree, plumbing.require_time)
+        return Index(list(read), written, b"".join(tree))
     except FileNotFoundError:
         return Index([])
     except (OSError, KeyError, Unknown):
         told = plumbing.output("ls-files", "--stage", "--debug", "-z", cwd=os.fsdecode(top), limit=INDEX_LIMIT)
-        return Index(list(told_entries(told)), _written(path))
+        return Index(list(told_entries(told, plumbing.require_time)), _written(path))
 
 
-def read_index(content: bytes, hash_size: int, tree: list[bytes] | None = None) -> Iterator[Entry]:
-    """Read the file's content; raises Unknown. tree: takes the tree of all entries, if the file names it."""
+def read_index(
+    content: bytes, hash_size: int, tree: list[bytes] | None = None, require_time: Callable[[], object] = bool
+) -> Iterator[Entry]:
+    """Read the file's content; raises Unknown, PlumbingFailed where it is not for git to read either.
+
+    tree: takes the tree of all entries, if the file names it. require_time: raises where none is left.
+    """
     try:
-        yield from _entries(content, hash_size, [] if tree is None else tree)
+        yield from _entries(content, hash_size, [] if tree is None else tree, require_time)
     except (struct.error, IndexError, ValueError) as damage:
         raise Unknown(str(damage)) from damage
 
 
-def told_entries(content: bytes) -> Iterator[Entry]:
+def told_entries(content: bytes, require_time: Callable[[], object] = bool) -> Iterator[Entry]:
     """Read `ls-files --stage --debug -z`; raises PlumbingFailed for a form that this version does not know."""
-    position = 0
+    position = number = 0
     while position < len(content):
+        if number % LOOK_AT_TIME_EVERY == 0:
+            require_time()
+        number += 1
         record = _STAGE_RECORD.match(content, position)
         if record is None:
             raise PlumbingFailed("this git lists its index in an unknown form")
@@ -102,7 +114,7 @@ def told_entries(content: bytes) -> Iterator[Entry]:
         position = record.end()
 
 
-def _entries(content: bytes, hash_size: int, tree: list[bytes]) -> Iterator[Entry]:
+def _entries(content: bytes, hash_size: int, tree: list[bytes], require_time: Callable[[], object]) -> Iterator[Entry]:
     magic, version, count = struct.unpack_from(">4sII", content)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise Unknown(f"magic {magic!r}, version {version}")
@@ -110,7 +122,14 @@ def _entries(content: bytes, hash_size: int, tree: list[bytes]) -> Iterator[Entr
     fixed = struct.Struct(f">8xII8xI8xI{hash_size}sH")
     unpack, length = fixed.unpack_from, fixed.size
     position, path, most = 12, b"", len(content) - hash_size
-    for _ in range(count):
+    # git believes the number, and takes memory for so many entries before it has read one of them.
+    if count * (length + 1) > most - position:
+        raise PlumbingFailed("the index claims more files than it holds; mend it: git reset")
+    if count > ENTRY_LIMIT:
+        raise PlumbingFailed("the repository has more files than can be counted", too_much=True)
+    for number in range(count):
+        if number % LOOK_AT_TIME_EVERY == 0:
+            require_time()
         seconds, nanoseconds, mode, size, blob, flags = unpack(content, position)
         start = position + length
         stage, short = (flags >> 12) & 3, flags & _LONG_NAME
@@ -128,7 +147,7 @@ def _entries(content: bytes, hash_size: int, tree: list[bytes]) -> Iterator[Entr
             end = start + short if short < _LONG_NAME else content.index(0, start)
             path = content[start:end]
             position += (end - position + 8) & ~7
-        if position > most:
+        if position > most or not path:
             raise Unknown("it ends in the middle of an entry")
         mtime = seconds * 1_000_000_000 + nanoseconds
         yield Entry(path, mode, blob, stage, mtime, size, flags & _LEFT_ALONE != 0)

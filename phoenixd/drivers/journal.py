@@ -19,11 +19,12 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
+from phoenixd.directories import make_private
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal_reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal_rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
 from phoenixd.drivers.journal_salvage import Damage
-from phoenixd.drivers.journal_schema import SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
+from phoenixd.drivers.journal_schema import EPOCH_KEY, SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
 from phoenixd.drivers.journal_thread import DatabaseThread
 from phoenixd.drivers.journal_writer import ENTRIES_PER_AGENT, KEEP_SECONDS, Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
@@ -85,6 +86,7 @@ class SqliteJournal:
                     next_item=saved.get("next_item", 1),
                     alerts=tuple(decode(StandingAlert, one) for one in saved.get("alerts", [])),
                     retired=load_retired(connection),
+                    epoch=int(meta(connection, EPOCH_KEY) or 0),
                 )
         except (sqlite3.Error, OSError, Damaged, Undecodable) as error:
             raise JournalFailed(f"the journal's snapshot cannot be read: {error}") from error
@@ -220,7 +222,7 @@ class Reader:
 
 
 def _require_private_directory(directory: Path) -> None:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(directory)
     found = os.stat(directory)
     if found.st_uid != os.geteuid():
         raise UnsafeFile(f"{directory} belongs to uid {found.st_uid}, not to uid {os.geteuid()}")

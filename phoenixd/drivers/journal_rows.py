@@ -78,6 +78,7 @@ class BatchRows:
     incarnations: tuple[Incarnation, ...]
     saved: str
     at: float
+    epoch: int = 0
 
 
 def batch_rows(batch: Batch) -> BatchRows:
@@ -91,6 +92,7 @@ def batch_rows(batch: Batch) -> BatchRows:
             {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
         ),
         at=batch.at,
+        epoch=batch.epoch,
     )
 
 

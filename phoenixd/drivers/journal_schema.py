@@ -39,6 +39,8 @@ INDEXES = {
     "entries_by_wall": "CREATE INDEX entries_by_wall ON entries (wall)",
 }
 SAVED_KEY, SCHEMA_KEY, RETIRED_KEY = "#saved", "#schema", "#retired "
+EPOCH_KEY = "#epoch"
+"""Not part of the saved row: an older version that writes that one anew leaves this one as it is."""
 """Rows of `meta` that are ours; a remembered fact may not begin with the sign."""
 
 Check = Literal["thorough", "quick", "light"]

@@ -13,6 +13,7 @@ from phoenixd.drivers.journal_reserve import Reserve
 from phoenixd.drivers.journal_rows import BatchRows, Incarnation, sealed, sealed_entry, unsealed
 from phoenixd.drivers.journal_salvage import Damage, open_sound
 from phoenixd.drivers.journal_schema import (
+    EPOCH_KEY,
     INSERT_AGENT,
     INSERT_ENTRY,
     INSERT_INCARNATION,
@@ -139,6 +140,8 @@ class Writer:
         for row in request.incarnations:
             _write_incarnation(connection, row)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
+        if request.epoch:
+            connection.execute(INSERT_META, sealed("meta", EPOCH_KEY, str(request.epoch)))
         self._at = request.at
         return numbers
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import anyio
 
+from phoenixd.core.boot import Boot
 from phoenixd.drivers import processes_proc as proc
 from phoenixd.drivers.processes_fence import FENCE_LIMIT, Fence, Leaves
 from phoenixd.drivers.processes_work import work_since
@@ -42,6 +43,11 @@ class Processes:
 
     def boot_id(self) -> str:
         return proc.boot_id()
+
+    def boot(self) -> Boot:
+        """Which life of the process table this is; of the first process nothing is known where it is hidden."""
+        first = proc.read_stat(1)
+        return Boot(proc.boot_id(), os.stat("/proc/self/ns/pid").st_ino, first.start_time if first else 0)
 
     def identity_of(self, pid: int) -> ProcessIdentity | None:
         """Who has that number at this moment; None when nobody does, or only a zombie."""

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from phoenixd import hidden
 from phoenixd.drivers import processes_proc as proc
+from phoenixd.drivers.processes_unread import unread
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports import Fenced, ProcessIdentity
 
@@ -37,6 +38,8 @@ class Leaves(Protocol):
     def members(self, agent: str, incarnation: int) -> frozenset[int]: ...
 
     def kill(self, agent: str, incarnation: int) -> bool: ...
+
+    def has(self, agent: str, incarnation: int) -> bool: ...
 
 
 class Fence:
@@ -73,7 +76,7 @@ class Fence:
                 if not (in_leaf or self._held or self._obstacle):
                     quiet += 1
                     if not self._missed or quiet >= (QUIET_LOOKS if self._seen else 2):
-                        return Fenced(self._report(frozenset()))
+                        return self._found_nothing()
                     continue
                 quiet = 0
                 patience = min(patience * 2, PATIENCE)
@@ -83,6 +86,14 @@ class Fence:
         finally:
             for pidfd in self._held.values():
                 os.close(pidfd)
+
+    def _found_nothing(self) -> Fenced:
+        """What that is worth: an empty leaf and a living shim without children prove that there is nothing."""
+        killed = self._report(frozenset())
+        has_leaf = self._leaves is not None and self._leaves.has(self._agent, self._incarnation)
+        if has_leaf or (self._reaper is not None and _lives(self._reaper)) or self._incarnation <= 0:
+            return Fenced(killed)  # Below 1 it is no agent's, but one of the daemon's own jobs.
+        return Fenced(killed, unproven=True, unread=unread(self._child))
 
     def _give_up(self, remaining: frozenset[int]) -> Fenced:
         if self._obstacle and not remaining:
@@ -232,6 +243,12 @@ def _is(identity: ProcessIdentity) -> Callable[[int], bool]:
         return stat is not None and stat.start_time == identity.start_time and identity.boot_id == proc.boot_id()
 
     return check
+
+
+def _lives(identity: ProcessIdentity) -> bool:
+    """Whether it can still be the parent of what it was the parent of: a zombie has lost its children."""
+    stat = proc.read_stat(identity.pid)
+    return _is(identity)(identity.pid) and stat is not None and stat.state not in "ZX"
 
 
 def _is_our_child(pid: int) -> bool:

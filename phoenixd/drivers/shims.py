@@ -47,14 +47,17 @@ class SeqpacketShims:
         protocol: int = PROTOCOL,
         hello_timeout: float = HELLO_TIMEOUT,
         is_of_a_run: Callable[[int], bool] = lambda pid: False,
+        owner: str = "",
         lives: Callable[[str, ProcessIdentity | None], bool] = lambda agent, shim: True,
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
+        """owner: the id of the state directory whose daemon this is; a shim that knows another one refuses."""
         self._runtime_dir = runtime_dir
         self._sink = sink
         self._protocol = protocol
         self._hello_timeout = hello_timeout
         self._is_of_a_run = is_of_a_run
+        self._owner = {"owner": owner} if owner else {}
         self._lives = lives
         self._longest_pause = longest_pause
         self._peers: dict[str, _Peer] = {}
@@ -111,6 +114,16 @@ class SeqpacketShims:
 
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
+
+    def tell_epoch(self, number: int) -> None:
+        """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""
+        for peer in tuple(self._peers.values()):
+            if peer.link is None or peer.hello is None or not peer.hello.knows_epochs:
+                continue
+            try:
+                peer.link.send({"op": "epoch", "epoch": number})
+            except ShimFailed as failure:
+                log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
 
     def quit(self, agent: str) -> None:
         """Have the shim leave; the end of its link is then no news."""
@@ -185,7 +198,7 @@ class SeqpacketShims:
         try:
             if link.peer_uid != os.geteuid():
                 raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
-            link.send({"op": "hello", "protocol": self._protocol, "version": __version__})
+            link.send({"op": "hello", "protocol": self._protocol, "version": __version__, **self._owner})
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:
@@ -216,6 +229,8 @@ class SeqpacketShims:
 
     def _verified(self, peer: _Peer, link: Link, message: ShimMessage) -> ShimHello:
         """Hold a hello against what the kernel says about the peer; raises Malformed and ShimFailed."""
+        if message.event == "error":
+            raise ShimFailed(f"{peer.agent}'s shim says: {message.body.get('message')!s:.300}")
         if message.event != "hello":
             raise ShimFailed(f"{peer.agent}'s shim said {message.event!r:.30} before hello")
         hello = parse_hello(message.body)

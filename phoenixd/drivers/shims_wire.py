@@ -47,6 +47,8 @@ def parse_hello(body: dict[str, Any]) -> ShimHello:
             exit=_object(body.get("exit")),
             held=tuple(_number(one) for one in body.get("held") or ()),
             last_seq=_number(body.get("last_seq", 0)),
+            told=_number(body.get("epoch", 0)),
+            knows_epochs="epoch" in body,
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the hello lacks {error}") from error
@@ -56,7 +58,13 @@ def parse_run(body: dict[str, Any]) -> ShimRun:
     """Read a run as hello and started name it; raises Malformed."""
     try:
         return ShimRun(
-            _number(body["incarnation"]), str(body["run_id"]), _number(body["pid"]), _number(body["start_time"])
+            _number(body["incarnation"]),
+            str(body["run_id"]),
+            _number(body["pid"]),
+            _number(body["start_time"]),
+            str(body.get("session_id") or "")[:200],
+            str(body.get("mode") or "")[:20],
+            _number(body.get("epoch", 0)),
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the run lacks {error}") from error

@@ -17,6 +17,7 @@ from phoenixd.drivers.tmux_control import ControlConnection, Lost, Refused
 from phoenixd.drivers.tmux_keyboard import Keyboard
 from phoenixd.drivers.tmux_panes import MARK, OWN_SESSION, Pane, Panes, mark
 from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
+from phoenixd.drivers.tmux_strays import end_clients, see_off
 from phoenixd.drivers.tmux_text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
@@ -28,6 +29,11 @@ SHOWN_SECONDS = 10
 WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
 """What is shown on a status line: nothing in it means anything to tmux."""
 REVIVALS = 2
+ENDING_PATIENCE = 2.0
+"""Seconds that a server which ends has for it, before it is killed."""
+CLIENTS = ("list-clients", "-t", f"={OWN_SESSION}", "-F", "#{client_control_mode} #{client_pid}")
+PATIENCE = 4.0
+"""Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
 REMEDY = "phoenixctl doctor"
 
 log = structlog.get_logger("phoenixd.tmux")
@@ -145,6 +151,25 @@ class TmuxTerminal(Keyboard):
         answer = await self._ask("display-message", "-p", "#{pid}")
         return int(answer[0]) if answer and answer[0].isdigit() else None
 
+    async def hangs(self, patience: float = PATIENCE) -> tuple[int | None, bool] | None:
+        """The server's process, and whether it is stopped, where it is there and does not answer; None where it does.
+
+        A look from outside: it takes nothing from whoever waits for the server meanwhile.
+        """
+        if not self.server.listens():
+            return None
+        try:
+            async with asyncio.timeout(patience):
+                if await self.observe():
+                    return None
+        except Refused:
+            return None
+        except (TimeoutError, TerminalFailed):
+            if not self.server.listens():
+                return None  # It went away: that is another finding, with another remedy.
+        pid = self.server.process()
+        return pid, pid is not None and _is_stopped(pid)
+
     async def keep_named(self) -> None:
         """Have the server make its socket anew, where somebody took it away and the connection to it still stands."""
         if self._control is None or not self._control.is_open or self.server.socket.exists():
@@ -237,18 +262,28 @@ class TmuxTerminal(Keyboard):
             await self._call("new-session", "-d", "-s", OWN_SESSION, "--", *INERT)
         except Refused as refusal:
             if "duplicate session" not in refusal.message:
+                if await see_off(self.server.socket, ENDING_PATIENCE):
+                    raise self._no_server() from refusal
                 raise
-        control = await ControlConnection.open(
-            self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size"),
-            self.server.environment(),
-        )
+        argv = self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size")
+        control = await ControlConnection.open(argv, self.server.environment())
         # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
         try:
             await control.run(*settings(), timeout=self._timeout)
         except Refused as refusal:
             log.warning("tmux refused a setting", reason=refusal.message)
+        listed = await control.run(CLIENTS, timeout=self._timeout)
+        end_clients(listed, argv)
         self._control = control
         return control
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[:1]
+    except OSError:
+        return False
+    return state in (["T"], ["t"])
 
 
 def _end_of(output: bytes) -> bytes:

@@ -48,11 +48,12 @@ from phoenixd.launch.changes import Changes, follow_edits
 from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
+from phoenixd.launch.fences import api_socket, fence_of, offer_api
 from phoenixd.launch.files import Files
 from phoenixd.launch.order import phoenix_variables, render_order
 from phoenixd.launch.own_files import place_own_files
 from phoenixd.launch.preflight import questions_at_start
-from phoenixd.launch.programs import offer, with_phoenixctl
+from phoenixd.launch.programs import NAME, offer, with_phoenixctl
 from phoenixd.launch.publication import GitLook, Publication
 from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
@@ -93,14 +94,21 @@ class Launch:
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
         changes: Changes | None = None,
+        epoch: Callable[[], int] = lambda: 0,
+        owner: str = "",
     ) -> None:
-        """Install the shim and the hook program; raises OSError."""
+        """Install the shim and the hook program; raises OSError. owner: whose orders a shim takes."""
         self._directories = directories
+        self._owner = owner
         self._create_leaf = create_leaf
+        self._epoch = epoch
         self._clock = clock
         self._files = files
+        for everybodys in (directories.agent_state("a").parent, directories.agent_runtime("a").parent):
+            files.ensure_private_dir(everybodys)
         library = directories.state / "lib"
         self._installed = install(library, source)
+        self._standing = threading.Lock()
         self._interpreter = interpreter()
         self._programs = offer(directories.state / "bin", files)
         # Where processes are hidden from us, what uses a copy is not to be seen, and so each one is kept.
@@ -164,13 +172,24 @@ class Launch:
                 await self._variables.base("login")
                 self._publication.desk(agent.name).secrets = self._variables.secrets(agent)
 
-    def shim_command(self, agent: str) -> ShimCommand:
+    async def shim_command(self, agent: str) -> ShimCommand:
+        """The command of a new shim, which stands there to be run. Raises LaunchFailed."""
+        return await to_thread.run_sync(self._stand_for, agent)
+
+    def _stand_for(self, agent: str) -> ShimCommand:
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)
-        for directory in (state, runtime):
-            self._files.ensure_private_dir(directory)
+        try:
+            for directory in (state.parent, runtime.parent, state, runtime):
+                self._files.ensure_private_dir(directory)
+            self._stand()
+        except (OSError, UnsafeFile) as error:
+            raise LaunchFailed(
+                f"there is nothing to start it with: {error}", "free space, or mend the state directory"
+            ) from error
         program = (self._interpreter, "-I", "-S", str(self._installed.shim))
         places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
-        return ShimCommand((*program, *places, "--version", __version__))
+        owner = ("--owner", self._owner) if self._owner else ()
+        return ShimCommand((*program, *places, "--version", __version__, *owner))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
@@ -297,6 +316,13 @@ class Launch:
         content = self._publication.desk(agent).shelf.heartbeat()
         return heartbeat_record(content) if content is not None else None
 
+    def _stand(self) -> None:
+        """Have the copies of our programs be there, also after somebody cleared them away."""
+        with self._standing:
+            was_made = self._installed.stand()
+        if was_made:
+            log.warning("shim_copied_again", directory=str(self._installed.directory), reason="it was gone or changed")
+
     def transcript(self, agent: Agent) -> str | None:
         """Path or glob of the transcript that the agent's session writes, where one is known."""
         base = self._variables.known_base(agent.spec.env_from)
@@ -315,8 +341,14 @@ class Launch:
         if problems := harness.problems(spec):
             raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
         state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
+        # A look at a name: what a respawn costs is counted in milliseconds.
+        if not os.access(self._installed.hook, os.X_OK):
+            self._stand()
+        if not os.access(self._programs / NAME, os.X_OK):
+            offer(self._programs, self._files)
         token = self.token(spawn.run_id)
-        socket = self._directories.runtime / "api.sock"
+        is_fenced = spec.fence == "namespace"
+        socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
@@ -343,10 +375,18 @@ class Launch:
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:
             shelf.remove(FRESH_MARKER)
-        leaf = self._create_leaf(spec.name, spawn.incarnation) if self._create_leaf else None
+        has_leaf = self._create_leaf is not None and spec.fence != "none"
+        leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
+        if leaf is None and spec.fence == "cgroup":
+            remedy = "phoenixctl install-service, or fence another way"
+            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
         self._files.ensure_private_dir(runtime_dir)
+        if is_fenced:
+            offer_api(self._directories.runtime, spec.name)
+        fence = fence_of(spec, self._directories, variables)
         order = runtime_dir / "order.json"
-        self._files.replace(order, render_order(spec, spawn, argv, variables, token, leaf), durable=False)
+        content = render_order(spec, spawn, argv, variables, token, leaf, self._epoch(), fence)
+        self._files.replace(order, content, durable=False)
         return str(order)
 
 

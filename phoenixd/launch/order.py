@@ -11,6 +11,8 @@ from phoenixd.core.actions import Spawn
 from phoenixd.core.spec import AgentSpec, Kind
 
 PROTOCOL = 1
+FENCED = 2
+"""Of an order with a fence: a shim that knows of none refuses it, and does not start without."""
 
 
 def render_order(
@@ -20,20 +22,24 @@ def render_order(
     environment: Mapping[str, str],
     token: str,
     cgroup: str | None,
+    epoch: int = 0,
+    fence: Mapping[str, Any] | None = None,
 ) -> bytes:
     """The content of order.json; ASCII, so that bytes that are no UTF-8 travel as escapes."""
     order: dict[str, Any] = {
-        "protocol": PROTOCOL,
+        "protocol": PROTOCOL if fence is None else FENCED,
         "agent": spec.name,
         "incarnation": spawn.incarnation,
         "run_id": spawn.run_id,
         "mode": spawn.mode.value,
         "session_id": spawn.session_id,
+        "epoch": epoch,
         "argv": list(argv),
         "env": dict(environment),
         "cwd": spec.cwd,
         "token": token,
         "cgroup": cgroup,
+        **({} if fence is None else {"fence": fence}),
         "intent": None,
         "holds_permissions": spec.holds_permissions,
         # Exit 0 of a loop is the end of an iteration: the next one begins, so no marker says to stay down (X4).

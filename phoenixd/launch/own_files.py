@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from phoenixd.directories import make_private
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.launch.files import Files
@@ -19,7 +20,7 @@ def place_own_files(files: Files, harness: Harness, environment: Mapping[str, st
         try:
             if _holds(files, path, content.encode()):
                 continue
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(path.parent)
             files.replace(path, content.encode(), mode=0o600)
         except OSError as error:
             raise LaunchFailed(f"{path} could not be written: {error}", f"make {path.parent} writable") from error

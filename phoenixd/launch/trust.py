@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.core.spec import AgentSpec
+from phoenixd.directories import make_private
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.launch.files import Files
@@ -29,7 +30,7 @@ def seed_trust(files: Files, harness: Harness, spec: AgentSpec, environment: Map
         wanted = harness.trusted(existing, os.path.realpath(spec.cwd), environment)
         if wanted == existing:
             return False
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         files.replace(path, (json.dumps(wanted, indent=2, ensure_ascii=False) + "\n").encode(), mode=mode)
     except (OSError, UnsafeFile, ValueError) as error:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from phoenixd.core.actions import Action
-from phoenixd.core.events import AgentDeclared, Event, LimitsDeclared, Rebooted, WorkMeasured
+from phoenixd.core.events import AgentDeclared, Event, JournalBehind, LimitsDeclared, Rebooted, WorkMeasured
 
 NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd"})
 """Fields that stand elsewhere, or that only the next decision needs."""
@@ -27,6 +27,8 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
             "boot_id": event.boot_id,
             "ended": [f"{end.agent} #{end.incarnation}" for end in event.ended],
         }
+    if isinstance(event, JournalBehind):
+        return "journal_behind", {"why": event.why, "journal": event.world.journal, "world": event.world.newest}
     detail: dict[str, Any] = {}
     for one in fields(event):
         value = getattr(event, one.name)

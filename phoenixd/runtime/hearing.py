@@ -261,6 +261,11 @@ class Hearing:
         self._tell(ended, None)
         return True
 
+    def was_begun(self, agent: str, run_id: str) -> bool:
+        """Whether a shim wrote that it had begun this run."""
+        record = self._records.run_record(agent)
+        return record is not None and record.get("run_id") == run_id
+
     def report_missing(self, agent: Agent) -> None:
         """Tell that nothing of an agent's run was found."""
         if agent.run is not None:

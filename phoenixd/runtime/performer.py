@@ -244,7 +244,8 @@ class Performer:
             return hello
         if not await self._outside.terminal.observe() and not await self._outside.terminal.revive():
             raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
-        await self._outside.terminal.open_pane(agent, self._outside.launcher.shim_command(agent).argv)
+        command = await self._outside.launcher.shim_command(agent)
+        await self._outside.terminal.open_pane(agent, command.argv)
         clock = self._outside.clock
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
         while hello is None:
@@ -274,7 +275,11 @@ class Performer:
             self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
             return
         if not self._hearing.report_exit_record(action.agent, action.incarnation, action.run_id):
-            self._tell(TreeGone(action.agent, action.incarnation, fenced.killed))
+            # A run of which neither its shim nor its shim's file ever told was never begun.
+            is_known = child is not None or self._hearing.was_begun(action.agent, action.run_id)
+            unproven, unread = (fenced.unproven, fenced.unread) if is_known else (False, ())
+            gone = TreeGone(action.agent, action.incarnation, fenced.killed, unproven, unread)
+            self._tell(gone)
 
     async def _deliver(self, action: Deliver) -> None:
         agent = self._find(action.agent)

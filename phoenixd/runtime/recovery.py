@@ -9,7 +9,8 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentDeclared, MeasurementLost, Rebooted, RunMissing
+from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boot, why_gone
+from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -17,8 +18,11 @@ from phoenixd.errors import ShimFailed
 from phoenixd.ports import Outside, Saved, ShimLinks, StoredEntry
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.world import Faced
 
 BOOT_KEY = "boot_id"
+TABLE_KEY = "process_table"
+"""Beside the boot id, which an older phoenixd compares as it stands."""
 CONCURRENT = 16
 
 log = structlog.get_logger()
@@ -27,28 +31,34 @@ log = structlog.get_logger()
 def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
     agents = {agent.name: _with_environment(agent, specs.get(agent.name)) for agent in saved.agents}
-    return Fleet(agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired)
+    return Fleet(
+        agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
+        epoch=saved.epoch,
+    )  # fmt: skip
 
 
-async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec]) -> None:
+async def recover(
+    supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec], faced: Faced | None = None
+) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
     and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
-    left alone (P54, P86, F-SY-1, F-SY-5).
+    left alone (P54, P86, F-SY-1, F-SY-5). faced: what was found of the world before.
     """
-    boot_id = outside.processes.boot_id()
-    known = await outside.journal.recall(BOOT_KEY)
-    # Remembered first: a crash before the runs are declared void leaves them to be found missing, which is as true.
-    # The other way round, the next daemon would declare runs of this very boot void, and double them.
-    await outside.journal.remember(BOOT_KEY, boot_id)
-    if known is not None and known != boot_id:
+    if faced is not None:
+        # Also waited for because all that follows compares with what an old journal was brought up to.
+        await supervisor.ask(EpochBegun(faced.newest))
+    boot = outside.processes.boot()
+    is_gone = await _why_all_is_gone(supervisor, outside, boot)
+    is_behind = faced is not None and faced.behind
+    if is_gone and not (is_behind and faced is not None and faced.lives):
         ended = [
             hearing.recorded_end(agent.name, agent.run.incarnation, agent.run.run_id)
             for agent in supervisor.fleet.agents.values()
             if agent.run is not None
         ]
-        await supervisor.ask(Rebooted(boot_id, tuple(end for end in ended if end is not None)))
+        await supervisor.ask(Rebooted(boot.boot_id, tuple(end for end in ended if end is not None)))
     else:
         limit = anyio.CapacityLimiter(CONCURRENT)
         async with anyio.create_task_group() as tasks:
@@ -57,9 +67,34 @@ async def recover(supervisor: Supervisor, outside: Outside, hearing: Hearing, sp
     for agent in tuple(supervisor.fleet.agents.values()):
         if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
-    for spec in specs:
-        fresh = spec.name not in supervisor.fleet.agents
-        await supervisor.ask(AgentDeclared(spec, start=fresh and spec.autostart))
+    known = supervisor.fleet.agents
+    declared = [AgentDeclared(one, one.name not in known and one.autostart and not is_behind) for one in specs]
+    # In one commit: a hundred of them one by one take a slow disk minutes.
+    await supervisor.ask_all(declared)
+
+
+async def _why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -> str | None:
+    """Why none of the saved runs can be alive, None where they can; and remember the boot that this is."""
+    journal = outside.journal
+    known = read_boot(await journal.recall(BOOT_KEY), await journal.recall(TABLE_KEY))
+    answering = set[str]()
+    if is_another_table(known, now) and not is_another_host(known, now):
+        for agent in tuple(supervisor.fleet.agents.values()):
+            try:
+                listens = await outside.shims.connect(agent.name) is not None
+            except ShimFailed as failure:
+                log.warning("shim_of_another_table", agent=agent.name, reason=failure.message)
+                listens = True
+            if listens:
+                answering.add(agent.name)
+    # Remembered first: a crash before the runs are declared void leaves them to be found missing, which is as true.
+    # The other way round, the next daemon would declare runs of this very boot void, and double them.
+    await journal.remember(BOOT_KEY, now.boot_id)
+    await journal.remember(TABLE_KEY, now.table)
+    why = why_gone(known, now, answering)
+    if why is not None:
+        log.info("all_runs_are_gone", why=why)
+    return why
 
 
 def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:

@@ -1,17 +1,21 @@
-"""Save before acting: batches go to the journal, and a journal that fails or is late makes the daemon degraded."""
+"""Save before acting: batches go to the journal in order, and what is known of its disk is kept by the way.
+
+What follows from a failing or a slow disk is decided in core.durability; here it is carried out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import anyio
 
+from phoenixd.core.durability import LATE, Durability
+from phoenixd.core.moment import Instant
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Clock, Entry, Journal
 
-LATE = 2.0
-"""Seconds after which a commit that has not returned makes the daemon degraded."""
 RETRY = 1.0
 MERGE_AT = 64
 MOST_ENTRIES = 20_000
@@ -19,107 +23,177 @@ MOST_ENTRIES = 20_000
 
 
 @dataclass(slots=True)
-class _Ticket:
-    done: anyio.Event
-    seqs: tuple[int, ...] = ()
+class Ticket:
+    """A batch that was handed in. seqs: the row numbers of its entries once it is durable, None until then.
+
+    A row that was given up meanwhile has the number 0.
+    """
+
+    entries: int
+    seqs: tuple[int, ...] | None = None
+    done: anyio.Event = field(default_factory=anyio.Event)
+    is_late: bool = False
+    """Whether nobody waits for `done` any more."""
+    is_forgotten: bool = False
+    """Whether nothing hangs on it any more."""
 
 
 class Saver:
-    """Commits batches in order, one at a time. While a commit fails, later batches merge behind it and wait.
+    """Commits batches in order, one at a time. While a commit is under way or fails, later batches merge behind it.
 
-    degraded: None, or why nothing new may be started: the journal's own words. Then commits may still succeed, on the
-    space that was held back for orders of an operator's and freed by the first of them.
+    known: what is known of the disk.
     """
 
-    def __init__(self, journal: Journal, clock: Clock, on_change: Callable[[str | None], None]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        on_change: Callable[[Durability, Instant], None],
+        probe: Callable[[], Batch],
+        on_landed: Callable[[int], None] = lambda newest: None,
+        on_failed: Callable[[], None] = lambda: None,
+        known: Durability | None = None,
+    ) -> None:
+        """on_change: given what was known before, whenever that changes. probe: the newest snapshot without news.
+
+        on_landed: late batches became durable, the newest of their rows has that number. on_failed: one was refused.
+        """
+        self.known = known if known is not None else Durability()
         self._journal = journal
         self._clock = clock
         self._on_change = on_change
-        self._backlog: list[tuple[Batch, _Ticket]] = []
+        self._probe = probe
+        self._on_landed = on_landed
+        self._on_failed = on_failed
+        self._backlog: list[tuple[Batch, list[Ticket]]] = []
         self._wanted = anyio.Event()
         self._hurry = anyio.Event()
-        self._is_committing = False
-        self._fails = False
-        self.degraded: str | None = None
+        self._asleep: anyio.CancelScope | None = None
+        self._until = math.inf
 
-    async def save(self, batch: Batch, *, is_order: bool = False) -> tuple[int, ...] | None:
-        """Return the entries' row numbers once the batch is durable, or None when that did not happen in time.
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was handed in that is not durable yet."""
+        return bool(self._backlog)
 
-        A batch that was late is not lost: it is committed as soon as the journal can. is_order: somebody waits for it,
-        and for him the reserve is freed.
+    async def save(self, batch: Batch, *, is_order: bool = False) -> Ticket:
+        """Hand a batch in, and wait until it is durable; for no longer than a commit may take before it is late.
+
+        What was late is not lost: it is committed as soon as the journal can. is_order: somebody waits for it, and for
+        him the reserve is freed.
         """
-        if self._fails:
+        if self.known.fault:
             self._bound()
-        ticket = _Ticket(anyio.Event())
-        self._backlog.append((batch, ticket))
+        ticket = Ticket(len(batch.entries))
+        self._backlog.append((batch, [ticket]))
         self._wanted.set()
-        if self._fails:
-            if not (is_order and self._journal.release_reserve()):
-                return None
-            self._hurry.set()
-        with anyio.move_on_after(LATE):
-            await ticket.done.wait()
-            return ticket.seqs
-        self._fails = True
-        self._degrade(self.degraded or "the journal has not answered for 2 s")
-        return None
+        if self._is_worth_waiting(is_order):
+            with anyio.move_on_after(LATE):
+                await ticket.done.wait()
+            if ticket.seqs is None:
+                self._learn_of(self.known.missed)
+        ticket.is_late = ticket.seqs is None
+        return ticket
+
+    def _is_worth_waiting(self, is_order: bool) -> bool:
+        if not self.known.fault:
+            return not self.known.is_late(self._clock.at())
+        if not (is_order and self._journal.release_reserve()):
+            return False
+        self._hurry.set()
+        return True
 
     async def run(self) -> None:
-        """Commit for ever."""
-        while True:
-            with anyio.move_on_after(RETRY if self.degraded is not None else None):
-                await self._wanted.wait()
-            self._wanted = anyio.Event()
-            while self._backlog:
-                await self._commit()
-            if self.degraded is not None:
-                await self.look()
-
-    async def _commit(self) -> None:
-        taken = list(self._backlog)
-        self._is_committing, self._hurry = True, anyio.Event()
-        try:
-            seqs = await self._journal.commit(_merge([batch for batch, _ in taken]))
-        except JournalFailed as failure:
-            self._is_committing = False
-            self._fails = True
-            self._degrade(failure.message)
-            with anyio.move_on_after(RETRY):
-                await self._hurry.wait()
-            return
-        self._is_committing = self._fails = False
-        del self._backlog[: len(taken)]
-        for batch, ticket in taken:
-            ticket.seqs, seqs = seqs[: len(batch.entries)], seqs[len(batch.entries) :]
-            ticket.done.set()
+        """Commit for ever, and notice what follows from mere time."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch)
+            while True:
+                with anyio.move_on_after(RETRY if self.known.shortage else None):
+                    await self._wanted.wait()
+                self._wanted = anyio.Event()
+                if self.known.shortage:
+                    await self.look()
+                while self._backlog:
+                    await self._commit()
+                    if self.known.shortage:
+                        await self.look()
 
     async def look(self) -> None:
         """Ask whether there is room for what is to come: without it nothing new begins, with it all goes on."""
         why = await self._journal.shortage()
-        if self._backlog or self._fails:
-            return  # Asked again once it is known whether that can be saved.
-        if why is not None:
-            self._degrade(why)
-        elif self.degraded is not None:
-            self.degraded = None
-            self._on_change(None)
+        if not self.known.fault:
+            self._learn_of(lambda now: self.known.room(why, now))
 
-    def _degrade(self, why: str) -> None:
-        is_new = self.degraded is None
-        self.degraded = why
-        if is_new:
-            self._on_change(why)
+    async def _commit(self) -> None:
+        taken = list(self._backlog)
+        self._learn_of(self.known.begun)
+        try:
+            seqs = await self._journal.commit(_merge([batch for batch, _ in taken]))
+        except JournalFailed as failure:
+            why = failure.message
+            self._learn_of(lambda now: self.known.failed(why, now))
+            self._on_failed()
+            with anyio.move_on_after(RETRY):
+                await self._hurry.wait()
+            self._hurry = anyio.Event()
+            return
+        del self._backlog[: len(taken)]
+        newest = max(seqs, default=0)
+        # From the newest back: where entries were given up, those that are left are the last ones.
+        for ticket in (one for _, tickets in reversed(taken) for one in reversed(tickets)):
+            first = max(0, len(seqs) - ticket.entries)
+            ticket.seqs = (0,) * (ticket.entries - (len(seqs) - first)) + seqs[first:]
+            seqs = seqs[:first]
+            ticket.done.set()
+        self._learn_of(self.known.landed)
+        if any(ticket.is_late for _, tickets in taken for ticket in tickets):
+            self._on_landed(newest)
+
+    async def _watch(self) -> None:
+        """Notice a commit that is late and an episode that is over, and see during one how the disk is now."""
+        while True:
+            now = self._clock.at()
+            self._learn(self.known.passed(now), now)
+            if self.known.wants_probe(now) and not self._backlog:
+                self._backlog.append((self._probe(), []))
+                self._wanted.set()
+            self._until = self.known.due(now) or math.inf
+            with anyio.CancelScope() as self._asleep:
+                await (self._clock.sleep_until(self._until) if self._until < math.inf else anyio.sleep_forever())
+            self._asleep = None
+
+    def _learn_of(self, happens: Callable[[Instant], Durability]) -> None:
+        now = self._clock.at()
+        self._learn(happens(now), now)
+
+    def _learn(self, known: Durability, now: Instant) -> None:
+        before, self.known = self.known, known
+        due = known.due(now)
+        # Sleeping too short is harmless, and cheaper than a sleep for each commit.
+        if due is not None and due < self._until and self._asleep is not None:
+            self._asleep.cancel()
+        self._on_change(before, now)
 
     def _bound(self) -> None:
         """Make one batch of all that wait, so that a journal that fails for days fills no memory."""
-        if self._is_committing or len(self._backlog) < MERGE_AT:
+        if self.known.since is not None or len(self._backlog) < MERGE_AT:
             return
         merged = _merge([batch for batch, _ in self._backlog])
         surplus = len(merged.entries) - MOST_ENTRIES
         if surplus > 0:
             merged = replace(merged, entries=_without_oldest(merged.entries, surplus))
-        # Nobody waits for any of these any more: they were answered when the journal failed.
-        self._backlog[:] = [(merged, _Ticket(anyio.Event()))]
+        self._backlog[:] = [(merged, _remembered([ticket for _, tickets in self._backlog for ticket in tickets]))]
+
+
+def _remembered(tickets: Sequence[Ticket]) -> list[Ticket]:
+    """The tickets on which something hangs, in order, and one for all those in between."""
+    kept: list[Ticket] = []
+    for ticket in tickets:
+        if kept and ticket.is_forgotten and kept[-1].is_forgotten:
+            kept[-1].entries += ticket.entries
+        else:
+            kept.append(ticket)
+    return kept
 
 
 def _merge(batches: list[Batch]) -> Batch:

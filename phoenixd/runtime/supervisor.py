@@ -4,35 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
-from phoenixd.core.actions import Action, Alert, Fence, Kill, ObserveTerminal, Reassure, RecordIncident, Terminate
+from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
-from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
+from phoenixd.core.behind.epochs import ORDERS
 from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.durability import LATE, Durability, told
 from phoenixd.core.events import (
     EVIDENCE_KINDS,
     AgentWithdrawn,
     Event,
     EvidenceSeen,
     HookSeen,
+    SavingHalted,
+    SavingResumed,
     StopRequested,
     Tick,
-    TroubleGone,
     TroubleSeen,
     is_journaled,
 )
 from phoenixd.core.fleet import Fleet, next_deadline, step
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.cleaning import Clean, cleaned, kept
 from phoenixd.runtime.describe import describe_actions, describe_event
+from phoenixd.runtime.dues import Due, Dues
 from phoenixd.runtime.saving import Saver
 
 TURN_LIMIT = 1000
@@ -42,8 +48,11 @@ EVIDENCE_LIMIT = 5000
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
-OF_NO_DELAY = Terminate | Kill | Fence | RecordIncident | Alert | Reassure | ObserveTerminal
-"""What is done even where the journal fails: it ends processes, tells people, or only looks."""
+Remember = Callable[[Batch, bool, bool], anyio.Event | None]
+"""A batch, whether it holds an order of an operator's, and whether it was saved: kept outside the journal as well.
+
+Returns what is set once that is durable; None where nothing has to be.
+"""
 
 log = structlog.get_logger()
 
@@ -73,6 +82,8 @@ class _Turn:
     receipts: list[Callable[[], None]]
     ends: bool = False
     """Somebody is told that a stop or a removal stands: for that the journal's reserve is there."""
+    orders: bool = False
+    """An operator's order, or the daemon's start, began another epoch."""
 
 
 class Supervisor:
@@ -89,29 +100,43 @@ class Supervisor:
         on_degraded: Callable[[str | None], None] = lambda why: None,
         longest_pause: float = LONGEST_PAUSE,
         clean: Clean = lambda agent, text: redact(text),
+        on_saved: Callable[[int], None] = lambda newest: None,
+        remember: Remember = lambda batch, is_order, is_saved: None,
     ) -> None:
-        """longest_pause: seconds after which `on_turn` is called at the latest, however little happens.
+        """on_saved: called with the newest row number when turns became durable after their listeners were told.
+
+        longest_pause: seconds after which `on_turn` is called at the latest, however little happens.
 
         clean: applied to the words of others in every event that is told.
+        remember: called with each batch after its commit and before its first action.
         """
         self.fleet = fleet
         self._clock = clock
-        self._dispatch = dispatch
         self._listeners = list(listeners)
         self._on_turn = on_turn
         self._on_degraded = on_degraded
         self._clean = clean
+        self._remember = remember
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
-        self._withheld: list[Action] = []
-        self._owed: list[Callable[[], None]] = []
-        self.saver = Saver(journal, clock, self._degraded_changed)
+        self._on_saved = on_saved
+        self._dues = Dues(dispatch, lambda: bool(self.saver.known.withholds), self._settle_after)
+        self._tasks: TaskGroup | None = None
+        self._halted = ""
+        slow, failing = find(fleet.alerts, SLOW_DISK), find(fleet.alerts, DEGRADED)
+        known = Durability.inherited(slow.text if slow else "", failing.text if failing else "", clock.at())
+        self.saver = Saver(journal, clock, self._saving_changed, self._probe, self._landed, self._refuse, known)
         self.alarm = Alarm(clock, lambda: self.tell(Tick()), longest_pause)
 
     @property
     def degraded(self) -> str | None:
-        """Why nothing new is started, or None."""
-        return self.saver.degraded
+        """What is or was lately wrong with saving decisions, or None."""
+        return self.saver.known.trouble or self._halted or None
+
+    @property
+    def halted(self) -> str | None:
+        """Why nothing new is started now, or None."""
+        return self._halted or None
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Tell `listener` of every saved turn from now on; returns the way to leave."""
@@ -128,65 +153,112 @@ class Supervisor:
         self._queue.append(waiting)
         self._arrived.set()
 
+    def begin_with(self, event: Event) -> None:
+        """Queue an event before all others: what has to be decided before anything else is."""
+        self._queue.appendleft(_Waiting(event))
+        self._arrived.set()
+
     async def ask(self, event: Event) -> Refusal | None:
         """Queue an operator's request and return its refusal, or None once it is durable and under way."""
+        return (await self.ask_all([event]))[0]
+
+    async def ask_all(self, events: Sequence[Event]) -> list[Refusal | None]:
+        """Queue requests that belong together, for one commit, and return what became of each."""
         answered = anyio.Event()
-        answers: list[Refusal | None] = []
+        answers: dict[int, Refusal | None] = {}
 
-        def done(refusal: Refusal | None) -> None:
-            answers.append(refusal)
-            answered.set()
+        def done(number: int, refusal: Refusal | None) -> None:
+            answers[number] = refusal
+            if len(answers) == len(events):
+                answered.set()
 
-        self._put(_Waiting(event, done))
-        await answered.wait()
-        return answers[0]
+        for number, event in enumerate(events):
+            self._put(_Waiting(event, partial(done, number)))
+        if events:
+            await answered.wait()
+        return [answers[number] for number in range(len(events))]
 
     async def run(self) -> None:
         """Turn for ever."""
         await self.saver.look()
-        if self.degraded is None:
-            # What a daemon before this one may have found.
-            self.tell(TroubleGone(None, DEGRADED, "the journal takes every decision"))
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.saver.run)
-            tasks.start_soon(self.alarm.run)
+        async with anyio.create_task_group() as self._tasks:
+            self._tasks.start_soon(self.saver.run)
+            self._tasks.start_soon(self.alarm.run)
             while True:
                 await self._arrived.wait()
                 self._arrived = anyio.Event()
-                while self._queue:
+                while self._queue or self._knows_otherwise:
                     await self.turn()
 
     async def turn(self) -> None:
-        """Step what waits, save it in one commit, then act on it."""
+        """Step what waits, save it in one commit, then act on it, then answer.
+
+        Where the commit is late, what ends processes or tells people goes on; all else follows when it is there.
+        """
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
-        saved: tuple[int, ...] | None = ()
+        ticket, keep = None, None
         if turn.entries or turn.changed or turn.removed:
-            batch = Batch(
-                at=now.at,
-                wall=now.wall,
-                entries=tuple(turn.entries),
-                changed=tuple(turn.changed.values()),
-                removed=tuple(turn.removed.items()),
-                next_item=self.fleet.next_item,
-                alerts=self.fleet.alerts,
-            )
-            saved = await self.saver.save(batch, is_order=turn.ends)
-        self._act(turn, saved is not None)
-        self._answer(turn, saved is not None)
-        seqs = saved if saved is not None else (0,) * len(turn.entries)
+            batch = self._batch(now, turn)
+            ticket = await self.saver.save(batch, is_order=turn.ends)
+            if ticket.seqs is None:
+                # What agents are wanted to be stands outside the journal also where that is late.
+                self._remember(batch, turn.orders, False)
+                batch = replace(batch, entries=(), changed=(), removed=())
+            keep = partial(self._remember, batch, turn.orders, True)
+        due = Due(ticket, turn.actions, turn.receipts, keep)
+        for done, refusal in turn.answers:
+            if refusal is None:
+                due.answers.append(done)
+            else:
+                done(refusal)
+        self._dues.add(due)
+        if due.is_being_kept:
+            with anyio.move_on_after(LATE):
+                await due.kept.wait()
+            self._dues.settle()
+        fails = bool(self.saver.known.fault)
+        if not self._dues.go_on_without(due, forget=fails) and fails:
+            self._refuse()
+        seqs = ticket.seqs if ticket is not None and ticket.seqs is not None else (0,) * len(turn.entries)
         stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
         for listener in tuple(self._listeners):
             listener(stored, tuple(turn.changed.values()))
         self._on_turn()
 
+    @property
+    def _knows_otherwise(self) -> bool:
+        """Whether the fleet has yet to hear that decisions cannot be saved now, or can be again."""
+        return self._halted != (self.fleet.halted[0] if self.fleet.halted is not None else "")
+
+    def _batch(self, now: Moment, turn: _Turn) -> Batch:
+        return Batch(
+            at=now.at,
+            wall=now.wall,
+            entries=tuple(turn.entries),
+            changed=tuple(turn.changed.values()),
+            removed=tuple(turn.removed.items()),
+            next_item=self.fleet.next_item,
+            alerts=self.fleet.alerts,
+            epoch=self.fleet.epoch,
+        )
+
+    def _probe(self) -> Batch:
+        """The newest snapshot once more: as much work for the disk as a decision, and nothing new in the journal."""
+        return self._batch(self._clock.now(), _Turn([], {}, {}, [], [], []))
+
     def _step_all(self) -> tuple[_Turn, Moment]:
         turn = _Turn([], {}, {}, [], [], [])
         now = self._clock.now()
+        if self._knows_otherwise:
+            # Before all that waits: a start that is decided on now could not be ordered.
+            event = SavingHalted(self._halted) if self._halted else SavingResumed()
+            self._queue.appendleft(_Waiting(event))
         for _ in range(min(len(self._queue), TURN_LIMIT)):
             waiting = self._queue.popleft()
             now = self._clock.now()
             result = step(self.fleet, waiting.event, now)
+            turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
             self._note(turn, waiting.event, result.decisions, now)
             if waiting.done is not None:
@@ -244,48 +316,44 @@ class Supervisor:
                 turn.removed.pop(agent.name, None)
                 turn.changed[agent.name] = agent
 
-    def _act(self, turn: _Turn, durable: bool) -> None:
-        """Dispatch what was saved; while the journal fails or lacks room, only what ends processes or tells people."""
-        goes_on = durable and self.degraded is None
-        for action in turn.actions:
-            if goes_on or isinstance(action, OF_NO_DELAY):
-                self._dispatch(action)
+    def _settle_after(self, kept: anyio.Event) -> None:
+        async def settle() -> None:
+            await kept.wait()
+            self._dues.settle()
+
+        if self._tasks is not None:
+            self._tasks.start_soon(settle)
+
+    def _landed(self, newest: int) -> None:
+        self._dues.settle()
+        self._on_saved(newest)
+
+    def _refuse(self) -> None:
+        """A commit failed: whoever waits for it is told, and decides for himself."""
+        refusal = Refusal(
+            "conflict",
+            f"the journal fails ({self.degraded}): what ends processes is being done, what starts something waits "
+            "until it works again, and a restart of the daemon before that would forget this request",
+            "phoenixctl doctor",
+        )
+        self._dues.refuse(refusal)
+
+    def _saving_changed(self, before: Durability, at: Instant) -> None:
+        known = self.saver.known
+        halts = known.halts(at)
+        if halts != self._halted:
+            self._halted = halts
+            self._arrived.set()
+        for event in told(before, known):
+            if isinstance(event, TroubleSeen):
+                log.error("degraded", kind=event.kind, reason=event.text)
             else:
-                self._withheld.append(action)
-
-    def _answer(self, turn: _Turn, durable: bool) -> None:
-        if durable:
-            for saved in turn.receipts:
-                saved()
-        else:
-            self._owed.extend(turn.receipts)
-        for done, refusal in turn.answers:
-            if durable or refusal is not None:
-                done(refusal)
-                continue
-            done(
-                Refusal(
-                    "conflict",
-                    f"the journal fails ({self.degraded}): what ends processes is being done, but nothing new is "
-                    "started, and a restart of the daemon would forget this request",
-                    "phoenixctl doctor",
-                )
-            )
-
-    def _degraded_changed(self, why: str | None) -> None:
-        self._on_degraded(why)
-        if why is not None:
-            log.error("degraded", reason=why)
-            self.tell(TroubleSeen(None, DEGRADED, why))
-            return
-        self.tell(TroubleGone(None, DEGRADED, "the journal takes every decision again"))
-        log.warning("journal_recovered", withheld=len(self._withheld))
-        owed, self._owed = self._owed, []
-        for saved in owed:
-            saved()
-        withheld, self._withheld = self._withheld, []
-        for action in withheld:
-            self._dispatch(action)
+                log.warning("journal_recovered", kind=event.kind, reason=event.why, withheld=self._dues.withheld)
+            self.tell(event)
+        if known.trouble != before.trouble:
+            self._on_degraded(known.trouble or None)
+        if not known.withholds:
+            self._dues.release()
 
 
 def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:

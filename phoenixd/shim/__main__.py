@@ -1,7 +1,7 @@
 """The shim: the program in an agent's pane, between the daemon that may die and the agent that must not notice.
 
-Run as `PYTHON -I -S DIRECTORY --agent NAME --state DIR --run DIR --version V`. Standard library alone, everything
-imported here and now: a package upgrade may take the files away from under a living shim.
+Run as `PYTHON -I -S DIRECTORY --agent NAME --state DIR --run DIR --version V [--owner ID]`. Standard library alone,
+everything imported here and now: a package upgrade may take the files away from under a living shim.
 """
 
 from __future__ import annotations
@@ -16,19 +16,32 @@ import launch
 from shim import Shim
 
 OPTIONS = ("agent", "state", "run", "version")
+OWNER = "--owner"
 USAGE, ANOTHER_LIVES = 64, 75
+
+
+def make_private(directory: str) -> None:
+    """Make it and what is missing above it for ourselves alone, whatever the umask is."""
+    if not os.path.isdir(directory):
+        make_private(os.path.dirname(directory))
+        try:
+            os.mkdir(directory, 0o700)
+        except FileExistsError:
+            pass
 
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--job"] and len(arguments) > 1:
         return job.main(arguments[1:])
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
-    if len(arguments) != 2 * len(OPTIONS) or set(options) != {f"--{name}" for name in OPTIONS}:
-        sys.stderr.write("usage: shim --agent NAME --state DIR --run DIR --version VERSION\n")
+    given = len(options)
+    owner = options.pop(OWNER, None)
+    if len(arguments) != 2 * given or set(options) != {f"--{name}" for name in OPTIONS}:
+        sys.stderr.write("usage: shim --agent NAME --state DIR --run DIR --version VERSION [--owner ID]\n")
         return USAGE
     state_dir, run_dir = os.path.abspath(options["--state"]), os.path.abspath(options["--run"])
-    os.makedirs(state_dir, 0o700, exist_ok=True)
-    os.makedirs(run_dir, 0o700, exist_ok=True)
+    for directory in (state_dir, run_dir):
+        make_private(directory)
     lock = lock_directory(run_dir)
     if lock is None:
         sys.stderr.write(f"phoenixd: another shim serves {options['--agent']}\n")
@@ -36,7 +49,7 @@ def main(arguments: list[str]) -> int:
     close_inherited(lock)
     os.chdir("/")
     launch.become_subreaper(b"phoenix-shim")
-    shim = Shim(options["--agent"], state_dir, run_dir, options["--version"])
+    shim = Shim(options["--agent"], state_dir, run_dir, options["--version"], owner)
     # What exists by now lives as long as the process: the collector need not look at it again, nor fork copy it.
     gc.collect()
     gc.freeze()

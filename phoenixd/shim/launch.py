@@ -11,6 +11,8 @@ import os
 import signal
 import stat
 
+import fence
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from order import Order
@@ -20,6 +22,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 MAX_ARGUMENT = 131072  # The kernel's MAX_ARG_STRLEN, with the NUL at the end.
+MOST_OF_A_PATH = 1000  # A pipe takes so much at once.
 NOT_FOUND, NOT_EXECUTABLE, NOT_TRIED = 127, 126, 0  # The first two as a shell has them.
 
 SYS_CLONE3 = 435  # The same number on every architecture.
@@ -89,7 +92,8 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     """What the whole report says; None for success."""
     if report == EXECUTING:
         return None
-    stage, _, number = report.removeprefix(EXECUTING).partition(b" ")
+    stage, _, number = report.removeprefix(EXECUTING).rpartition(b" ")
+    stage, _, where = stage.partition(b" ")
     if not number:
         return StartFailure(NOT_TRIED, "EINTR", "killed before the program was started")
     code = int(number)
@@ -99,6 +103,8 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
         return StartFailure(NOT_TRIED, name, f"working directory {_shown(order.cwd)}: {why}")
     if stage == b"cgroup":
         return StartFailure(NOT_TRIED, name, f"control group {order.cgroup}: {why}; not started without its fence")
+    if stage == b"fence":
+        return StartFailure(NOT_EXECUTABLE, name, f"fence: {_shown(where)}: {why}; not started without it")
     if stage != b"exec":
         return StartFailure(NOT_TRIED, name, f"{stage.decode()}: {why}")
     if code == errno.E2BIG:
@@ -147,6 +153,9 @@ def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int,
         stage = b"cgroup"
         if order.cgroup is not None and not is_inside:
             _join(order.cgroup)
+        stage = b"fence"
+        if order.fence is not None:
+            fence.enter(order.fence)
         stage = b"cwd"
         os.chdir(order.cwd)
         stage = b"signals"
@@ -155,6 +164,8 @@ def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int,
         os.write(report_fd, EXECUTING)
         _execute(order)
     except OSError as error:
+        if stage == b"fence":
+            stage += b" " + os.fsencode(str(error.filename))[:MOST_OF_A_PATH].replace(b" ", b"_")
         os.write(report_fd, b"%s %d" % (stage, error.errno or errno.EIO))
     except BaseException:  # noqa: BLE001  # Two processes must never run the same loop.
         os.write(report_fd, b"%s %d" % (stage, errno.EINVAL))

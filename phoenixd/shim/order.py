@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import fence
 import records
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ class Order:
         "cgroup",
         "cwd",
         "environment",
+        "epoch",
+        "fence",
         "holds",
         "incarnation",
         "mode",
@@ -38,8 +41,9 @@ class Order:
 
     def __init__(self, content: dict[str, Any]) -> None:
         """Raises Unacceptable."""
-        if content.get("protocol") != 1:
-            raise Unacceptable("protocol: this shim reads orders of protocol 1")
+        # An order with a fence is of protocol 2, so that an older shim refuses it instead of starting without.
+        if content.get("protocol") not in (1, 2):
+            raise Unacceptable("protocol: this shim reads orders of protocol 1 and 2")
         self.agent = _text(content, "agent")
         self.incarnation = _incarnation(content)
         self.run_id = _run_id(content)
@@ -50,8 +54,12 @@ class Order:
         if len(self.token) < 16:
             raise Unacceptable("token: shorter than 16 characters")
         self.cgroup = _absolute(content, "cgroup").decode("utf-8", "surrogateescape") if content.get("cgroup") else None
+        self.fence = _fence(content)
         self.zero_is_clean = content.get("interpret_exit_zero_as_clean") is True
         self.holds = content.get("holds_permissions") is True
+        # When it was ordered, as the daemon counts; an older one does not say it.
+        epoch = content.get("epoch")
+        self.epoch = epoch if isinstance(epoch, int) and not isinstance(epoch, bool) and epoch > 0 else 0
         # Copied into run.json, for people; the shim itself makes nothing of them.
         self.mode = content.get("mode")
         self.session_id = content.get("session_id")
@@ -107,6 +115,13 @@ def _absolute(content: dict[str, Any], name: str) -> bytes:
     if not path.startswith(b"/"):
         raise Unacceptable(f"{name}: {content[name]!r} is not an absolute path")
     return path
+
+
+def _fence(content: dict[str, Any]) -> fence.Fence | None:
+    try:
+        return fence.of(content.get("fence"), _absolute)
+    except (AttributeError, KeyError, TypeError):
+        raise Unacceptable("fence: a table of lists of paths is required") from None
 
 
 def _bytes(value: object, name: str) -> bytes:

@@ -89,6 +89,11 @@ class Signals:
 
     CAUGHT = (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM)
     IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGPIPE)
+    # Each would end the shim, and the agent with it; nobody has a use for them here.
+    MEANINGLESS = (
+        signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGPOLL, signal.SIGPWR,
+        signal.SIGSTKFLT, signal.SIGXCPU, signal.SIGXFSZ, *range(signal.SIGRTMIN, signal.SIGRTMAX + 1),
+    )  # fmt: skip
 
     def __init__(self, reactor: Reactor, callback: Callable[[set[int]], None]) -> None:
         self._callback = callback
@@ -96,7 +101,7 @@ class Signals:
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
         for number in self.CAUGHT:
             signal.signal(number, lambda _number, _frame: None)
-        for number in self.IGNORED:
+        for number in (*self.IGNORED, *self.MEANINGLESS):
             signal.signal(number, signal.SIG_IGN)
         # The mask is inherited: a starter that blocked SIGTERM must not make this process deaf to it.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -69,7 +69,8 @@ class Run:
 
     @property
     def description(self) -> dict[str, Any]:
-        return {**self.identity, "pid": self.pid, "start_time": self.start_time, "started_at": self.started_at}
+        told = {"session_id": self.order.session_id, "mode": self.order.mode, "epoch": self.order.epoch}
+        return {**self.identity, "pid": self.pid, "start_time": self.start_time, "started_at": self.started_at, **told}
 
     def leftovers(self) -> list[dict[str, Any]]:
         """What the shim had to kill besides the agent itself."""

@@ -43,6 +43,7 @@ class RunFiles:
             "started_at": run.started_at,
             "mode": order.mode,
             "session_id": order.session_id,
+            "epoch": order.epoch,
             "argv0": order.argv[0].decode("utf-8", "replace"),
         }
         # It names processes of this boot only, so that it need not survive the machine.

@@ -38,13 +38,17 @@ MAX_HELD = 8
 class Shim:
     """One per agent and pane; outlives the daemon and every run."""
 
-    def __init__(self, agent: str, state_dir: str, run_dir: str, version: str) -> None:
+    def __init__(self, agent: str, state_dir: str, run_dir: str, version: str, owner: str | None = None) -> None:
+        """owner: the id of the state directory that it serves; without one it takes the first that it is told."""
         self._agent = agent
+        self._owner = owner
         self._version = version
         self._run: Run | None = None
         self._leaving: str | None = None
         self._gone = False
         self._notice: list[str] = []
+        # Kept for a daemon whose state directory has gone back in time.
+        self._epoch = 0
         self._boot_id = procfs.boot_id()
         status = procfs.status(os.getpid())
         self._process = {"pid": os.getpid(), "start_time": status.start_time if status else 0}
@@ -72,6 +76,7 @@ class Shim:
             "ack": lambda message: self._spool.acknowledge(messages.number(message, "seq")),
             "answer": self._take_answer,
             "notice": self._take_notice,
+            "epoch": self._take_epoch,
             "quit": lambda _message: self.leave("shim_terminated"),
         }
         self._show_notice()
@@ -115,13 +120,21 @@ class Shim:
         except messages.Malformed as error:
             self._complain(f"{name}: {error}")
 
-    def _hello(self, _message: dict[str, Any]) -> None:
+    def _hello(self, message: dict[str, Any]) -> None:
+        owner = message.get("owner")
+        # A daemon of a version that knows no owners does not say one.
+        if isinstance(owner, str) and owner != self._owner:
+            if self._owner is not None and message.get("take") is not True:
+                self._link.refuse("it belongs to another state directory: phoenixctl recover --take hands it over")
+                return
+            self._owner = owner
         self._link.greet(
             {
                 "event": "hello",
                 "protocol": PROTOCOL,
                 "version": self._version,
                 "agent": self._agent,
+                "owner": self._owner,
                 **self._process,
                 "boot_id": self._boot_id,
                 "hook_port": self._hooks.port,
@@ -129,6 +142,7 @@ class Shim:
                 "exit": self._exit,
                 "held": self._held,
                 "last_seq": self._spool.last_seq,
+                "epoch": self._epoch,
             }
         )
         if self._spool.dropped:
@@ -200,6 +214,9 @@ class Shim:
         self._notice = messages.texts(message, "lines")
         if self._run is None:
             self._show_notice()
+
+    def _take_epoch(self, message: dict[str, Any]) -> None:
+        self._epoch = max(self._epoch, messages.number(message, "epoch"))
 
     # What becomes of a run.
 

@@ -105,6 +105,7 @@ class FakeDaemon:
     tokens: dict[str, str] = field(default_factory=dict)
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
+    agents_dir: str = ""
     panes: dict[str, str] = field(default_factory=dict)
     heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)
@@ -141,7 +142,7 @@ class FakeDaemon:
         self.happen(Tick())
 
     def facts(self) -> Facts:
-        return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded)
+        return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, halted=self.degraded)
 
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()

@@ -44,6 +44,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("doctor", "GET", "/v1/doctor", None),
     ("plan", "GET", "/v1/plan", None),
     ("apply", "POST", "/v1/apply", None),
+    ("recover", "GET", "/v1/recover", None),
+    ("confirm_recovery", "POST", "/v1/recover", None),
     ("resolve_loop", "POST", "/v1/resolve", {"id": "auth-flow", "reason": "tested", "agent": "docs"}),
     ("brief_show", "GET", "/v1/agents/docs/brief", None),
     ("brief_check", "GET", "/v1/agents/docs/brief/check", None),
@@ -81,7 +83,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
-        resolve loops brief-show brief-check brief-generate answer"""
+        resolve loops brief-show brief-check brief-generate answer recover"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -337,7 +339,7 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
 def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
-              "brief_generate", "answer_item"}  # fmt: skip
+              "brief_generate", "answer_item", "confirm_recovery"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 
 

@@ -17,12 +17,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phoenixd.api import connection as connections
 from phoenixd.api import server
 from phoenixd.api.application import Api
+from phoenixd.api.connection import Connection
 from phoenixd.api.operations import served
 from phoenixd.api.peers import Peer
+from phoenixd.api.places import EACH_AGENT, OPERATORS
 from phoenixd.api.rights import Doorkeeper
-from phoenixd.api.server import MAX_AGENT_CONNECTIONS, MAX_CONNECTIONS, Connection, ControlServer, serve
+from phoenixd.api.server import ControlServer, serve
 from tests.api.conftest import Live, exchange, serving
 from tests.api.daemon import FakeDaemon
 from tests.waiting import eventually
@@ -210,7 +213,7 @@ async def test_who_does_not_read_is_cut_off(daemon: FakeDaemon, runtime: Path) -
 async def test_an_agent_cannot_use_up_the_connections_of_the_others(live: Live, daemon: FakeDaemon) -> None:
     """Its process tree is this very process, so that all connections are its own until it is let go."""
     daemon.shims = {os.getpid(): "docs"}
-    async with connected(live, MAX_AGENT_CONNECTIONS) as opened:
+    async with connected(live, EACH_AGENT) as opened:
         await eventually(lambda: len(live.server.server_state.connections) == len(opened))
         refused = await live.ask("GET", "/healthz")
         daemon.shims = {}
@@ -260,8 +263,8 @@ async def test_callers_of_unknown_lineage_cannot_use_up_the_connections_of_the_o
 ) -> None:
     """They may be an agent's, gone before anybody could look where they came from."""
     stranger = Peer(1, os.getuid(), frozenset(), None, "it ended")
-    monkeypatch.setattr(server, "identify", lambda *_: stranger)
-    async with connected(live, MAX_AGENT_CONNECTIONS) as opened:
+    monkeypatch.setattr(connections, "identify", lambda *_: stranger)
+    async with connected(live, EACH_AGENT) as opened:
         await eventually(lambda: len(live.server.server_state.connections) == len(opened))
         assert (await live.ask("GET", "/healthz")).status == 503
         monkeypatch.undo()
@@ -269,8 +272,8 @@ async def test_callers_of_unknown_lineage_cannot_use_up_the_connections_of_the_o
 
 
 async def test_idle_connections_give_way_when_there_are_too_many(daemon: FakeDaemon, runtime: Path) -> None:
-    async with serving(daemon, runtime, header_timeout=100) as live, connected(live, MAX_CONNECTIONS) as opened:
-        await eventually(lambda: len(live.server.server_state.connections) == MAX_CONNECTIONS)
+    async with serving(daemon, runtime, header_timeout=100) as live, connected(live, OPERATORS) as opened:
+        await eventually(lambda: len(live.server.server_state.connections) == OPERATORS)
 
         assert (await live.ask("GET", "/healthz")).status == 200
         async with asyncio.timeout(10):

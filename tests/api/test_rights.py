@@ -90,7 +90,7 @@ ALLOWED = {
         "health",
         "openapi",
     },
-    Role.OPERATE: {one.name for one in served()} - {"add_agent", "remove_agent", "apply", "down"},
+    Role.OPERATE: {one.name for one in served()} - {"add_agent", "remove_agent", "apply", "down", "confirm_recovery"},
     Role.ADMIN: {one.name for one in served()},
 }
 

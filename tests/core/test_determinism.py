@@ -29,6 +29,8 @@ def events_of(kind: Any) -> st.SearchStrategy[Any]:
     values |= {"agent": st.sampled_from("abx")} if "agent" in values else {}
     values |= {"incarnation": st.integers(0, 4)} if "incarnation" in values else {}
     values |= {"spec": st.sampled_from(SPECS)} if "spec" in values else {}
+    # A journal holds no environments, so that no specification of a history has one.
+    values |= {"specs": st.lists(st.sampled_from(SPECS), max_size=3).map(tuple)} if "specs" in values else {}
     values |= {"lease": st.none() | st.floats(0, 1e6)} if "lease" in values else {}
     values |= {"age": st.none() | st.floats(-1e6, 1e6)} if "age" in values else {}
     values |= {"at_wall": st.none() | st.floats(0, 4e9)} if "at_wall" in values else {}

@@ -6,7 +6,6 @@ import pytest
 
 from phoenixd.core.actions import ObserveTerminal, Spawn
 from phoenixd.core.agent import BackingOff, Quarantined, Running, Starting, Stopped
-from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import (
     AgentDeclared,
@@ -15,13 +14,13 @@ from phoenixd.core.events import (
     HookSeen,
     LimitsDeclared,
     Rebooted,
+    SavingHalted,
+    SavingResumed,
     ShimLost,
     StartRequested,
     TerminalSeen,
     Tick,
     TreeGone,
-    TroubleGone,
-    TroubleSeen,
 )
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, RestartRules
@@ -343,7 +342,7 @@ def test_a_mere_note_of_evidence_is_not_journaled() -> None:
 
 def test_nothing_is_started_while_decisions_cannot_be_saved_and_all_goes_on_after_that() -> None:
     story = Story().runs()
-    story.tell(TroubleSeen(None, DEGRADED, "the disk is full"))
+    story.tell(SavingHalted("the disk is full"))
     story.exited(signal=9)
     story.wait(3600)
     assert len(story.of(Spawn)) == 1
@@ -351,5 +350,24 @@ def test_nothing_is_started_while_decisions_cannot_be_saved_and_all_goes_on_afte
     story.stop()
     assert isinstance(story.state, Stopped), "what ends something is decided all the same"
     story.start()
-    story.tell(TroubleGone(None, DEGRADED, "there is room"))
+    story.tell(SavingResumed())
     assert len(story.of(Spawn)) == 2
+
+
+def test_a_start_that_waits_for_the_disk_loses_none_of_its_time() -> None:
+    story = Story()
+    story.start()
+    assert isinstance(story.state, Starting)
+    for _ in range(3):
+        story.wait(2)
+        story.tell(SavingHalted("a commit is late"))
+        story.tell(SavingHalted("a commit is late"))
+        assert next_deadline(story.fleet, story.now) is None, "nothing to wake up for"
+        story.wait(1000)
+        story.tell(Tick())
+        story.tell(SavingResumed())
+    assert isinstance(story.state, Starting), "its order never went out: nobody can have answered it"
+    story.wait(23.5)
+    assert isinstance(story.state, Starting)
+    story.wait(1)
+    assert not isinstance(story.state, Starting), "thirty seconds in all in which it could have been answered"

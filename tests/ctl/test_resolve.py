@@ -17,7 +17,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.ctl import resolve as verb
 from phoenixd.ctl import unattended
 from phoenixd.ctl.command_line import run
-from phoenixd.drivers.files import PASSING
+from phoenixd.drivers.files_lock import PASSING, DirectoryLock
 from phoenixd.errors import UnsafeFile
 from tests.ctl.conftest import Ctl
 from tests.ctl.test_exit_codes import assert_refuses
@@ -223,6 +223,21 @@ def test_a_daemon_that_holds_the_directory_and_does_not_answer_is_not_written_ar
     told = capsys.readouterr().err
     assert told.count("does not answer yet") == 1
     assert f"holds {state / 'phoenixd.lock'}" in told
+    assert lines(docs) == []
+
+
+def test_promise_9_the_directory_is_held_also_where_its_lock_file_is_another_one(
+    state: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = agent(state, "docs", "auth-flow")
+    monkeypatch.setattr(verb, "PATIENCE", 0.3)
+
+    with DirectoryLock(state):
+        (state / "phoenixd.lock").unlink()
+        (state / "phoenixd.lock").touch()
+        assert run(["--socket", os.fspath(runtime / "api.sock"), "resolve", "auth-flow", "tested"]) == 7
+
+    assert f"holds {state}" in capsys.readouterr().err
     assert lines(docs) == []
 
 

@@ -109,7 +109,12 @@ async def main() -> None:
     agent = lost.agent
     found["without its shim"] = "hidden" in str(tried(lambda: Fence("a", 1, RUN, agent).run(0.1)))
     os.kill(agent.pid, signal.SIGKILL)
-    found["once it is gone"] = Fence("a", 1, RUN, agent).run().remaining
+    gone = Fence("a", 1, RUN, agent).run()
+    found["once it is gone"] = [gone.remaining, gone.unproven, gone.unread == (lost.orphan.pid,)]
+    os.kill(lost.orphan.pid, signal.SIGKILL)
+    while is_hidden(lost.orphan.pid):
+        await anyio.sleep(0.01)
+    found["once all is gone"] = Fence("a", 1, RUN, agent).run().unread
     processes.close()
     print(json.dumps(found))
 

@@ -64,6 +64,25 @@ def decoys() -> Iterator[list[ProcessIdentity]]:
         Processes().signal(decoy, signal.SIGKILL)
 
 
+async def test_promise_2_only_a_leaf_or_a_living_shim_proves_that_nothing_is_left(
+    tmp_path: Path, short_tmp: Path, tree: CgroupTree
+) -> None:
+    run = Run(short_tmp, [])
+    try:
+        tree.create_leaf("a", 7)
+        run.kill_agent()
+        with_leaf = await Processes(leaves=tree).fence("a", 7, run.run_id, run.agent)
+        without = await Processes(leaves=tree).fence("a", 8, run.run_id, run.agent)
+        guarded = await Processes(reaper_of=lambda _: run.shim).fence("a", 7, run.run_id, run.agent)
+        run.kill_shim()
+        unguarded = await Processes(reaper_of=lambda _: run.shim).fence("a", 7, run.run_id, run.agent)
+    finally:
+        run.close()
+
+    assert [with_leaf.unproven, without.unproven, guarded.unproven, unguarded.unproven] == [False, True, False, True]
+    assert unguarded.unread == (), "root reads everything"
+
+
 async def test_p5_ten_escapes_end_with_a_cgroup(tmp_path: Path, short_tmp: Path, tree: CgroupTree) -> None:
     leaf = tree.create_leaf("a", 7)
     run = Run(short_tmp, list(ESCAPES.values()), leaf=leaf)

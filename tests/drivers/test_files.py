@@ -8,14 +8,13 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from phoenixd.drivers import files
-from phoenixd.drivers.files import LockFile, append, ensure_private_dir, read_plain, replace, replace_unchanged
-from phoenixd.errors import AlreadyRunning, FileUnreadable, UnsafeFile
+from phoenixd.drivers.files import append, ensure_private_dir, read_plain, replace, replace_unchanged
+from phoenixd.errors import FileUnreadable, UnsafeFile
 
 
 def test_a_plain_file_is_read_whole(tmp_path: Path) -> None:
@@ -152,43 +151,6 @@ def test_append_refuses_what_is_no_file(tmp_path: Path) -> None:
         with pytest.raises(UnsafeFile):
             append(tmp_path / name, b"line")
     assert (tmp_path / "victim").read_bytes() == b"precious\n"
-
-
-def test_one_daemon_per_state_directory(tmp_path: Path) -> None:
-    """F-SY-3: the lock is the kernel's, names its living holder, and dies with it however it dies."""
-    script = (
-        "import sys\n"
-        "from phoenixd.drivers.files import LockFile\n"
-        "lock = LockFile(sys.argv[1])\n"
-        "print('held', flush=True)\n"
-        "input()"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", script, tmp_path / "lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
-
-    with pytest.raises(AlreadyRunning, match=rf"pid {holder.pid}\b"):
-        LockFile(tmp_path / "lock")
-    holder.kill()
-    holder.communicate()
-    with LockFile(tmp_path / "lock"), pytest.raises(AlreadyRunning, match=rf"pid {os.getpid()}\b"):
-        LockFile(tmp_path / "lock")
-
-
-def test_p77_who_holds_a_lock_in_passing_is_waited_for(tmp_path: Path) -> None:
-    """A resolve that writes to a slow disk must not keep a daemon from starting."""
-    holder = LockFile(tmp_path / "lock", passing=True)
-    with pytest.raises(AlreadyRunning, match=rf"pid {os.getpid()}\b"):
-        LockFile(tmp_path / "lock")
-    leaving = threading.Timer(0.2, holder.release)
-    leaving.start()
-
-    with LockFile(tmp_path / "lock", 0.01), pytest.raises(AlreadyRunning):
-        LockFile(tmp_path / "lock", 0.01)
-
-    leaving.join()
 
 
 def test_directories_are_private(tmp_path: Path) -> None:

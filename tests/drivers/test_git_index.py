@@ -115,7 +115,9 @@ def test_what_only_git_can_read_is_asked_of_git(
         path.rename(repository / "elsewhere")
         path.symlink_to(repository / "elsewhere")
     asked: list[bytes] = []
-    monkeypatch.setattr(git_index, "told_entries", lambda content: asked.append(content) or told_entries(content))
+    monkeypatch.setattr(
+        git_index, "told_entries", lambda content, *more: asked.append(content) or told_entries(content, *more)
+    )
     if kind == "fifo":
         path.unlink()
         os.mkfifo(path)
@@ -132,8 +134,48 @@ def test_an_index_that_was_cut_is_read_whole_or_not_at_all(repository: Path) -> 
     for end in range(0, len(content), 7):
         try:
             assert list(read_index(content[:end], 20)) == whole
-        except Unknown:
+        except (Unknown, PlumbingFailed):
             continue
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_an_index_that_claims_more_files_than_it_holds_is_read_by_nobody(
+    repository: Path, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four billion entries cost twice the time that a look may take, and git as many entries' memory."""
+    claims = b"DIRC" + version.to_bytes(4, "big") + b"\xff" * 4
+    (repository / ".git/index").write_bytes(claims + bytes(1 << 20))
+    monkeypatch.setattr(Plumbing, "output", lambda *_, **__: pytest.fail("git was asked"))
+
+    with pytest.raises(PlumbingFailed, match="claims more files than it holds"):
+        index(repository)
+
+
+@pytest.mark.parametrize("way", ["read", "told"])
+def test_reading_an_index_ends_when_its_time_has(repository: Path, way: str) -> None:
+    """However many entries there are, and whoever tells them."""
+    looks = 0
+
+    def require_time() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise PlumbingFailed("git did not answer in time")
+
+    entry = bytes(40) + b"\x11" * 20 + b"\0\1" + b"a" + bytes(9 - (63 % 8 or 8))
+    entry = entry[: (62 + 1 + 8) & ~7]
+    many = 5 * git_index.LOOK_AT_TIME_EVERY
+    if way == "read":
+        content = b"DIRC" + (2).to_bytes(4, "big") + many.to_bytes(4, "big") + entry * many + bytes(20)
+        assert len(list(read_index(content, 20))) == many
+        entries = read_index(content, 20, None, require_time)
+    else:
+        content = plumbing(repository).output("ls-files", "--stage", "--debug", "-z")
+        entries = told_entries(content * (many // len(told(repository)) + 1), require_time)
+
+    with pytest.raises(PlumbingFailed, match="in time"):
+        list(entries)
+    assert looks == 3
 
 
 @given(st.binary(max_size=300), st.sampled_from([2, 3, 4]), st.integers(0, 5))
@@ -141,6 +183,6 @@ def test_no_bytes_disturb_the_reading(body: bytes, version: int, count: int) -> 
     content = b"DIRC" + version.to_bytes(4, "big") + count.to_bytes(4, "big") + body
     try:
         found = list(read_index(content, 20))
-    except Unknown:
+    except (Unknown, PlumbingFailed):
         return
     assert len(found) == count

@@ -34,7 +34,8 @@ def test_hidepid_what_is_hidden_is_not_gone_and_is_ended_with_its_run(hidepid: s
         "left over": True,
         "fenced": [2, [], [False, False]],
         "without its shim": True,
-        "once it is gone": [],
+        "once it is gone": [[], True, True],
+        "once all is gone": [],
     }
 
 

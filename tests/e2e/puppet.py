@@ -24,7 +24,7 @@ class Puppet:
     def do(self, source: str) -> str:
         with socket.socket(socket.AF_UNIX) as line:
             eventually_sync(lambda: line.connect_ex(str(self.path)) == 0, what="the puppet listens")
-            line.settimeout(30)
+            line.settimeout(90)
             line.sendall(json.dumps(source).encode() + b"\n")
             with line.makefile("rb") as answers:
                 return str(json.loads(answers.readline()))

@@ -191,6 +191,22 @@ def test_promise_5_an_impostor_at_the_link_has_no_stranger_killed(arena: Arena) 
         stranger.wait()
 
 
+def test_promise_5_an_agent_that_serves_its_shims_socket_is_told_no_order(arena: Arena) -> None:
+    """Not even a hello: whoever is believed to be a shim is asked to start, to end and to answer."""
+    told = arena.stage.root / "told"
+    listening = IMPOSTOR.replace("link.recv(65536)", f"open({str(told)!r}, 'ab').write(b'[' + link.recv(65536) + b']')")
+    assert listening != IMPOSTOR
+    arena.bad.do(
+        f"{listening}\nthreading.Thread(target=serve, args=({arena.link('bad')!r}, None), daemon=True).start()"
+    )
+    arena.restart_daemon()
+    arena.stage.until("it was met", told.exists, 60)
+    arena.stage.ask("stop", "bad")
+    assert told.read_bytes().replace(b"[]", b"") == b""
+    assert incarnations(arena.stage.root, "bad") == {}
+    arena.assert_good_is_untouched()
+
+
 def test_promise_7_twenty_thousand_notifications_end_neither_daemon_nor_neighbour(arena: Arena) -> None:
     assert arena.stage.process is not None
     assert arena.bad.do(FLOOD) == "'flooded'"
@@ -290,3 +306,27 @@ def test_promise_7_the_terminal_server_is_no_way_round_the_rights(stage: Stage) 
     subprocess.run(["tmux", "-S", str(stage.runtime / "tmux.sock"), "run-shell", order], check=True)
     assert "denied" in asked.read_text()
     assert stage.row("a")["state"] == "running"
+
+
+@pytest.mark.parametrize("detached", ["", "env -i setsid"])
+def test_what_bears_a_runs_mark_never_has_an_operators_rights_also_without_its_shim(
+    arena: Arena, detached: str
+) -> None:
+    """A process that has outlived its shim: nothing but its environment says whose it is."""
+    url = f"--unix-socket {arena.stage.runtime / 'api.sock'} -X POST http://phoenixd/v1/agents/good/stop"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PHOENIX_AGENT": "bad",
+        "PHOENIX_RUN_ID": "of-an-earlier-run",
+        "PHOENIX_STATE_DIR": str(arena.stage.state / "agents" / "bad"),
+    }
+    said = subprocess.run(
+        ["sh", "-c", f"{detached} $(command -v curl) -s {url}; true"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert '"status": 403' in said
+    assert "agent bad may not stop" in said
+    arena.assert_good_is_untouched()

@@ -108,10 +108,10 @@ def test_f_st_3_a_full_disk_loses_nothing_acknowledged_stops_still_work_and_it_h
     assert rows["victim"]["incarnation"] == 1
 
     (disk / "filler").unlink()
-    full.until("it heals by itself", lambda: not daemon(full)["degraded"])
     full.until_running("victim", 2)
     full.until("all prompts are in the journal", lambda: prompts(full) >= set(range(said)))
-    full.until("the files are written again", lambda: all(row["alerts"] == [] for row in full.rows().values()), 40)
+    full.until("the files are written again", lambda: all(row["alerts"] == [] for row in full.rows().values()), 60)
+    full.until("it has been well for a while", lambda: not daemon(full)["degraded"], 60)
     full.kill()
     full.up()
     assert full.row("other")["state"] == "stopped", "what was acknowledged holds"

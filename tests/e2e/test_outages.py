@@ -29,7 +29,8 @@ def declare_fleet(stage: Stage, count: int, stubborn: int = 0) -> list[str]:
         stage.declare(
             name,
             f'[agent.{name}]\nargv = ["sh", "-c", {json.dumps(script)}]\ncwd = "/"\n'
-            f'[agent.{name}.restart]\nproductive = "0s"\n[agent.{name}.resume]\nrefused_within = "0s"\n',
+            f'[agent.{name}.restart]\nproductive = "0s"\n[agent.{name}.resume]\nrefused_within = "0s"\n'
+            f'[agent.{name}.stop]\nunproven = "2s"\n',
         )
     return names
 

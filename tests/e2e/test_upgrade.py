@@ -29,7 +29,8 @@ def test_f_sy_1_an_upgrade_under_living_agents_kills_none_and_the_older_shim_goe
 ) -> None:
     stage = Stage(short_tmp, {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONSAFEPATH": "1"})
     for name in ("a", "b"):
-        stage.declare(name, f'[agent.{name}]\nargv = ["sleep", "100000"]\ncwd = "/"\n')
+        rules = f'[agent.{name}.stop]\nunproven = "2s"\n'
+        stage.declare(name, f'[agent.{name}]\nargv = ["sleep", "100000"]\ncwd = "/"\n{rules}')
     try:
         stage.up()
         before = {name: stage.until_running(name, 1)["pid"] for name in ("a", "b")}

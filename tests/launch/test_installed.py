@@ -35,7 +35,7 @@ def library(tmp_path: Path) -> Path:
 def test_the_copy_holds_the_programs_and_is_private(source: Path, library: Path) -> None:
     copy = install(library, source)
 
-    assert sorted(path.name for path in copy.shim.iterdir()) == ["__main__.py"]
+    assert sorted(path.name for path in copy.shim.glob("*.*")) == ["__main__.py"]
     assert os.access(copy.hook, os.X_OK)
     assert copy.directory.stat().st_mode & 0o077 == 0
     assert len(copy.directory.name) == 64
@@ -74,6 +74,38 @@ def test_a_damaged_copy_is_replaced(source: Path, library: Path, damage: str) ->
     assert again.directory == copy.directory
     assert (again.shim / "__main__.py").read_text() == "print('one')\n"
     assert os.access(again.hook, os.X_OK)
+
+
+def test_a_copy_that_somebody_removed_is_made_again_also_where_the_package_is_another_by_now(
+    source: Path, library: Path
+) -> None:
+    """An upgrade under a living daemon: its shims stay those that it knows."""
+    copy = install(library, source)
+    assert not copy.stand()
+    shutil.rmtree(library)
+    (source / "__main__.py").write_text("print('two')\n")
+
+    assert copy.stand()
+
+    assert (copy.shim / "__main__.py").read_text() == "print('one')\n"
+    assert os.access(copy.hook, os.X_OK)
+    assert [path.name for path in library.iterdir()] == [copy.directory.name]
+    shutil.rmtree(copy.shim)
+    assert copy.stand()
+    assert len(list(library.iterdir())) == 2, "what was damaged is set aside: somebody may have it open"
+
+
+def test_nothing_of_a_copy_is_open_to_others_whatever_the_umask_is(source: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        copy = install(tmp_path / "state" / "lib", source)
+    finally:
+        os.umask(before)
+
+    made = [tmp_path / "state", *(tmp_path / "state").rglob("*")]
+    assert len(made) == 7
+    assert [path for path in made if path.stat().st_mode & 0o077] == []
+    assert os.access(copy.hook, os.X_OK)
 
 
 def test_only_copies_that_no_process_knows_are_removed(source: Path, library: Path) -> None:
@@ -116,4 +148,4 @@ def test_hidepid_copies_are_kept_where_those_who_use_them_may_be_hidden(
 def test_the_real_shim_can_be_installed(library: Path) -> None:
     copy = install(library)
 
-    assert {path.name for path in copy.shim.iterdir()} == {path.name for path in SOURCE.glob("*.py")}
+    assert {path.name for path in copy.shim.glob("*.*")} == {path.name for path in SOURCE.glob("*.py")}

@@ -439,7 +439,7 @@ async def test_a_state_directory_that_cannot_be_written_is_a_failed_launch(room:
 
 
 async def test_the_shim_is_run_from_its_copy_by_the_interpreter_itself(room: Room) -> None:
-    argv = room.launch.shim_command("a").argv
+    argv = (await room.launch.shim_command("a")).argv
 
     assert argv[1:3] == ("-I", "-S")
     assert Path(argv[0]).resolve() == Path(argv[0])

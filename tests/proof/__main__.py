@@ -27,7 +27,12 @@ def _module(*words: str) -> tuple[str, ...]:
 
 
 PROOFS = (
-    Proof("kills", "200 kills of the daemon under orders: no agent lost, none doubled", _module("tests.proof.kills")),
+    Proof(
+        "kills",
+        "300 kills of the daemon, 100 of them at a chosen system call: none lost, none doubled, no order forgotten",
+        _module("tests.proof.kills"),
+    ),
+    Proof("plants", "bugs that no test saw are planted again, and must be seen", _module("tests.proof.plants")),
     Proof(
         "prompts", "1,000 prompts to misbehaving terminals: each once, or not at all", _module("tests.proof.prompts")
     ),
@@ -55,6 +60,13 @@ PROOFS = (
         "attacks",
         "twenty agents under attack: none lost, forgotten, or no longer heard",
         _pytest("-m", "proof", "tests/proof/attacks"),
+    ),
+    Proof("host", "faults of the host, each in a world of its own", _pytest("-m", "proof", "tests/proof/host")),
+    Proof("soak", "40 agents under faults for 30 minutes: nothing grows, nobody is wrong", _module("tests.proof.soak")),
+    Proof(
+        "journals",
+        "200 lost, old and damaged journals under ten agents, and 10,000 in a virtual world",
+        _module("tests.proof.journals"),
     ),
     Proof(
         "storms",

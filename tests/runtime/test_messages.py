@@ -15,6 +15,7 @@ from phoenixd.core.events import Delivered, Event, NotDelivered, ScreenSeen
 from phoenixd.core.moment import Moment
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
+from phoenixd.runtime import messages
 from phoenixd.runtime.messages import ENTER_AGAIN, Messenger
 from tests.core.story import Story, claude, spec
 
@@ -438,3 +439,26 @@ async def test_a_dialog_that_opens_after_the_paste_is_told_too(post: Post) -> No
     assert isinstance(await post.send("go on"), NotDelivered)
     assert post.told == [ScreenSeen("a", 1, "permission", "send")]
     assert "Enter" not in post.pane.typed
+
+
+async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_behind_a_late_frame(post: Post) -> None:
+    """The screen still shows the text in the input line; Enter would be the answer to what is drawn next."""
+    post.pane.on_enter = lambda: post.hook("permission-request")
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == ["go on", "Enter"]
+
+
+async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_and_no_input_line_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(messages, "ENTER_AGAIN_UNSEEN", (0.01, 0.02))
+    monkeypatch.setattr(messages, "GIVE_UP", 0.05)
+    story = Story(spec()).runs()
+    story.hook("session-start")
+    story.hook("stop")
+    post = Post(story.agent)
+    post.pane.on_enter = lambda: post.hook("permission-request")
+
+    assert isinstance(await post.send("go on"), NotDelivered)
+    assert post.pane.typed == ["go on", "Enter"]

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from phoenixd.core.durability import Durability
+from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Entry
 from phoenixd.runtime import saving
 from phoenixd.runtime.saving import Saver
-from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
 
 
@@ -43,9 +44,26 @@ class SmallDisk:
         return "nearly full" if self.room < 2 else None
 
 
+@dataclass
+class Told:
+    """What the saver said: why nothing begins, whenever that changes, and what landed late."""
+
+    held: list[str] = field(default_factory=list)
+    landed: list[int] = field(default_factory=list)
+    failed: int = 0
+
+    def fail(self) -> None:
+        self.failed += 1
+
+
 @asynccontextmanager
-async def running(disk: SmallDisk, told: list[str | None]) -> AsyncIterator[Saver]:
-    saver = Saver(disk, FastClock(), told.append)  # type: ignore[arg-type]
+async def running(disk: SmallDisk, told: Told) -> AsyncIterator[Saver]:
+    def changed(before: Durability, at: float) -> None:
+        if saver.known.withholds != before.withholds:
+            told.held.append(saver.known.withholds)
+
+    clock = SupervisedClock()
+    saver = Saver(disk, clock, changed, lambda: batch(), told.landed.append, told.fail)  # type: ignore[arg-type]
     task = asyncio.create_task(saver.run())
     yield saver
     task.cancel()
@@ -61,41 +79,41 @@ def numbers(disk: SmallDisk) -> list[int]:
 
 
 async def test_what_a_full_disk_did_not_take_is_saved_in_order_once_there_is_room() -> None:
-    disk, told = SmallDisk(room=1), list[str | None]()
+    disk, told = SmallDisk(room=1), Told()
     async with running(disk, told) as saver:
-        assert await saver.save(batch(1, 2)) == (0, 1)
+        assert (await saver.save(batch(1, 2))).seqs == (0, 1)
         for number in range(3, 300):
-            assert await saver.save(batch(number)) is None
-        assert told == ["the disk is full"]
+            assert (await saver.save(batch(number))).seqs is None
+        assert told.held == ["the disk is full"]
         disk.room = 100
-        await eventually(lambda: told == ["the disk is full", None])
+        await eventually(lambda: told.held == ["the disk is full", ""])
         assert numbers(disk) == list(range(1, 300))
-        assert await saver.save(batch(300)) == (299,)
+        assert (await saver.save(batch(300))).seqs == (299,)
 
 
 async def test_an_order_that_ends_something_is_saved_on_the_space_held_back_and_starts_go_on_waiting() -> None:
-    disk, told = SmallDisk(room=0, held_back=1), list[str | None]()
+    disk, told = SmallDisk(room=0, held_back=1), Told()
     async with running(disk, told) as saver:
-        assert await saver.save(batch(1)) is None
+        assert (await saver.save(batch(1))).seqs is None
         assert disk.held_back == 1, "not spent on what nobody waits for"
-        assert await saver.save(batch(2), is_order=True) == (1,)
+        assert (await saver.save(batch(2), is_order=True)).seqs == (1,)
         assert numbers(disk) == [1, 2]
-        assert saver.degraded is not None
-        assert await saver.save(batch(3), is_order=True) is None
+        assert saver.known.withholds == "nearly full"
+        assert (await saver.save(batch(3), is_order=True)).seqs is None
         disk.room = 100
-        await eventually(lambda: saver.degraded is None)
+        await eventually(lambda: not saver.known.withholds)
         assert numbers(disk) == [1, 2, 3]
-        assert told == ["the disk is full", None]
+    assert (told.held[0], told.held[-1], told.held.count("")) == ("the disk is full", "", 1)
 
 
 async def test_a_journal_that_fails_for_days_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "MOST_ENTRIES", 500)
-    disk, told = SmallDisk(room=0), list[str | None]()
+    disk, told = SmallDisk(room=0), Told()
     async with running(disk, told) as saver:
         for number in range(3000):
-            assert await saver.save(batch(number)) is None
+            assert (await saver.save(batch(number))).seqs is None
         disk.room = 100
-        await eventually(lambda: told == ["the disk is full", None])
+        await eventually(lambda: told.held == ["the disk is full", ""])
     gap, *kept = disk.committed
     assert gap.event == "entries_given_up"
     assert [entry.detail["n"] for entry in kept] == list(range(3000 - len(kept), 3000))

@@ -146,6 +146,26 @@ def test_the_end_of_the_pane_is_the_end_of_the_tree(open_pane: Callable[..., Pan
     assert sorted(os.listdir(pane.run)) == ["hooks"]
 
 
+def test_a_signal_that_means_nothing_ends_neither_the_shim_nor_its_agent(daemon: Daemon) -> None:
+    """USR1, USR2, ALRM and their like ended the shim, and by its death the agent."""
+    started = daemon.start(["sh", "-c", "kill -USR1 $$; echo survived > survived; sleep 1000"])
+    exited = daemon.expect("exited")
+    assert exited["signal"] == signal.SIGUSR1, "an agent does not inherit that they are ignored"
+    started = daemon.start(["sleep", "1000"])
+
+    ends_by_default = set(signal.Signals) - {
+        signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGHUP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE,
+        signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS,
+    }  # fmt: skip
+    for number in sorted(ends_by_default):
+        daemon.pane.process.send_signal(number)
+
+    # What is asked after them is answered after them.
+    daemon.send(op="terminate", incarnation=started["incarnation"], run_id=started["run_id"])
+    assert daemon.expect("exited")["signal"] == signal.SIGTERM
+    assert daemon.pane.process.poll() is None
+
+
 @pytest.mark.parametrize("way", ["hang-up", "SIGTERM", "quit"])
 def test_an_idle_shim_leaves_too_and_keeps_the_last_record(open_pane: Callable[..., Pane], way: str) -> None:
     pane = open_pane()

@@ -8,6 +8,7 @@ from random import Random
 import anyio
 from anyio.abc import TaskGroup
 
+from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, RestartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -75,7 +76,7 @@ class Daemon:
             restore(saved, dict(specs), limits),
             clock,
             host.journal,
-            lambda action: self._performer.submit(action),
+            self._dispatch,
             [self._turned],
         )
         self._hearing = Hearing(
@@ -116,6 +117,7 @@ class Daemon:
 
         async def ask() -> None:
             refusal = await self.supervisor.ask(event)
+            self._host.at_point("answered")
             if refusal is None and wants_running is not None and not self._life.is_over:
                 found = self._find(agent)
                 may_begin = found.incarnation if found is not None and after_iteration else 0
@@ -130,6 +132,12 @@ class Daemon:
         if wants_running is not None:
             self._host.promises.operator_asks(agent, wants_running)
         self._tasks.start_soon(ask)
+
+    def _dispatch(self, action: Action) -> None:
+        self._host.at_point("acting")
+        if not self._life.is_over:
+            self._performer.submit(action)
+            self._host.at_point("acted")
 
     def _note_order(self, agent: str, to_stop: bool) -> None:
         shim = self._host.shims.get(agent)
@@ -152,6 +160,6 @@ class Daemon:
     def _turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         if self._life.is_over:
             return
-        degraded = self.supervisor.degraded is not None
-        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed, degraded)
+        is_behind = self.supervisor.saver.is_behind
+        self._host.promises.turn_saved(self.supervisor.fleet, entries, changed, is_behind)
         self._publisher.hear(entries, changed)

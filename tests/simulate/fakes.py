@@ -10,6 +10,7 @@ import anyio
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
+from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event, EvidenceSeen, HookSeen
 from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
@@ -39,6 +40,9 @@ class SimulatedProcesses:
 
     def boot_id(self) -> str:
         return self._host.boot_id
+
+    def boot(self) -> Boot:
+        return Boot(self._host.boot_id)
 
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
         process = self._host.find(identity)
@@ -86,7 +90,7 @@ class SimulatedLauncher:
     def order(self, name: str) -> Program:
         return self._orders.pop(name)
 
-    def shim_command(self, agent: str) -> ShimCommand:
+    async def shim_command(self, agent: str) -> ShimCommand:
         return ShimCommand(("shim", agent))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
@@ -158,6 +162,9 @@ class SimulatedRecords:
 
     def exit_record(self, agent: str) -> dict[str, Any] | None:
         return self.host.exit_records.get(agent)
+
+    def run_record(self, agent: str) -> dict[str, Any] | None:
+        return None
 
 
 class SimulatedEvidence:

@@ -56,6 +56,8 @@ class Host:
         self.journal: MemoryJournal
         self.heartbeat: Callable[[str], None] = lambda agent: None
         """Tells the daemon that lives now that an agent wrote its heartbeat file."""
+        self.at_point: Callable[[str], None] = lambda point: None
+        """Called at each point of a supervisor's turn: saving, saved, acting, acted, answered."""
         self.is_calm = False
         """Once true, agents behave, starts are quick and nothing fails by itself."""
         self.is_plain = False

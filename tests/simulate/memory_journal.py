@@ -50,6 +50,7 @@ class MemoryJournal:
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
         try:
+            host.at_point("saving")
             if host.now < self.slow_until and not host.is_calm:
                 host.seen["commit was late"] += 1
                 await anyio.sleep(host.dice.uniform(2.5, 6.0))
@@ -60,6 +61,7 @@ class MemoryJournal:
                 raise JournalFailed("the disk is full")
             seqs = self._apply(batch)
             self._limbo = None
+            host.at_point("saved")
             return seqs
         except anyio.get_cancelled_exc_class():
             self.crash()

@@ -89,7 +89,7 @@ class Promises:
         self._hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
 
     def turn_saved(
-        self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent], is_degraded: bool
+        self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent], is_behind: bool
     ) -> None:
         """Promises 1 and 6 after every turn: orders stand, decisions have reasons, and what is believed is saved."""
         for stored in entries:
@@ -103,7 +103,7 @@ class Promises:
             self._hold(not forgotten, f"{agent.name}'s acknowledged stop is forgotten")
         for name, agent in fleet.agents.items():
             durable = self._host.journal.facts.get(name)
-            known = is_degraded or durable == facts_of(agent)
+            known = is_behind or durable == facts_of(agent)
             self._hold(known, f"{name} is {facts_of(agent)}, and the journal says {durable}")
         starting = sum(
             isinstance(agent.state, Starting) and agent.state.run.exec_at is None for agent in fleet.agents.values()

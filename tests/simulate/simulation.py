@@ -6,6 +6,7 @@ import contextlib
 import time
 import traceback
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,11 +104,15 @@ class Simulation:
 
     async def run(self, weather: Weather, seconds: float) -> None:
         """Let it rage for that long, then watch it heal."""
+        await self.play(lambda: rage(self, weather, seconds))
+
+    async def play(self, story: Callable[[], Awaitable[None]]) -> None:
+        """Let the story happen, then watch it heal."""
         async with anyio.create_task_group() as tasks:
             self._scope = tasks.cancel_scope
             self._tasks: TaskGroup = tasks
             await tasks.start(self._keep_a_daemon)
-            await rage(self, weather, seconds)
+            await story()
             await self._heal()
             tasks.cancel_scope.cancel()
         if self._failures:

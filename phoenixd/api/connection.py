@@ -1,0 +1,172 @@
+"""One client of the control socket: who it is, whether there is a place for it, and that it speaks plainly.
+
+It is bounded in times and buffers, and all clients together in number: a place is taken by whoever is connected, and
+given by whoever has nothing under way. A connection that closes has its place until it is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from typing import Any, cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api
+from phoenixd.api.lineage import Lack
+from phoenixd.api.peers import Peer, identify
+from phoenixd.api.places import AGENTS, EACH_AGENT, OPERATORS
+from phoenixd.api.plain_http import PlainHttp
+from phoenixd.api.problems import Problem
+from phoenixd.api.rights import no_descriptors
+
+HEADER_LIMIT = 16 * 1024
+HEADER_TIMEOUT = 10.0
+WRITE_TIMEOUT = 30.0
+UNKNOWN = "?"
+
+
+class Connection(H11Protocol):
+    """One client. Knows its peer from the first moment, and is closed when it dawdles."""
+
+    api: Api
+    serials = itertools.count()
+    header_timeout: float = HEADER_TIMEOUT
+    write_timeout: float = WRITE_TIMEOUT
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._deadline: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
+        self._is_given_up = False
+        self.conn = PlainHttp(h11.SERVER, HEADER_LIMIT)
+        peer = identify(
+            transport.get_extra_info("socket"),
+            self.api.service.shim_pids(),
+            self.api.service.agents_cgroup,
+            self.api.service.agents_dir,
+        )
+        self.peer = peer
+        self.serial = next(self.serials)
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "peer": peer}
+        if peer.lack is Lack.NO_DESCRIPTORS:
+            self._refuse(no_descriptors(peer.unknown))
+            return
+        if self._is_too_eager(peer):
+            self._abort()
+            return
+        if not self._make_room(peer):
+            self._refuse(Problem("busy", "too many connections are open", "close some, or try again in a moment"))
+            return
+        self._expect_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._expect_nothing()
+        self._cancel_stuck()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self._is_busy():
+            self._expect_nothing()
+        elif self._deadline is None:
+            self._expect_headers()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing() and not self._is_busy():
+            # The rest of a refused body, too, has to come within the time for the next request's headers.
+            self._expect_nothing()
+            self._deadline = self.loop.call_later(self.timeout_keep_alive, self._close)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._cancel_stuck()
+        self._stuck = self.loop.call_later(self.write_timeout, self._abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel_stuck()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, where an answer can still be said."""
+        self._refuse(Problem("invalid", "this is not HTTP/1.1 as it is spoken here", "see /openapi.json"))
+
+    def _is_busy(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _is_too_eager(self, peer: Peer) -> bool:
+        """Whether an agent connects more often than there is any reason to."""
+        suspect = _suspect(peer)
+        return suspect is not None and not self.api.allowance.take(suspect, self.loop.time())
+
+    def _make_room(self, peer: Peer) -> bool:
+        """Whether this connection fits; the oldest one of the same kind that asks nothing gives way to it.
+
+        One that was given up is a socket all the same until it is closed, and makes room for one other at most.
+        """
+        others = [cast(Connection, other) for other in self.connections if other is not self]
+        if (suspect := _suspect(peer)) is not None:
+            suspects = [name for other in others if (name := _suspect(other.peer)) is not None]
+            return suspects.count(suspect) < EACH_AGENT and len(suspects) < AGENTS
+        rest = [other for other in others if _suspect(other.peer) is None and not other._is_given_up]
+        if len(rest) < OPERATORS:
+            return True
+        idle = [other for other in rest if not other._is_answered()]
+        if not idle:
+            return False
+        min(idle, key=lambda other: other.serial)._abort()
+        return True
+
+    def _is_answered(self) -> bool:
+        """Whether its question came whole, and its answer did not go out whole; who still speaks may begin again."""
+        return self._is_busy() and not self.transport.is_closing() and self.conn.their_state is not h11.SEND_BODY
+
+    def _refuse(self, problem: Problem) -> None:
+        self._expect_nothing()
+        self._is_given_up = True
+        can_speak = cast(Any, self.conn).our_state in (h11.IDLE, h11.SEND_RESPONSE)
+        if can_speak and not self._is_busy():
+            body = json.dumps(problem.document()).encode() + b"\n"
+            head = (
+                f"HTTP/1.1 {problem.http_status} {problem.document()['title']}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
+                f"content-length: {len(body)}\r\n{EXIT_HEADER}: {problem.exit_code}\r\nconnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
+        if self.transport.get_write_buffer_size():
+            self._abort()  # It has not read what it was told before: it will not read this.
+        else:
+            self.transport.close()
+
+    def _expect_headers(self) -> None:
+        self._deadline = self.loop.call_later(self.header_timeout, self._close)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _cancel_stuck(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
+    def _close(self) -> None:
+        """Close after what is written has gone out, but wait no longer than for any writing."""
+        self.transport.close()
+        if self._stuck is None and self.transport.get_write_buffer_size():
+            self._stuck = self.loop.call_later(self.write_timeout, self._abort)
+
+    def _abort(self) -> None:
+        self._is_given_up = True
+        self.transport.abort()
+
+
+def _suspect(peer: Peer) -> str | None:
+    """The agent that a peer belongs to; all those of whom nobody knows where they come from are one. None: neither."""
+    return peer.agent if peer.agent is not None else UNKNOWN if peer.unknown else None

@@ -1,0 +1,39 @@
+"""What moves the epoch: an order of an operator's, a start, another wish. Between these nothing happens that a daemon
+with an older journal could undo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from phoenixd.core.agent import Agent, Desired, Running, Starting
+from phoenixd.core.behind.world import Wish, Word
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import EpochBegun, Event, JournalBehind, OperatorEvent, RecoveryConfirmed
+
+ORDERS = OperatorEvent | EpochBegun | JournalBehind | RecoveryConfirmed
+"""After these the epoch is made durable outside the journal, before anything is done about them."""
+
+
+def word_of(agent: Agent) -> Word:
+    """What is wanted of an agent now."""
+    if agent.desired is Desired.RUNNING:
+        return "running"
+    return "ending" if isinstance(agent.state, Starting | Running) else "stopped"
+
+
+def wish_of(agent: Agent, epoch: int) -> Wish:
+    """The wish that is to stand in the agent's own directory."""
+    return Wish(word_of(agent), epoch, agent.incarnation)
+
+
+def moves(before: Mapping[str, Agent], decisions: Iterable[Decision], event: Event) -> bool:
+    """Whether these decisions begin a new epoch. before: the agents as they were."""
+    decided = tuple(decisions)
+    if isinstance(event, ORDERS) and any(one.refusal is None for one in decided):
+        return True
+    return any(one.removed or _differs(before, one.agent) for one in decided if one.agent is not None)
+
+
+def _differs(before: Mapping[str, Agent], agent: Agent) -> bool:
+    known = before.get(agent.name)
+    return known is None or known.incarnation != agent.incarnation or word_of(known) != word_of(agent)

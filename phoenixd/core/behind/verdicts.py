@@ -1,0 +1,281 @@
+"""What becomes of each agent where the journal is older than the world (promises 3 and 9).
+
+What lives is adopted. Where the journal has nothing newer, an agent's wish decides. Nothing that was stopped on purpose
+starts, nothing is ended but what an operator had asked to end, and who has no wish that can be believed waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from phoenixd.core import liveness
+from phoenixd.core.agent import (
+    Afterwards,
+    Agent,
+    BackingOff,
+    Desired,
+    Mode,
+    PromptKind,
+    Run,
+    Running,
+    Session,
+    Stopped,
+    Stopping,
+    StopStep,
+)
+from phoenixd.core.behind.epochs import word_of
+from phoenixd.core.behind.world import Finding, SeenRun, Trace, Verdict, Wish, Word, World
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
+from phoenixd.core.transitions import close_items, open_item
+
+ITEM = "recover"
+"""What asks whether an agent of which nothing is known is to run."""
+INCARNATION_GAP = 1000
+"""Incarnations that are skipped where the files that would name them have gone back in time as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One agent's verdict. agent: as it is from now on; None where it is left alone. forgotten: it was removed."""
+
+    name: str
+    finding: Finding
+    agent: Agent | None = None
+    forgotten: bool = False
+
+
+def lag(world: World, agents: Mapping[str, Agent], retired: Mapping[str, int], declared: Collection[str]) -> str | None:
+    """Why the journal is older than the world; None where it is not.
+
+    retired: the last incarnations of agents that were removed. declared: the agents of the configuration. A journal
+    that knows no epoch in a world that knows none is of an older version, and behind in nothing.
+    """
+    if world.journal < world.newest:
+        known = f"epoch {world.journal}" if world.journal else "no epoch"
+        return f"it knows {known}, and the world knows epoch {world.newest}"
+    if world.is_damaged and (missing := sorted(set(declared) - set(agents))):
+        return f"it was damaged, and knows nothing of {', '.join(missing[:5])}"
+    for trace in world.traces:
+        agent = agents.get(trace.agent)
+        known_as = agent.incarnation if agent is not None else retired.get(trace.agent, 0)
+        matters = agent is not None or trace.living is not None or trace.agent in declared
+        wished = trace.wish is not None and trace.wish.word != "removed"
+        # A daemon that was killed while it removed one may have left its last wish behind.
+        if agent is None and wished and (trace.agent in declared or trace.agent not in retired):
+            return f"it does not know {trace.agent}, which has a wish"
+        if matters and trace.incarnation > known_as:
+            return f"it knows {known_as} runs of {trace.agent}, and the world knows {trace.incarnation}"
+    return None
+
+
+def judge_all(
+    world: World, agents: Mapping[str, Agent], specs: Mapping[str, AgentSpec], now: Moment
+) -> Iterator[Judged]:
+    """A verdict on every agent that journal, configuration or world know of, in the order of their names."""
+    traces = {trace.agent: trace for trace in world.traces}
+    for name in sorted({*agents, *specs, *traces}):
+        judged = judge(world, traces.get(name, Trace(name)), agents.get(name), specs.get(name), now)
+        if judged is not None:
+            yield judged
+
+
+def judge(world: World, trace: Trace, agent: Agent | None, spec: AgentSpec | None, now: Moment) -> Judged | None:
+    """One agent's verdict; None where there is nothing to say of it."""
+    case = _Case(world, trace, agent, spec, now)
+    if agent is None and spec is None:
+        if trace.living is None:
+            return None
+        return Judged(trace.agent, case.finding("leave", "nobody declares it"))
+    if trace.living is not None:
+        return case.alive(trace.living)
+    return case.dead()
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    world: World
+    trace: Trace
+    agent: Agent | None
+    spec: AgentSpec | None
+    now: Moment
+
+    @property
+    def wish(self) -> Wish | None:
+        """The wish, as far as it can be believed: a state directory that went back has old ones."""
+        return self.trace.wish if self.world.is_whole else None
+
+    @property
+    def word(self) -> Word | None:
+        """What is wanted of it; None where neither a wish nor a journal that covers it tells."""
+        if self.wish is None:
+            return None
+        if self.agent is None or self.wish.epoch > self.world.journal:
+            return self.wish.word
+        return word_of(self.agent)
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the journal knows the agent's newest run."""
+        return self.agent is not None and self.agent.incarnation >= self.trace.incarnation
+
+    @property
+    def base(self) -> Agent:
+        """The agent as the journal has it, or as it is declared; its incarnations go on from what the world knows."""
+        met = self.trace.incarnation
+        if not self.world.is_whole and self.trace.living is None:
+            met += INCARNATION_GAP
+        if self.agent is not None:
+            return replace(self.agent, incarnation=max(self.agent.incarnation, met))
+        assert self.spec is not None
+        return Agent(self.spec, Desired.STOPPED, Stopped(), self.now.wall, "found by its traces", met)
+
+    def alive(self, living: SeenRun) -> Judged:
+        """It has a run that lives under its shim."""
+        base, word = self.base, self.word
+        same = base.run is not None and base.run.run_id == living.run_id
+        if word == "stopped" and self._was_asked_after(living):
+            if same and isinstance(base.state, Stopping):
+                return self._judged("keep", base, "its stop was under way, and goes on")
+            run = base.run if same and base.run is not None else _revived(base, living, self.now)
+            stopping = self._stopping(base, run, StopStep.TERMINATE, "stopped by operator before the journal was lost")
+            return self._judged("stop", stopping, "it was asked to stop after this run had begun")
+        desired = Desired.STOPPED if word == "ending" else Desired.RUNNING
+        if same and not (isinstance(base.state, Stopping) and word == "running"):
+            kept = base if isinstance(base.state, Stopping) else replace(base, desired=desired)
+            return self._judged("keep", kept, "the journal knows the run that lives")
+        run = base.run if same and base.run is not None else _revived(base, living, self.now)
+        activity = liveness.first_activity(run, base.spec, self.now)
+        adopted = replace(
+            close_items(base), desired=desired, state=Running(run, activity), since_wall=self.now.wall,
+            session=_session(base, run, self.now), iteration=None, turns=(),
+        )  # fmt: skip
+        return self._judged("adopt", adopted, "it lives, and the journal did not know this run")
+
+    def dead(self) -> Judged:
+        """Nothing is known to live of it."""
+        base, word = self.base, self.word
+        if self.trace.shim == "silent":
+            if word in ("stopped", "ending", "removed"):
+                base = replace(base, desired=Desired.STOPPED)
+            elif self.agent is None or word is None:
+                return self._waiting(base, "its shim does not answer")
+            return self._judged("keep", base, "its shim does not answer, so that it is left as it is")
+        match word:
+            case "removed" if self.agent is not None and self.spec is None:
+                return Judged(self.trace.agent, self.finding("forget", "it was removed"), base, forgotten=True)
+            case "stopped" | "ending" | "removed":
+                return self._down(base, "it was stopped")
+            case "running":
+                return self._wanted(base)
+            case _ if self.agent is not None and self.agent.desired is Desired.STOPPED:
+                return self._down(base, "the journal has it stopped, and no wish says otherwise")
+            case _:
+                return self._waiting(base, "nothing says whether it was stopped since")
+
+    def _wanted(self, base: Agent) -> Judged:
+        if self.is_up_to_date and base.desired is Desired.RUNNING:
+            return self._judged("keep", base, "journal and wish agree")
+        last = self.trace.last
+        wanted = replace(close_items(base), desired=Desired.RUNNING, since_wall=self.now.wall, iteration=None, turns=())
+        if not self.is_up_to_date and last is not None and last.boot_id == self.world.boot_id:
+            run = _revived(base, last, self.now)
+            activity = liveness.first_activity(run, base.spec, self.now)
+            lost = replace(wanted, state=Running(run, activity), session=_session(base, run, self.now))
+            return self._judged("heal", lost, "it is wanted, and its newest run is judged like any that ended unseen")
+        due = replace(wanted, state=BackingOff(self.now.at, Mode.RESUME, PromptKind.CONTINUE))
+        return self._judged("heal", due, "it is wanted, and nothing of it runs")
+
+    def _down(self, base: Agent, why: str) -> Judged:
+        if self.is_up_to_date and base.desired is Desired.STOPPED:
+            return self._judged("keep", base, f"{why}, and the journal knows it")
+        return self._judged("down", self._put_down(base, why), f"{why}, and stays so")
+
+    def _waiting(self, base: Agent, why: str) -> Judged:
+        start = base.desired is Desired.RUNNING if self.agent is not None else base.spec.autostart
+        text = f"the journal was lost or is old, and {why}. Start it, or leave it stopped: phoenixctl recover"
+        down = self._put_down(base, why)
+        return self._judged("wait", open_item(down, ITEM, text, "command", self.now), why, start=start)
+
+    def _put_down(self, base: Agent, why: str) -> Agent:
+        """The agent, down; what a run without a shim may have left is fenced first."""
+        run = base.run
+        last = self.trace.last
+        if last is not None and (run is None or last.incarnation > run.incarnation):
+            run = _revived(base, last, self.now) if last.boot_id == self.world.boot_id else None
+        down = replace(
+            close_items(base), desired=Desired.STOPPED, state=Stopped(), since_wall=self.now.wall, iteration=None,
+            turns=(), reason=why,
+        )  # fmt: skip
+        if run is None or self.trace.shim == "idle":
+            return down
+        return self._stopping(down, run, StopStep.FENCE, why)
+
+    def _stopping(self, agent: Agent, run: Run, step: StopStep, why: str) -> Agent:
+        activity = liveness.first_activity(run, agent.spec, self.now)
+        deadline = self.now.at + agent.spec.stop.grace
+        state = Stopping(run, activity, step, deadline, Afterwards.STAY, why, asked=self.now.at)
+        return replace(
+            close_items(agent), desired=Desired.STOPPED, state=state, since_wall=self.now.wall, iteration=None, turns=()
+        )
+
+    def _was_asked_after(self, living: SeenRun) -> bool:
+        wish = self.wish
+        if wish is None:
+            return False
+        if self.agent is not None and wish.epoch <= self.world.journal:
+            # The journal's own word, which is about the run that it knows.
+            return self.agent.incarnation >= living.incarnation
+        return wish.epoch > living.epoch if living.epoch else wish.incarnation >= living.incarnation
+
+    def _judged(self, verdict: Verdict, agent: Agent, why: str, *, start: bool = False) -> Judged:
+        finding = self.finding(verdict, why, start=start)
+        told = f"the journal is old: {why}"
+        changed = agent if verdict == "keep" else replace(agent, reason=told)
+        return Judged(self.trace.agent, finding, replace(changed, found=finding))
+
+    def finding(self, verdict: Verdict, why: str, *, start: bool = False) -> Finding:
+        return Finding(
+            verdict, _journal_says(self.agent), self._wish_says(), _processes_say(self.trace), why,
+            "start" if start else "",
+        )  # fmt: skip
+
+    def _wish_says(self) -> str:
+        wish = self.trace.wish
+        if wish is None:
+            return "none"
+        old = "" if self.world.is_whole else ", not believed: the state directory is older than the shims remember"
+        return f"{wish.word}, epoch {wish.epoch}{old}"
+
+
+def _revived(agent: Agent, seen: SeenRun, now: Moment) -> Run:
+    """A run that the journal does not know, as far as the world can tell it."""
+    mode = Mode.FRESH if seen.mode == Mode.FRESH else Mode.RESUME
+    session_id = seen.session_id or (agent.session.session_id if agent.session is not None else "unknown")
+    prompt = PromptKind.CONTINUE if mode is Mode.RESUME else PromptKind.GOAL
+    return Run(
+        seen.incarnation, seen.run_id, mode, session_id, prompt, now.at, seen.began_wall or now.wall, seen.pid,
+        seen.start_time, exec_at=now.at, session_seen=True, prompt_seen=True, evidence=True,
+    )  # fmt: skip
+
+
+def _session(agent: Agent, run: Run, now: Moment) -> Session:
+    known = agent.session
+    if known is not None and known.session_id == run.session_id:
+        return replace(known, active_wall=max(known.active_wall, run.began_wall))
+    return Session(run.session_id, run.began_wall, now.wall)
+
+
+def _journal_says(agent: Agent | None) -> str:
+    if agent is None:
+        return "nothing"
+    return f"{agent.state_name}, wanted {agent.desired.value}, run {agent.incarnation}"
+
+
+def _processes_say(trace: Trace) -> str:
+    if trace.living is not None:
+        return f"run {trace.living.incarnation} lives, pid {trace.living.pid}"
+    said = {"none": "no shim", "silent": "a shim that does not answer", "idle": "its shim runs nothing", "runs": ""}
+    newest = f", newest run {trace.incarnation}" if trace.incarnation else ""
+    return said[trace.shim] + newest

@@ -1,0 +1,103 @@
+"""What the world says beside the journal: the epoch, each agent's last wish, its files, and what lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Word = Literal["running", "ending", "stopped", "removed"]
+"""What was last wanted of an agent. ending: its run goes on to its end, and nothing follows."""
+
+ShimWord = Literal["none", "silent", "idle", "runs"]
+"""none: nobody listens. silent: somebody does, and does not answer as a shim of ours. idle: it has nothing to run."""
+
+Verdict = Literal["keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"]
+"""keep: journal and world agree. heal: it is wanted, and its newest run is dealt with as ever. leave: nobody declares
+it, so it is not touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """An agent's last wish. epoch: when it was wished. incarnation: the newest one by then."""
+
+    word: Word
+    epoch: int
+    incarnation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRun:
+    """A run as its shim, or run.json, tells it. epoch: of its start, 0 where an older daemon ordered it."""
+
+    incarnation: int
+    run_id: str
+    session_id: str = ""
+    mode: str = ""
+    pid: int | None = None
+    start_time: int | None = None
+    began_wall: float = 0.0
+    epoch: int = 0
+    boot_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What one agent has left in the world.
+
+    living: the run that its shim says is alive. last: the newest one of run.json. incarnation: the highest that was
+    met anywhere. told: the newest fsynced epoch that its shim was told, 0 for none.
+    """
+
+    agent: str
+    wish: Wish | None = None
+    shim: ShimWord = "none"
+    living: SeenRun | None = None
+    last: SeenRun | None = None
+    incarnation: int = 0
+    told: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All of it. journal: the epoch that the journal was saved with. epoch: that of the file beside it. 0: none.
+
+    is_damaged: the journal was salvaged, so that rows of it may be missing.
+    """
+
+    boot_id: str
+    journal: int
+    epoch: int
+    traces: tuple[Trace, ...] = ()
+    is_damaged: bool = False
+
+    @property
+    def newest(self) -> int:
+        """The highest epoch that anything outside the journal knows."""
+        return max((self.epoch, *(_newest(trace) for trace in self.traces)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the state directory is as new as the shims remember it; one that went back is not, wishes and all."""
+        return self.epoch >= max((trace.told for trace in self.traces), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of an agent, in words for people: journal, wish and processes, the verdict and its reason.
+
+    proposal: what `recover` does with it once it is confirmed; empty for nothing.
+    """
+
+    verdict: Verdict
+    journal: str
+    wish: str
+    processes: str
+    reason: str
+    proposal: Literal["", "start"] = ""
+
+
+def _newest(trace: Trace) -> int:
+    wished = trace.wish.epoch if trace.wish is not None else 0
+    begun = trace.living.epoch if trace.living is not None else 0
+    ran = trace.last.epoch if trace.last is not None else 0
+    return max(wished, begun, ran, trace.told)

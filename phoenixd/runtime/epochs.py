@@ -1,0 +1,145 @@
+"""What is kept outside the journal, so that an older one is known for what it is: the epoch, and each agent's wish.
+
+Order: commit, epoch, act, answer. The epoch is written at orders and at the daemon's start, a wish where it changed. A
+restart writes neither: its order carries the epoch to the shim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.behind.epochs import wish_of
+from phoenixd.core.behind.world import Wish
+from phoenixd.core.durability import ENOUGH, Episode
+from phoenixd.core.events import TroubleGone, TroubleSeen
+from phoenixd.errors import PhoenixdError
+from phoenixd.ports import Batch, Clock, Epochs, Sink
+
+RETRY = 10.0
+"""Seconds after which what could not be written is tried again."""
+
+log = structlog.get_logger()
+
+
+class EpochKeeper:
+    """Called once for each saved turn, between the commit and the first action."""
+
+    def __init__(
+        self, files: Epochs, clock: Clock, tell: Sink, tell_shims: Callable[[int], None] = lambda number: None
+    ) -> None:
+        """tell_shims: gets each epoch that has become durable."""
+        self._files = files
+        self._tell = tell
+        self._tell_shims = tell_shims
+        self._wishes: dict[str, Wish] = {}
+        self._clock = clock
+        self._episode = Episode()
+        self._troubled = anyio.Event()
+        self._early: list[Callable[[], None]] = []
+        self._tasks: TaskGroup | None = None
+        self.committed = 0
+        """The newest epoch that the journal holds: what a start may carry."""
+        self.durable = 0
+        """The newest epoch that stands in its file."""
+
+    def knows(self, wishes: dict[str, Wish], durable: int) -> None:
+        """What was found on the disk at the daemon's start."""
+        self._wishes, self.durable = dict(wishes), durable
+
+    async def run(self) -> None:
+        """Write, for ever: also what nobody waits for any longer, and once more what could not be written."""
+        async with anyio.create_task_group() as self._tasks:
+            for begin in self._early:
+                begin()
+            while True:
+                await self._troubled.wait()
+                await self._clock.sleep_until(self._clock.at() + RETRY)
+                await self._write({}, max(self.committed, self.durable), anyio.Event())
+
+    def keep(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
+        """Make durable what a turn decided; returns what is set once that is so, None where nothing has to be.
+
+        A batch that is not saved leaves its wishes, and no epoch; and nobody waits for them.
+        """
+        wishes = self._changed(batch)
+        if is_saved:
+            self.committed = max(self.committed, batch.epoch)
+        number = batch.epoch if is_order and is_saved and batch.epoch > self.durable else None
+        if not wishes and number is None:
+            return None
+        written = anyio.Event()
+
+        def begin() -> None:
+            assert self._tasks is not None
+            self._tasks.start_soon(self._write, wishes, number, written)
+
+        if self._tasks is None:
+            self._early.append(begin)
+        else:
+            begin()
+        return written if is_saved else None
+
+    async def settle(self, agents: Callable[[], Iterable[Agent]]) -> None:
+        """Write the wishes that no directory has yet, as after an upgrade."""
+        missing = {
+            agent.name: wish_of(agent, self.committed)
+            for agent in agents()
+            if agent.name not in self._wishes or self._wishes[agent.name].word != wish_of(agent, 0).word
+        }
+        if missing:
+            await self._write(missing, None, anyio.Event())
+
+    def _changed(self, batch: Batch) -> dict[str, Wish]:
+        found: dict[str, Wish] = {}
+        for agent in batch.changed:
+            wish, known = wish_of(agent, batch.epoch), self._wishes.get(agent.name)
+            if known is None or known.word != wish.word:
+                found[agent.name] = wish
+        for name, incarnation in batch.removed:
+            found[name] = Wish("removed", batch.epoch, incarnation)
+        self._wishes.update(found)
+        return found
+
+    async def _write(self, wishes: dict[str, Wish], number: int | None, written: anyio.Event) -> None:
+        failures: list[str] = []
+
+        async def put(write: Awaitable[None], name: str | None) -> None:
+            try:
+                await write
+            except (OSError, PhoenixdError) as fault:
+                failures.append(str(fault))
+                if name is not None:
+                    self._wishes.pop(name, None)
+
+        # At once, so that a file system that syncs them together makes one order wait for one sync.
+        async with anyio.create_task_group() as tasks:
+            if number is not None:
+                tasks.start_soon(put, self._files.keep_epoch(number), None)
+            for name, wish in wishes.items():
+                tasks.start_soon(put, self._files.keep_wish(name, wish), name)
+        if number is not None and not failures:
+            self.durable = max(self.durable, number)
+            self._tell_shims(self.durable)
+        self._judge(failures[0] if failures else None)
+        written.set()
+
+    def _judge(self, why: str | None) -> None:
+        """One trouble is told once: it is over when a write succeeds and none has failed for a while."""
+        now, before = self._clock.at(), self._episode
+        if why is not None:
+            log.error("epoch_not_written", reason=why)
+            self._episode = before.bad(why, now)
+            if not before.stands:
+                self._troubled.set()
+                text = f"epoch and wishes cannot be written ({why}): a journal that is lost now would not be missed"
+                self._tell(TroubleSeen(None, "epoch", text))
+        elif before.stands:
+            self._episode = before.well(ENOUGH).settled(now)
+            if not self._episode.stands:
+                self._troubled = anyio.Event()
+                self._tell(TroubleGone(None, "epoch", "they are written again"))

@@ -1,0 +1,117 @@
+"""What the world says, read before anything is killed or started: files, shims, and whether the journal is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.core.behind.verdicts import lag
+from phoenixd.core.behind.world import SeenRun, Trace, World
+from phoenixd.core.events import JournalBehind
+from phoenixd.core.spec import AgentSpec
+from phoenixd.errors import ShimFailed
+from phoenixd.ports import Epochs, Outside, RunFiles, ShimHello
+from phoenixd.runtime.epochs import EpochKeeper
+from phoenixd.runtime.supervisor import Supervisor
+
+CONCURRENT = 16
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Faced:
+    """newest: the highest epoch that was met. behind: whether the journal is older than the world.
+
+    lives: a run of ours does, so that this is not another boot than theirs, whatever boot an old journal remembers.
+    """
+
+    newest: int
+    behind: bool
+    lives: bool = False
+
+
+async def face(
+    supervisor: Supervisor,
+    outside: Outside,
+    epochs: Epochs,
+    keeper: EpochKeeper,
+    specs: Sequence[AgentSpec],
+    *,
+    is_damaged: bool = False,
+) -> Faced:
+    """Compare journal and world, and put what follows before all other events.
+
+    is_damaged: the journal was salvaged at this start. To be called before the supervisor runs: its first step may
+    start what an old journal wants.
+    """
+    fleet = supervisor.fleet
+    world = await look(outside, epochs, fleet.epoch, {*fleet.agents, *(spec.name for spec in specs)})
+    world = replace(world, is_damaged=is_damaged)
+    keeper.committed = fleet.epoch
+    keeper.knows({one.agent: one.wish for one in world.traces if one.wish is not None}, world.epoch)
+    why = lag(world, fleet.agents, fleet.retired, {spec.name for spec in specs})
+    if why is not None:
+        log.error("journal_behind", reason=why)
+        supervisor.begin_with(JournalBehind(why, world, tuple(specs)))
+    return Faced(world.newest, why is not None, any(trace.living is not None for trace in world.traces))
+
+
+async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[str]) -> World:
+    """All that is known of these agents, and of those that have a directory, beside the journal."""
+    met = sorted({*names, *(await to_thread.run_sync(epochs.names))})
+    limit, traces = anyio.CapacityLimiter(CONCURRENT), dict.fromkeys(met, Trace(""))
+
+    async def trace(name: str) -> None:
+        async with limit:
+            files = await to_thread.run_sync(epochs.run_files, name)
+            traces[name] = await _trace(outside, name, files)
+
+    async with anyio.create_task_group() as tasks:
+        for name in met:
+            tasks.start_soon(trace, name)
+    epoch = await to_thread.run_sync(epochs.epoch)
+    return World(outside.processes.boot_id(), journal, epoch, tuple(traces.values()))
+
+
+async def _trace(outside: Outside, name: str, files: RunFiles) -> Trace:
+    known = max(files.incarnation, files.wish.incarnation if files.wish is not None else 0)
+    found = Trace(name, files.wish, "none", None, files.last, known)
+    try:
+        hello = await outside.shims.connect(name)
+    except ShimFailed as failure:
+        log.warning("shim_silent", agent=name, reason=failure.message)
+        return replace(found, shim="silent")
+    if hello is None:
+        return found
+    told = hello.told
+    ended = _whole((hello.exit or {}).get("incarnation"))
+    if hello.run is None:
+        return replace(found, shim="idle", incarnation=max(known, ended), told=told)
+    living = _living(hello, files.last)
+    return replace(found, shim="runs", living=living, incarnation=max(known, ended, living.incarnation), told=told)
+
+
+def _living(hello: ShimHello, last: SeenRun | None) -> SeenRun:
+    run = hello.run
+    assert run is not None
+    same = last if last is not None and last.run_id == run.run_id else None
+    seen = same or SeenRun(run.incarnation, run.run_id)
+    return replace(
+        seen,
+        incarnation=run.incarnation,
+        pid=run.pid,
+        start_time=run.start_time,
+        session_id=run.session_id or seen.session_id,
+        mode=run.mode or seen.mode,
+        epoch=run.epoch or seen.epoch,
+        boot_id=hello.shim.boot_id,
+    )
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0

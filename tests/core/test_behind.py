@@ -1,0 +1,139 @@
+"""Promises 3 and 9: a journal that is behind the world kills nobody, starts nothing that was stopped, and is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
+from phoenixd.core.behind.verdicts import judge, lag
+from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
+from phoenixd.core.events import EpochBegun, StartRequested, Tick
+from phoenixd.core.fleet import Fleet, declared, step
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
+from tests.core.lost_journals import play_many
+
+ROUNDS = 200
+"""`./dev proof journals` plays 10,000."""
+
+NOW = Moment(100.0, 1e9)
+SPEC = AgentSpec("a", ("x",), "/")
+OLD = SeenRun(2, "run-2", "s", "fresh", 20, 1, 9e8, 10, "boot")
+NEW = SeenRun(3, "run-3", "s", "resume", 30, 1, 9e8, 20, "boot")
+
+
+def test_promise_9_lost_journals_in_a_virtual_world() -> None:
+    met = play_many(ROUNDS)
+    assert len(met) == 5, met
+
+
+def agent(incarnation: int = 2, desired: Desired = Desired.STOPPED) -> Agent:
+    """As a journal has it: down, or about to start."""
+    known = replace(declared(SPEC, NOW, incarnation), desired=desired)
+    return known if desired is Desired.STOPPED else replace(known, state=BackingOff(1, Mode.FRESH, PromptKind.GOAL))
+
+
+def world(trace: Trace, journal: int = 15, epoch: int = 20) -> World:
+    return World("boot", journal, epoch, (trace,))
+
+
+R, S = Desired.RUNNING, Desired.STOPPED
+CASES = [
+    # What the journal has, the traces, and the verdict, state and wish that follow.
+    ("it lives, a newer run", agent(), Trace("a", Wish("running", 18), "runs", NEW, NEW, 3), "adopt", Running, R),
+    ("it lives, nobody knows it", None, Trace("a", None, "runs", NEW, NEW, 3), "adopt", Running, R),
+    ("it lives, and its iteration is its last", agent(), Trace("a", Wish("ending", 21), "runs", NEW, NEW, 3), "adopt",
+     Running, S),
+    ("it lives, and was asked to stop", agent(), Trace("a", Wish("stopped", 21), "runs", NEW, NEW, 3), "stop",
+     Stopping, S),
+    ("it lives, and began after the stop", agent(), Trace("a", Wish("stopped", 19), "runs", NEW, NEW, 3), "adopt",
+     Running, R),
+    ("it was stopped", agent(2, R), Trace("a", Wish("stopped", 18), "idle", None, NEW, 3), "down", Stopped, S),
+    ("it was stopped, without a shim", agent(2, R), Trace("a", Wish("stopped", 18), "none", None, NEW, 3), "down",
+     Stopping, S),
+    ("it was stopped, on another boot", agent(2, R),
+     Trace("a", Wish("stopped", 18), "none", None, replace(NEW, boot_id="older"), 3), "down", Stopped, S),
+    ("it was stopped, nobody knows it", None, Trace("a", Wish("stopped", 18), "idle", None, NEW, 3), "down",
+     Stopped, S),
+    ("it was started, and died", agent(), Trace("a", Wish("running", 18), "idle", None, NEW, 3), "heal", Running, R),
+    ("it was started, and never ran", agent(3), Trace("a", Wish("running", 18), "idle", None, NEW, 3), "heal",
+     BackingOff, R),
+    ("it was wanted before the reboot", None,
+     Trace("a", Wish("running", 18), "none", None, replace(NEW, boot_id="older"), 3), "heal", BackingOff, R),
+    ("nothing is known", agent(2, R), Trace("a", None, "idle", None, NEW, 3), "wait", Stopped, S),
+    ("nothing is known, not even it", None, Trace("a"), "wait", Stopped, S),
+    ("the journal has it stopped", agent(), Trace("a", None, "idle", None, OLD, 2), "keep", Stopped, S),
+    ("its wish is older than the journal", agent(2, R), Trace("a", Wish("stopped", 12), "idle", None, OLD, 2), "keep",
+     BackingOff, R),
+    ("its shim is silent", agent(2, R), Trace("a", Wish("stopped", 18), "silent", None, OLD, 2), "keep", BackingOff, S),
+    ("the whole directory went back", agent(2, R), Trace("a", Wish("running", 18), "idle", None, OLD, 2, told=30),
+     "wait", Stopped, S),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "trace", "verdict", "state", "desired"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
+def test_promise_3_what_becomes_of_an_agent(
+    known: Agent | None, trace: Trace, verdict: str, state: type[object], desired: Desired
+) -> None:
+    judged = judge(world(trace), trace, known, SPEC, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    after = judged.agent
+    assert (judged.finding.verdict, type(after.state), after.desired) == (verdict, state, desired)
+    assert after.incarnation >= trace.incarnation
+    assert after.found == judged.finding
+    assert judged.finding.reason
+
+
+def test_what_nobody_declares_is_left_alone_and_what_was_removed_is_forgotten() -> None:
+    stranger = Trace("a", None, "runs", NEW, NEW, 3)
+    judged = judge(world(stranger), stranger, None, None, NOW)
+    assert judged is not None
+    assert (judged.finding.verdict, judged.agent) == ("leave", None)
+    removed = Trace("a", Wish("removed", 18, 3), "none", None, NEW, 3)
+    judged = judge(world(removed), removed, agent(2, R), None, NOW)
+    assert judged is not None
+    assert judged.forgotten
+    assert judge(world(removed), removed, None, None, NOW) is None
+
+
+PAST, PAST_NEW = replace(OLD, epoch=0), replace(NEW, epoch=0)
+LAGS = [
+    ("as it was", World("b", 5, 5, (Trace("a", Wish("stopped", 5), "idle", None, PAST, 2),)), False),
+    ("of an older version", World("b", 0, 0, (Trace("a", None, "idle", None, PAST, 2),)), False),
+    ("of an older version, a run more", World("b", 0, 0, (Trace("a", None, "runs", PAST_NEW, PAST_NEW, 3),)), True),
+    ("behind the file", World("b", 4, 5, ()), True),
+    ("behind a wish", World("b", 4, 4, (Trace("a", Wish("stopped", 5)),)), True),
+    ("behind a run", World("b", 4, 4, (Trace("a", None, "runs", replace(OLD, epoch=5), PAST, 2),)), True),
+    ("behind what a shim was told", World("b", 4, 4, (Trace("a", None, "idle", None, OLD, 2, told=5),)), True),
+    ("behind a run that ended", World("b", 4, 4, (Trace("a", None, "idle", None, replace(OLD, epoch=5), 2),)), True),
+    ("ahead, as after a kill before the epoch", World("b", 6, 5, (Trace("a", Wish("running", 5)),)), False),
+    ("salvaged, and an agent lacks", World("b", 5, 5, (), is_damaged=True), True),
+]
+
+
+@pytest.mark.parametrize(("seen", "is_behind"), [one[1:] for one in LAGS], ids=[one[0] for one in LAGS])
+def test_promise_9_a_journal_is_old_only_if_it_is_behind(seen: World, is_behind: bool) -> None:
+    known = {"a": agent()}
+    assert (lag(seen, known, {}, {"a", "b"} if seen.is_damaged else {"a"}) is not None) is is_behind
+
+
+def test_a_wish_that_was_left_by_a_removal_is_no_news_and_one_without_an_agent_is() -> None:
+    left = World("b", 5, 5, (Trace("a", Wish("stopped", 4), "none", None, PAST, 2),))
+    assert lag(left, {}, {"a": 2}, set()) is None
+    assert lag(left, {}, {"a": 2}, {"a"}) is not None
+    assert lag(left, {}, {}, set()) is not None
+
+
+def test_the_epoch_moves_with_orders_and_starts_and_with_nothing_else() -> None:
+    fleet = step(Fleet(), EpochBegun(4), NOW).fleet
+    assert fleet.epoch == 5
+    fleet = replace(fleet, agents={"a": agent()})
+    assert step(fleet, Tick(), NOW).fleet.epoch == 5
+    started = step(fleet, StartRequested("a"), NOW)
+    assert started.fleet.epoch == 6
+    assert step(started.fleet, Tick(), NOW).fleet.epoch == 6

@@ -1,0 +1,131 @@
+"""A journal that is behind the world: what lives is adopted, what was stopped on purpose stays so, and it is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+
+from phoenixd.demo.stage import Stage
+from phoenixd.drivers.journal import SqliteJournal
+from phoenixd.runtime.recovery import BOOT_KEY
+from tests.e2e.census import incarnations
+from tests.e2e.test_lifecycle import declare
+
+pytestmark = pytest.mark.slow
+
+LONG = 60.0
+PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/recover-an-old-journal.md"
+FILES = ("journal.sqlite3", "journal.sqlite3-wal", "journal.sqlite3-shm")
+
+
+def lose(stage: Stage) -> None:
+    for name in FILES:
+        (stage.state / name).unlink(missing_ok=True)
+
+
+def copy_of(stage: Stage) -> Path:
+    """A backup as somebody takes one who knows the journal's log."""
+    place = stage.root / "backup"
+    place.mkdir()
+    for name in FILES[:2]:
+        if (stage.state / name).exists():
+            shutil.copy2(stage.state / name, place / name)
+    return place
+
+
+def put_back(stage: Stage, backup: Path) -> None:
+    lose(stage)
+    for file in backup.iterdir():
+        shutil.copy2(file, stage.state / file.name)
+
+
+def make_older(stage: Stage) -> None:
+    """As if the copy had been made before the machine was last started."""
+
+    async def change() -> None:
+        with SqliteJournal(stage.state / "journal.sqlite3") as journal:
+            await journal.remember(BOOT_KEY, "00000000-0000-4000-8000-000000000000")
+
+    anyio.run(change)
+
+
+def alerts(stage: Stage) -> list[str]:
+    return [one["kind"] for one in json.loads(stage.ask("status", "--json"))["daemon"]["alerts"]]
+
+
+def is_as_it_was(stage: Stage, pids: dict[str, int], off: str, incarnation: int) -> None:
+    """Nobody was killed or doubled, the stopped one is down, and it is told: status, doctor, plan."""
+    rows = stage.rows()
+    assert {name: rows[name]["pid"] for name in pids} == pids
+    for name in pids:
+        assert rows[name]["state"] == "running"
+        assert len(incarnations(stage.root, name)) == 1
+    assert (rows[off]["state"], rows[off]["desired"]) == ("stopped", "stopped")
+    assert not incarnations(stage.root, off)
+    assert rows["b"]["incarnation"] == incarnation
+    assert alerts(stage) == ["journal behind"]
+    assert "phoenixctl recover" in " ".join(stage.ask("status").split())
+    doctor = stage.ctl("doctor")
+    assert (doctor.returncode, "do: phoenixctl recover" in doctor.stdout) == (3, True)
+    plan = {one["agent"]: one for one in json.loads(stage.ask("recover", "--json"))["agents"]}
+    assert set(plan) == {*pids, off}
+    assert plan["b"]["verdict"] == "adopt"
+    assert not any(one["waits"] for one in plan.values())
+
+
+def confirm(stage: Stage) -> None:
+    """The commands of the page, the last of which ends the matter."""
+    commands = re.findall(r"^phoenixctl (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert commands[-1] == "recover --yes"
+    for command in commands:
+        stage.ask(*command.split())
+    assert alerts(stage) == []
+    assert not json.loads(stage.ask("recover", "--json"))["behind"]
+
+
+def test_promises_3_and_9_an_old_journal_and_a_lost_one_kill_nobody_and_start_nothing_that_was_stopped(
+    stage: Stage,
+) -> None:
+    """The page is recover-an-old-journal.md. A lost journal is no first start."""
+    for name in ("a", "b", "c"):
+        declare(stage, name)
+    stage.up()
+    for name in ("a", "b", "c"):
+        stage.until_running(name, 1, patience=LONG)
+    stage.kill()
+    backup = copy_of(stage)
+    stage.up()
+    os.kill(stage.row("b")["pid"], signal.SIGKILL)
+    pids = {"b": stage.until_running("b", 2, patience=LONG)["pid"], "a": stage.row("a")["pid"]}
+    stage.ask("stop", "c")
+
+    stage.kill()
+    put_back(stage, backup)
+    make_older(stage)
+    stage.up()
+    is_as_it_was(stage, pids, "c", 2)
+    # Also over a start in between: nothing was confirmed yet.
+    stage.kill()
+    stage.up()
+    is_as_it_was(stage, pids, "c", 2)
+    confirm(stage)
+
+    os.kill(pids["b"], signal.SIGKILL)
+    pids["b"] = stage.until_running("b", 3, patience=LONG)["pid"]
+    stage.kill()
+    lose(stage)
+    stage.up()
+    is_as_it_was(stage, pids, "c", 3)
+    confirm(stage)
+    stage.kill()
+    stage.up()
+    assert alerts(stage) == []
+    os.kill(pids["b"], signal.SIGKILL)
+    stage.until_running("b", 4, patience=LONG)

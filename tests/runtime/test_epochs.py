@@ -1,0 +1,136 @@
+"""Commit, epoch, act, answer: in that order, and a restart syncs nothing beyond its commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from phoenixd.core.actions import Action, Spawn, Terminate
+from phoenixd.core.behind.world import Wish
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    AgentStarted,
+    EpochBegun,
+    Event,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.spec import AgentSpec
+from phoenixd.errors import JournalFailed
+from phoenixd.ports import Batch
+from phoenixd.runtime.epochs import EpochKeeper
+from phoenixd.runtime.supervisor import Supervisor
+from tests.runtime.test_messages import FastClock
+from tests.waiting import eventually
+
+
+@dataclass
+class Told:
+    """Journal, files and dispatch in one: what was called, in order."""
+
+    order: list[str] = field(default_factory=list)
+    fails: bool = False
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        if self.fails:
+            raise JournalFailed("the disk is full")
+        self.order.append(f"commit {batch.epoch}")
+        return tuple(range(len(batch.entries)))
+
+    def release_reserve(self) -> bool:
+        return False
+
+    async def shortage(self) -> str | None:
+        return None
+
+    async def keep_epoch(self, number: int) -> None:
+        self.order.append(f"epoch {number}")
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        self.order.append(f"wish {wish.word} {wish.epoch}")
+
+    def act(self, action: Action) -> None:
+        if isinstance(action, Spawn | Terminate):
+            self.order.append(f"{type(action).__name__.lower()}")
+
+    def heard(self) -> list[str]:
+        found, self.order[:] = list(self.order), []
+        return found
+
+
+def supervised(told: Told) -> tuple[Supervisor, EpochKeeper]:
+    keeper = EpochKeeper(told, lambda event: None, lambda number: told.order.append(f"shims {number}"))  # type: ignore[arg-type]
+    supervisor = Supervisor(Fleet(), FastClock(), told, told.act, remember=keeper.keep)  # type: ignore[arg-type]
+    return supervisor, keeper
+
+
+async def turn(supervisor: Supervisor, event: Event) -> None:
+    import asyncio
+
+    saver = asyncio.create_task(supervisor.saver.run())
+    supervisor.tell(event)
+    await supervisor.turn()
+    saver.cancel()
+    await asyncio.gather(saver, return_exceptions=True)
+
+
+async def test_promise_9_an_order_is_committed_then_its_epoch_and_wish_are_kept_and_then_it_is_done() -> None:
+    told = Told()
+    supervisor, keeper = supervised(told)
+    await turn(supervisor, EpochBegun(7))
+    assert told.heard() == ["commit 8", "epoch 8", "shims 8"]
+    await turn(supervisor, AgentDeclared(AgentSpec("a", ("x",), "/")))
+    assert told.heard() == ["commit 9", "epoch 9", "wish stopped 9", "shims 9"]
+    await turn(supervisor, StartRequested("a"))
+    assert told.heard() == ["commit 10", "epoch 10", "wish running 10", "shims 10", "spawn"]
+    run = supervisor.fleet.agents["a"].run
+    assert run is not None
+    await turn(supervisor, AgentStarted("a", 1, run.run_id, 5, 5))
+    assert told.heard() == ["commit 10"]
+    await turn(supervisor, AgentExited("a", 1, run.run_id, None, 9))
+    assert told.heard() == ["commit 11", "spawn"], "a restart carries its epoch in its order, and syncs no file"
+    assert (keeper.committed, keeper.durable) == (11, 10)
+    await turn(supervisor, StopRequested("a"))
+    assert told.heard() == ["commit 12", "epoch 12", "wish stopped 12", "shims 12", "terminate"]
+
+
+async def test_promise_3_a_stop_that_the_journal_does_not_take_stands_as_a_wish() -> None:
+    told = Told()
+    supervisor, _ = supervised(told)
+    for event in (AgentDeclared(AgentSpec("a", ("x",), "/")), StartRequested("a")):
+        await turn(supervisor, event)
+    told.heard()
+    told.fails = True
+    await turn(supervisor, StopRequested("a"))
+    await eventually(lambda: "wish stopped 3" in told.order)
+    assert "terminate" in told.order
+    assert not [one for one in told.order if one.startswith("epoch")], "the epoch follows a commit alone"
+
+
+class Full(Told):
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        raise OSError(28, "No space left on device")
+
+
+async def test_a_wish_that_cannot_be_written_is_told_and_holds_nothing_up() -> None:
+    told, heard = Full(), list[Event]()
+    supervisor, keeper = supervised(told)
+    keeper._tell = heard.append
+    await turn(supervisor, AgentDeclared(AgentSpec("a", ("x",), "/"), start=True))
+    assert "spawn" in told.order
+    assert getattr(heard[0], "kind", "") == "epoch"
+
+
+@pytest.mark.parametrize("word", ["running", "stopped"])
+async def test_after_an_upgrade_each_agent_gets_its_wish(word: str) -> None:
+    told = Told()
+    supervisor, keeper = supervised(told)
+    await turn(supervisor, AgentDeclared(AgentSpec("a", ("x",), "/"), start=word == "running"))
+    told.heard()
+    keeper.knows({}, 0)
+    await keeper.settle(lambda: supervisor.fleet.agents.values())
+    assert told.heard() == [f"wish {word} 1"]
+    await keeper.settle(lambda: supervisor.fleet.agents.values())

@@ -1,0 +1,202 @@
+"""Saved, remembered, acted, answered: whatever the journal does at whichever point of the supervisor's turn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations, product
+
+import pytest
+import structlog
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    AgentStarted,
+    Event,
+    HookSeen,
+    RestartRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
+from tests.core.story import claude, spec
+from tests.simulate.seam import FATES, Fate, Seam
+
+ONE_BY_ONE = 0.05
+NEAR = 4
+"""Commits between which one fate can still matter to the other."""
+PAUSES = {"while the one before is saved": 0.0001, "one by one": ONE_BY_ONE, "while the journal fails": 0.7}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet() -> Iterator[None]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+def begun(seam: Seam, agent: str) -> Event:
+    run = seam.run_of(agent)
+    return AgentStarted(agent, run.incarnation, run.run_id, 11, 1)
+
+
+def ended(seam: Seam, agent: str, code: int) -> Event:
+    run = seam.run_of(agent)
+    return AgentExited(agent, run.incarnation, run.run_id, code, None)
+
+
+def hooked(seam: Seam, agent: str, kind: str) -> Event:
+    mark = f"m{len(seam.promised)}"
+    return HookSeen(agent, seam.run_of(agent).incarnation, kind, session_id="s", tool_use_id=mark)
+
+
+Part = tuple[str, Callable[[Seam], Event]]
+LIFE: tuple[Part, ...] = (
+    ("ask", lambda seam: AgentDeclared(spec("a"), start=True)),
+    ("tell", lambda seam: begun(seam, "a")),
+    ("ask", lambda seam: AgentDeclared(claude("b"), start=True)),
+    ("tell", lambda seam: begun(seam, "b")),
+    ("tell", lambda seam: hooked(seam, "b", "session-start")),
+    ("ask", lambda seam: SendRequested("b", "text-1", "go on")),
+    ("tell", lambda seam: ended(seam, "a", 1)),
+    ("tell", lambda seam: hooked(seam, "b", "prompt-submit")),
+    ("ask", lambda seam: StopRequested("b")),
+    ("tell", lambda seam: ended(seam, "b", 0)),
+    ("ask", lambda seam: StartRequested("b")),
+    ("ask", lambda seam: RestartRequested("a")),
+)
+"""What is told and asked of two agents: each kind of order once, with a crash and hooks in between."""
+
+
+def always(fate: Fate, attempts: Iterable[int]) -> dict[int, Fate]:
+    return dict.fromkeys(attempts, fate)
+
+
+def live(fates: Mapping[int, Fate], pause: float, **deaths: int) -> Seam:
+    """A life under these fates, and the peace after it; raises OutOfLine."""
+    seam = Seam(fates, is_strict=True, **deaths)
+    try:
+        for how, event in LIFE:
+            if not seam.is_alive:
+                break
+            seam.play(how, event(seam))
+            seam.let(pause)
+        seam.commits_of_the_story = seam.journal.attempts
+        seam.make_peace()
+        return seam
+    finally:
+        seam.end()
+
+
+def commits(pause: float) -> range:
+    """The numbers of a healthy life's commits, and of one more."""
+    return range(1, live({}, pause).commits_of_the_story + 2)
+
+
+def test_the_story_of_the_seam_does_something_at_each_of_its_points() -> None:
+    seam = live({}, ONE_BY_ONE)
+
+    assert {what.split()[0] for what in seam.done} >= {"spawn", "deliver", "terminate"}
+    assert seam.receipts == {"m0", "m1"}
+    assert [refusal for _, refusal in seam.answers] == [None] * len(seam.asked)
+
+
+@pytest.mark.parametrize("pause", PAUSES.values(), ids=PAUSES)
+def test_saved_then_acted_then_answered_whatever_becomes_of_any_commit(pause: float) -> None:
+    for fate, at in product(FATES, commits(pause)):
+        live(always(fate, [at]), pause)
+
+
+@pytest.mark.slow
+def test_saved_then_acted_then_answered_whatever_becomes_of_any_two_commits_near_each_other() -> None:
+    lives = 0
+    for first, second in combinations(commits(ONE_BY_ONE), 2):
+        if second - first > NEAR:
+            continue
+        for one, other in product(FATES[:2], FATES):
+            live(always(one, [first]) | always(other, [second]), ONE_BY_ONE)
+            lives += 1
+    assert lives > 200
+
+
+@pytest.mark.parametrize("pause", PAUSES.values(), ids=PAUSES)
+def test_what_was_done_when_the_daemon_died_between_two_actions_is_in_the_journal(pause: float) -> None:
+    whole = live({}, pause)
+    for at in range(1, whole.remembrances + 1):
+        assert not live({}, pause, dies_remembering=at).is_alive
+    for at in range(1, whole.dispatched + 1):
+        assert not live({}, pause, dies_at=at).is_alive
+        for commit in range(1, 6):
+            live(always("fails", [commit]), pause, dies_at=at)
+
+
+@pytest.mark.parametrize("failures", [1, 3, 8])
+@pytest.mark.parametrize("pause", PAUSES.values(), ids=PAUSES)
+def test_what_was_withheld_while_the_journal_failed_is_done_once_and_in_order(pause: float, failures: int) -> None:
+    seam = live(always("fails", range(1, failures + 1)), pause)
+
+    assert sum(what.startswith("spawn") for what in seam.done) >= 2
+    assert "acted alert None" in seam.line, "nobody was told that the journal fails"
+
+
+def test_what_ends_processes_is_not_withheld_while_the_journal_fails() -> None:
+    seam = Seam()
+    try:
+        for how, event in LIFE[:5]:
+            seam.play(how, event(seam))
+            seam.let(ONE_BY_ONE)
+        seam.journal.fates = always("fails", range(seam.journal.attempts + 1, seam.journal.attempts + 40))
+        orders: tuple[Event, ...] = (SendRequested("b", "text-1", "go on"), StopRequested("b"), RestartRequested("a"))
+        for order in orders:
+            seam.ask(order)
+            seam.let(3)
+        assert {"terminate #1 b", "terminate #1 a"} <= set(seam.early)
+        seam.make_peace()
+        assert "deliver #1 b" in seam.done
+    finally:
+        seam.end()
+
+
+class SeamMachine(RuleBasedStateMachine):
+    """Any order of what is told and asked, of fates, of pauses: the line holds, until death and after it."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.seam = Seam()
+        self.seam.ask(AgentDeclared(spec("a"), start=True))
+        self.seam.ask(AgentDeclared(claude("b"), start=True))
+        self.seam.let(ONE_BY_ONE)
+
+    @rule(part=st.sampled_from([part for part in LIFE if part not in (LIFE[0], LIFE[2])]))
+    def happens(self, part: Part) -> None:
+        how, event = part
+        if self.seam.is_alive:
+            self.seam.play(how, event(self.seam))
+
+    @rule(seconds=st.sampled_from([0.0, 0.001, 0.3, 2.5, 11.0]))
+    def passes(self, seconds: float) -> None:
+        self.seam.let(seconds)
+
+    @rule(fate=st.sampled_from(FATES), after=st.integers(1, 3), times=st.integers(1, 4))
+    def is_fated(self, fate: Fate, after: int, times: int) -> None:
+        first = self.seam.journal.attempts + after
+        self.seam.journal.fates |= always(fate, range(first, first + times))
+
+    @precondition(lambda self: self.seam.dies_at is None)
+    @rule(after=st.integers(1, 6))
+    def dies(self, after: int) -> None:
+        self.seam.dies_at = self.seam.dispatched + after
+
+    def teardown(self) -> None:
+        try:
+            self.seam.make_peace()
+        finally:
+            self.seam.end()
+
+
+TestSeamMachine = SeamMachine.TestCase
+TestSeamMachine.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
