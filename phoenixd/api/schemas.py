@@ -113,7 +113,7 @@ SCHEMAS: dict[str, Schema] = {
             "degraded": BOOLEAN,
             "degraded_reason": _or_null(STRING),
             "halted": BOOLEAN,
-            "commits": _or_null(_ref("Commits")),
+            "commits": {"anyOf": [_ref("Commits"), {"type": "null"}]},
             "alerts": _list(_ref("Alert")),
         }
     ),

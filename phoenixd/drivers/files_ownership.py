@@ -21,11 +21,12 @@ from typing import Self, TypeVar
 from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
 from phoenixd.drivers.files_lock import DirectoryLock, holder_of
-from phoenixd.errors import AlreadyRunning, BelongsToAnother, PhoenixdError, UnsafeFile
+from phoenixd.errors import AlreadyRunning, BelongsToAnother, FileUnreadable, PhoenixdError, UnsafeFile
 from phoenixd.runs import living_shims
 
 T = TypeVar("T")
 RECORD = "owner.json"
+JOURNAL = "journal.sqlite3"
 RECORD_LIMIT = 16384
 PASSING_PATIENCE = 30.0
 """Seconds for which somebody is waited for who holds a directory in passing, and has to write to a slow disk."""
@@ -55,6 +56,17 @@ class Ownership:
         self._locks = locks
         self.owner = owner
         self.waited = waited
+
+    def keep(self) -> None:
+        """Own the runtime directory again, where it was taken away and made anew; raises AlreadyRunning and OSError."""
+        runtime = Path(self.owner.runtime)
+        if any(lock.is_of(runtime) for lock in self._locks):
+            return
+        lock = DirectoryLock(runtime)
+        self._locks = (*self._locks, lock)
+        lock.sign()
+        write_owner(runtime, self.owner)
+        replace(runtime / STATE_POINTER, os.fsencode(self.owner.state) + b"\n", durable=False)
 
     def release(self) -> None:
         for lock in self._locks:
@@ -194,7 +206,8 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
     if (pid := _listener(runtime / "api.sock")) is not None:
         # One of an older version, which locks its state directory alone.
         raise _named(runtime, AlreadyRunning(f"another phoenixd answers in {runtime}"), pid)
-    mine, theirs = read_owner(state), read_owner(runtime)
+    theirs = read_owner(runtime)
+    mine = _owner_of(state, theirs)
     original = _original_of(state, mine)
     if original is not None and (alive := living_shims(original.runtime)):
         # On another runtime directory its runs would be missing, and missing runs are fenced by their ids.
@@ -223,10 +236,18 @@ def _is_foreign(state: Path, mine: Owner | None, theirs: Owner) -> bool:
 
 def _settled(state: Path, runtime: Path) -> Owner:
     """Whose the two directories are from now on."""
-    mine = read_owner(state)
+    mine = _owner_of(state, read_owner(runtime))
     is_new = mine is None or not mine.id or _original_of(state, mine) is not None
     known = "" if is_new or mine is None else mine.id
     return Owner(known or secrets.token_hex(16), os.path.realpath(state), os.path.realpath(runtime))
+
+
+def _owner_of(state: Path, theirs: Owner | None) -> Owner | None:
+    """What the state directory says, or the runtime directory where that record was lost and the journal was not."""
+    mine = read_owner(state)
+    if mine is None and theirs is not None and _same(state, theirs.state) and (state / JOURNAL).exists():
+        return theirs
+    return mine
 
 
 def _original_of(state: Path, mine: Owner | None) -> Owner | None:
@@ -238,19 +259,29 @@ def _original_of(state: Path, mine: Owner | None) -> Owner | None:
 
 
 def read_owner(directory: Path) -> Owner | None:
-    """What a state or a runtime directory says about its owner; None where it says nothing that can be believed."""
+    """What a state or a runtime directory says about its owner; None where it says nothing that can be believed.
+
+    Raises FileUnreadable where the host could not look: what cannot be read must not be taken for new.
+    """
+    content = _content(directory / RECORD)
     try:
-        record = json.loads(read_plain(directory / RECORD, RECORD_LIMIT))
+        record = json.loads(content)
         found = Owner(*(record[name] for name in ("id", "state", "runtime")))
         if all(isinstance(value, str) for value in asdict(found).values()) and os.path.isabs(found.state):
             return found
-    except (OSError, UnsafeFile, ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         pass
-    try:
-        named = os.fsdecode(read_plain(directory / STATE_POINTER, RECORD_LIMIT)).rstrip("\n")
-    except (OSError, UnsafeFile):
-        return None
+    named = os.fsdecode(_content(directory / STATE_POINTER)).rstrip("\n")
     return Owner("", named, os.fspath(directory)) if os.path.isabs(named) else None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_plain(path, RECORD_LIMIT)
+    except FileUnreadable:
+        raise
+    except (FileNotFoundError, UnsafeFile):
+        return b""
 
 
 def write_owner(directory: Path, owner: Owner) -> None:
