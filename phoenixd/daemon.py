@@ -50,7 +50,7 @@ from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.drivers.epoch import EpochFiles
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
-from phoenixd.drivers.files_ownership import Waiting, own
+from phoenixd.drivers.files_ownership import Ownership, Waiting, own
 from phoenixd.drivers.git_work import WorkPrints
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.drivers.notify import Notifier, Route
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if owned.waited:
                 configuration = _configuration(directories)
             _point_to_state(directories)
-            anyio.run(_live, directories, configuration, owned.owner.id)
+            anyio.run(_live, directories, configuration, owned)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     except AlreadyRunning as error:
@@ -161,12 +161,12 @@ def _fail(message: str, remedy: str, code: int) -> int:
     return code
 
 
-async def _live(directories: Directories, configuration: Configuration, owner: str) -> None:
+async def _live(directories: Directories, configuration: Configuration, owned: Ownership) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
     keep = configuration.settings.journal.keep
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
-            daemon = await _build(directories, configuration, journal, tasks, owner)
+            daemon = await _build(directories, configuration, journal, tasks, owned.owner.id)
             specs = tuple(configuration.agents.values())
             faced = await face(
                 daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs,
@@ -191,7 +191,7 @@ async def _live(directories: Directories, configuration: Configuration, owner: s
             _tell_of_the_journal(daemon.supervisor, journal)
             # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
             daemon.publisher.hear((), tuple(daemon.supervisor.fleet.agents.values()))
-            await tasks.start(_serve, daemon)
+            await tasks.start(_serve, daemon, owned)
             agents = len(daemon.supervisor.fleet.agents)
             daemon.manager.ready(f"{agents} agents")
             log.info("ready", agents=agents, tier=daemon.service.describe().tier)
@@ -448,6 +448,7 @@ async def _build(
         problems=problems,
         environment_of=launch.environment_of,
         size_of=terminal.size,
+        tmux_hangs=terminal.hangs,
         under_systemd=manager.is_present,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
@@ -531,13 +532,17 @@ async def _dismiss(daemon: _Daemon) -> None:
         daemon.cgroups.discard()
 
 
-async def _serve(daemon: _Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+async def _serve(daemon: _Daemon, owned: Ownership, *, task_status: anyio.abc.TaskStatus[None]) -> None:
     """Answer the control API until the daemon stops."""
     group = grp.getgrnam(daemon.api_group).gr_gid if daemon.api_group else None
     runtime = daemon.directories.runtime
 
     def listening() -> socket.socket:
         ensure_private_dir(runtime)
+        try:
+            owned.keep()
+        except OSError as error:
+            log.warning("runtime_directory_not_owned", reason=str(error))
         listener = bind(runtime / "api.sock", group)
         for agent in daemon.supervisor.fleet.agents.values():
             if agent.spec.fence == "namespace" and daemon.directories.agent_runtime(agent.name).is_dir():

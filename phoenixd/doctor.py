@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from anyio import to_thread
+from anyio import create_task_group, to_thread
 
 from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.service import Finding
-from phoenixd.core.agent import Agent, Quarantined
+from phoenixd.core.agent import Agent, Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH
 from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding
+from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
 
 PANES_NAMED = 5
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,18 @@ class _Look:
     fault: LaunchFailed | None = None
 
 
+async def _answers() -> tuple[int | None, bool] | None:
+    return None
+
+
 @dataclass(slots=True)
 class Doctor:
     """Examines the daemon and each agent. Ports are callables, so that it names no driver.
 
     degraded, halted, damage: the journal's trouble in words, or None. latency: what its commits took. tier: how agents
     are fenced in. environment_of: what an agent's command would find, in which its version is asked. size_of: columns
-    and lines of an agent's terminal, None where it has none. under_systemd: whether the terminal server is a unit of
+    and lines of an agent's terminal, None where it has none. tmux_hangs: the server's process and whether it is
+    stopped, where it is there and does not answer; else None. under_systemd: whether the terminal server is a unit of
     its own. hidepid: how /proc hides other users' processes, None where it does not. agents_cgroup: below which the
     runs' cgroups lie, as /proc spells it.
     """
@@ -59,22 +67,50 @@ class Doctor:
     problems: Callable[[], Awaitable[tuple[str, ...]]]
     environment_of: Callable[[Agent], Awaitable[Mapping[str, str]]]
     size_of: Callable[[str], Awaitable[tuple[int, int] | None]]
+    tmux_hangs: Callable[[], Awaitable[tuple[int | None, bool] | None]] = _answers
     under_systemd: bool = False
     hidepid: Callable[[], str | None] = hidden.hidepid
     agents_cgroup: str | None = None
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
-        """All findings, the daemon's first, then each agent's."""
-        findings = [*self._daemon(), *_recovery(fleet), *await self._strangers(), *await self._configuration()]
-        looks = [await self._look(agent) for _, agent in sorted(fleet.agents.items())]
+        """All findings, the daemon's first, then each agent's; what hangs is told in place of its own."""
+        agents = [agent for _, agent in sorted(fleet.agents.items())]
+        hung = await within(self.tmux_hangs(), (None, False))
+        findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet)]
+        if hung is not None:
+            findings.append(hung_tmux(*hung, sum(isinstance(agent.state, Running) for agent in agents)))
+        else:
+            findings += await bounded("tmux", "phoenixctl doctor, again in a moment", self._strangers)
+        findings += await bounded("the configuration", "phoenixctl config check", self._configuration)
+        looks = await self._looks(agents)
         said = await doctor_versions.ask(
             {look.program: (look.command, look.environment) for look in looks if look.program is not None}
         )
-        for look in looks:
-            findings += await self._agent(look, said)
-        return tuple(findings)
+        told: dict[str, list[Finding]] = {}
 
-    def _daemon(self) -> list[Finding]:
+        async def tell(look: _Look) -> None:
+            name, cwd = look.agent.name, look.agent.spec.cwd
+            told[name] = await bounded(name, f"ls {cwd}", lambda: self._agent(look, said, asks_tmux=hung is None))
+
+        async with create_task_group() as tasks:
+            for look in looks:
+                tasks.start_soon(tell, look)
+        return (*findings, *(finding for look in looks for finding in told[look.agent.name]))
+
+    async def _looks(self, agents: Sequence[Agent]) -> list[_Look]:
+        """Each agent's command and environment, side by side: one that hangs costs no other its place."""
+        found: dict[str, _Look] = {}
+
+        async def look(agent: Agent) -> None:
+            fault = LaunchFailed(f"no answer in {WITHIN:g} s: its shell's start-up files, or a file system, hang")
+            found[agent.name] = await within(self._look(agent), _Look(agent, {}, fault=fault))
+
+        async with create_task_group() as tasks:
+            for agent in agents:
+                tasks.start_soon(look, agent)
+        return [found[agent.name] for agent in agents]
+
+    def _daemon(self, *, is_tmux_hung: bool = False) -> list[Finding]:
         findings = []
         damage, tmux = self.damage(), self.tmux()
         if halted := self.halted():
@@ -96,7 +132,9 @@ class Doctor:
         if damage:
             summary = "the journal was damaged, and put in order again"
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
-        if tmux:
+        if is_tmux_hung:
+            pass  # Told with what mends it.
+        elif tmux:
             findings.append(Finding("ok", f"tmux {tmux} answers"))
         elif shutil.which("tmux") is None:
             findings.append(
@@ -143,25 +181,20 @@ class Doctor:
             environment = await self.environment_of(agent)
         except LaunchFailed as failure:
             return _Look(agent, {}, fault=failure)
-        command = find_command(agent.spec.argv[0], environment.get("PATH", os.defpath), agent.spec.cwd) or ""
+        path = environment.get("PATH", os.defpath)
+        command = await _aside(lambda: find_command(agent.spec.argv[0], path, agent.spec.cwd)) or ""
         has_version = command != "" and agent.spec.harness != "command"
         program = doctor_versions.program_of(command, environment) if has_version else None
         return _Look(agent, environment, command, program)
 
-    async def _agent(self, look: _Look, said: Mapping[Program, Said]) -> list[Finding]:
+    async def _agent(self, look: _Look, said: Mapping[Program, Said], *, asks_tmux: bool = True) -> list[Finding]:
         agent, name = look.agent, look.agent.name
         findings: list[Finding] = []
         if isinstance(agent.state, Quarantined):
             findings.append(
                 Finding("problem", f"{name} is quarantined", agent.state.cause, f"phoenixctl explain {name}")
             )
-        if not os.path.isdir(agent.spec.cwd):
-            findings.append(
-                Finding("problem", f"{name}: its directory is missing", agent.spec.cwd, f"mkdir -p {agent.spec.cwd}")
-            )
-        elif not os.access(agent.spec.cwd, os.R_OK | os.X_OK):
-            remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {agent.spec.cwd}"
-            findings.append(Finding("problem", f"{name}: its directory cannot be entered", agent.spec.cwd, remedy))
+        findings += await _aside(lambda: list(_directory(name, agent.spec.cwd)))
         if look.fault is not None:
             remedy = look.fault.remedy or f"phoenixctl explain {name}"
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
@@ -172,12 +205,12 @@ class Doctor:
             harness = HARNESSES.get(agent.spec.harness)
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
-            findings += await to_thread.run_sync(lambda: list(cli_findings(agent, look.environment)))
+            findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
         findings += hearing_findings(row(agent, self.now()), self.now())
-        if agent.run is not None and agent.run.pid is not None:
-            held = await to_thread.run_sync(doctor_fences.seen, agent.run.pid, self.agents_cgroup)
+        if agent.run is not None and (pid := agent.run.pid) is not None:
+            held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
             findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
-        if small := size_finding(name, await self.size_of(name)):
+        if asks_tmux and (small := size_finding(name, await self.size_of(name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
             findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
@@ -195,6 +228,19 @@ def _recovery(fleet: Fleet) -> list[Finding]:
         remedy = "mend the state directory; the next order writes them again"
         found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
     return found
+
+
+def _directory(name: str, cwd: str) -> Iterator[Finding]:
+    if not os.path.isdir(cwd):
+        yield Finding("problem", f"{name}: its directory is missing", cwd, f"mkdir -p {cwd}")
+    elif not os.access(cwd, os.R_OK | os.X_OK):
+        remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {cwd}"
+        yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
+
+
+async def _aside(look: Callable[[], T]) -> T:
+    """Look where a file system that hangs holds up nobody; the thread is left to itself when nobody waits any more."""
+    return await to_thread.run_sync(look, abandon_on_cancel=True)
 
 
 def hidden_finding(hidepid: str) -> Finding:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 DEPTH = 256
 READ_LIMIT = 1 << 16
-TERMINAL_SERVER = "tmux: server"
+TERMINAL_SERVER, SHIM = "tmux: server", "phoenix-shim"
 LEAF = r":/(?:[^\n]*/)?phoenixd-(?:tmux[^/\n]*|[0-9a-f]{12})/agents/([a-z0-9][a-z0-9_-]{0,31})/[0-9]+(?:/[^\n]*)?$"
 """A run's own control group in /proc/PID/cgroup; see drivers/cgroups.py for the names above it."""
 ASK = "ask the operator"
@@ -98,11 +98,14 @@ def _ancestors() -> Iterator[int]:
 
 
 def _shim(pid: int) -> Surrounding | None:
-    """The run of a process that is a shim and lives as one: it holds its agent's directory."""
+    """The run of a process that is a shim, by its arguments and by its name or the directory that it holds."""
     words = _read(pid, "cmdline").split(b"\0")
     try:
         agent, state, run = (os.fsdecode(words[words.index(name) + 1]) for name in (b"--agent", b"--state", b"--run"))
-        if not (os.path.isabs(state) and os.path.isabs(run) and is_locked(run)):
+        if not (os.path.isabs(state) and os.path.isabs(run)):
+            return None
+        # The lock alone would not do: the runtime directory may have been removed from under it.
+        if not _read(pid, "comm").startswith(SHIM.encode()) and not is_locked(run):
             return None
     except (ValueError, IndexError, OSError):
         return None

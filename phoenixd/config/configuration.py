@@ -82,7 +82,7 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
     problems += shared_work(settings.agent, settings.sequence, stack)
     unusable = {problem.agent for problem in problems if problem.severity == "error"}
     usable = {
-        name: specification(name, table, _source(stack, name))
+        name: specification(name, table, _source(stack, name), settings.fence)
         for name, table in sorted(settings.agent.items())
         if name not in unusable
     }

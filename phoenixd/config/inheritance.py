@@ -20,12 +20,10 @@ def spell_out(layer: Layer) -> Layer:
 
 
 def with_defaults(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Give every agent the keys of `[defaults]` that it does not set itself, and the fence of `[fence]`."""
-    defaults, agents, fence = tables.get("defaults", {}), tables.get("agent"), tables.get("fence")
+    """Give every agent the keys of `[defaults]` that it does not set itself."""
+    defaults, agents = tables.get("defaults"), tables.get("agent")
     if not isinstance(defaults, Mapping) or not isinstance(agents, Mapping):
         return dict(tables)
-    if isinstance(fence, Mapping) and "kind" in fence:
-        defaults = {"fence": fence["kind"], **defaults}
     return {**tables, "agent": {name: _over(defaults, agent) for name, agent in agents.items()}}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable
+from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
     AgentSpec,
@@ -36,9 +36,11 @@ LOGIN_VARIABLES = frozenset(
 )
 """What of an agent's environment decides by which login its CLI works."""
 
+_FENCE = FenceTable()
 
-def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
-    """Build the core's value; the table is known to be complete (see `agent_problems`)."""
+
+def specification(name: str, table: AgentTable, source: str, fence: FenceTable = _FENCE) -> AgentSpec:
+    """Build the core's value; the table is known to be complete (see `agent_problems`). fence: where it names none."""
     restart, resume, liveness = table.restart, table.resume, table.liveness
     return AgentSpec(
         name=name,
@@ -51,7 +53,7 @@ def specification(name: str, table: AgentTable, source: str) -> AgentSpec:
         account=table.account or _login(table),
         env=tuple(sorted((key, _value(value)) for key, value in table.env.items())),
         env_from=table.env_from,
-        fence=table.fence or "auto",
+        fence=table.fence or fence.kind,
         fresh_args=table.fresh_args,
         resume_args=table.resume_args,
         prompt_via=table.prompt_via,

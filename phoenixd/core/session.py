@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, calls, claims, liveness, parking, productive
+from phoenixd.core import background, calls, claims, liveness, looks, parking, productive
 from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -70,6 +70,8 @@ SCREEN_DIALOGS = {
     "dialog": "dialog",
 }
 """What a harness may read from a screen that has the keyboard in place of the input line, in words for people."""
+UNREAD = "no hook came, and its screen is none that phoenixd knows: attach and look"
+"""What a person is asked about where a start gives no sign of life, and the screen shows nothing that can be judged."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -216,6 +218,11 @@ def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, sour
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
+    if isinstance(state, Running) and activity.waiting is not None and activity.waiting.text == UNREAD:
+        # A screen that cannot be read will never say that it is over, and whoever writes a transcript is at work.
+        told = f"no longer waits: {source} shows that it is at work"
+        over = replace(state, run=run, activity=liveness.answered(activity, now))
+        return keep(replace(close_items(heard, *ASKED_BY_A_RUN), state=over), told)
     if isinstance(state, Running) and agent.spec.has_hooks and liveness.stands_on_screen(activity.waiting):
         # What a person answered stands in the transcript before any hook tells of it, if one ever does.
         return look(heard, replace(state, run=run, activity=activity), now)
@@ -241,6 +248,9 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
     if event.verdict in ("working", "idle"):
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
+    if kind is None and looks.since_exec(state.run, now) >= agent.spec.resume.window and not event.attended:
+        # It may be anything, also a release whose screen is drawn otherwise. Only a person can tell, or its first hook.
+        kind = UNREAD
     if kind is None:
         return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
     return judge_dialog(agent, state, kind, now)

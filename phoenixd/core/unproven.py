@@ -17,7 +17,8 @@ from phoenixd.core.events import TreeGone
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.transitions import FENCE_PAUSE
 
-UNFENCED, UNREAD = "unfenced", "unread"
+UNFENCED = "unfenced"
+UNREAD = "unread"
 LOOK_EVERY = 10.0
 NAMED = 5
 

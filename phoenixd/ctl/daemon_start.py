@@ -148,6 +148,15 @@ def _forbidden(command: Command, wanted: Directories) -> str | None:
     return forbids_daemon(wanted.state, wanted.runtime, named=named)
 
 
+def of_this_run(command: Command) -> str | None:
+    """Why the daemon that is meant is nobody's to add to from here: it watches over the run that this is inside of."""
+    try:
+        wanted = directories_of(command)
+    except ConfigurationError:
+        return None
+    return forbids_daemon(wanted.state, wanted.runtime, named=True)
+
+
 def _socket(directories: Directories) -> bytes:
     return os.fsencode(directories.runtime / "api.sock")
 

@@ -14,6 +14,7 @@ from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.ctl import absence, attach, calls, daemon_start
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+from phoenixd.runs import ASK
 
 HARNESSES = ("claude", "codex", "gemini")
 
@@ -40,6 +41,8 @@ def run(command: Command) -> int:
     declared = declaration(given)
     if declared is None:
         return exits.USAGE
+    if (forbidden := daemon_start.of_this_run(command)) is not None:
+        return refuse(exits.CONFLICT, forbidden, ASK)
     answer = calls.ask(command, calls.operation("health"), {}, as_json=True)
     if answer is None and (code := daemon_start.start(command)) != 0:
         return code

@@ -19,6 +19,7 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.directories import make_private
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
 from phoenixd.drivers.files import read_plain, sync_directory
 from phoenixd.errors import UnsafeFile
@@ -94,7 +95,7 @@ def _put(path: Path, content: bytes) -> None:
         descriptor = os.open(path, FLAGS & ~os.O_CREAT)
         is_new = False
     except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         descriptor, is_new = os.open(path, FLAGS, 0o600), True
     try:
         if os.fstat(descriptor).st_nlink != 1:

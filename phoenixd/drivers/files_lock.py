@@ -57,6 +57,10 @@ class DirectoryLock:
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}{PASSING if self._passing else ''}\n".encode(), 0)
 
+    def is_of(self, directory: Location) -> bool:
+        """Whether that name still leads to what is held."""
+        return self._inode is None or _is_named(self._inode, Path(directory))
+
     def release(self) -> None:
         for descriptor in (self._file, self._inode):
             if descriptor is not None:

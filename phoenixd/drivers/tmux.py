@@ -32,6 +32,8 @@ REVIVALS = 2
 ENDING_PATIENCE = 2.0
 """Seconds that a server which ends has for it, before it is killed."""
 CLIENTS = ("list-clients", "-t", f"={OWN_SESSION}", "-F", "#{client_control_mode} #{client_pid}")
+PATIENCE = 4.0
+"""Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
 REMEDY = "phoenixctl doctor"
 
 log = structlog.get_logger("phoenixd.tmux")
@@ -149,6 +151,25 @@ class TmuxTerminal(Keyboard):
         answer = await self._ask("display-message", "-p", "#{pid}")
         return int(answer[0]) if answer and answer[0].isdigit() else None
 
+    async def hangs(self, patience: float = PATIENCE) -> tuple[int | None, bool] | None:
+        """The server's process, and whether it is stopped, where it is there and does not answer; None where it does.
+
+        A look from outside: it takes nothing from whoever waits for the server meanwhile.
+        """
+        if not self.server.listens():
+            return None
+        try:
+            async with asyncio.timeout(patience):
+                if await self.observe():
+                    return None
+        except Refused:
+            return None
+        except (TimeoutError, TerminalFailed):
+            if not self.server.listens():
+                return None  # It went away: that is another finding, with another remedy.
+        pid = self.server.process()
+        return pid, pid is not None and _is_stopped(pid)
+
     async def keep_named(self) -> None:
         """Have the server make its socket anew, where somebody took it away and the connection to it still stands."""
         if self._control is None or not self._control.is_open or self.server.socket.exists():
@@ -255,6 +276,14 @@ class TmuxTerminal(Keyboard):
         end_clients(listed, argv)
         self._control = control
         return control
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[:1]
+    except OSError:
+        return False
+    return state in (["T"], ["t"])
 
 
 def _end_of(output: bytes) -> bytes:

@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import socket
+import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from phoenixd.errors import TerminalFailed
 
 T = TypeVar("T")
 OLDEST = (3, 2)
+CREDENTIALS = struct.Struct("iII")
 SOCKET_PATH_LIMIT = 107
 INERT = ("sleep", "2147483647")
 """What runs in a pane that has nothing to do: it never ends, reads nothing and wakes nobody."""
@@ -123,6 +125,18 @@ class TmuxServer:
 
     def environment(self) -> dict[str, str]:
         return {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+
+    def process(self) -> int | None:
+        """Who listens on the socket, by the kernel's word: also a server that says nothing. None for nobody."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as probe:
+                probe.connect(os.fspath(self.socket))
+                pid, _, _ = CREDENTIALS.unpack(
+                    probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+                )
+        except OSError:
+            return None
+        return int(pid) or None
 
     def listens(self) -> bool:
         """Whether somebody accepts connections on the socket; a server that hangs still does."""

@@ -18,6 +18,8 @@ from phoenixd.directories import Directories
 from phoenixd.errors import LaunchFailed
 
 CANNOT_RUN = 126
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+"""To be read only: where the tree is the user's own, a process could leave its leaf by writing there."""
 
 
 def fence_of(spec: AgentSpec, directories: Directories, environment: Mapping[str, str]) -> dict[str, Any] | None:
@@ -39,7 +41,7 @@ def fence_of(spec: AgentSpec, directories: Directories, environment: Mapping[str
     cwd = Path(os.path.realpath(spec.cwd))
     # What it works on is its own, also where that is phoenixd.
     frozen = (one for one in _frozen(directories, environment) if one not in (cwd, *cwd.parents, *_below(cwd, one)))
-    shown = [state / "lib", state / "bin", state / "agents" / name, *frozen]
+    shown = [state / "lib", state / "bin", state / "agents" / name, CONTROL_GROUPS, *frozen]
     return {
         "hidden": [*map(str, dict.fromkeys(hidden)), *(str(one) for one in manager if one.is_dir())],
         "masked": [os.path.join(session, "bus") for session in sessions],

@@ -174,9 +174,9 @@ class Launch:
 
     async def shim_command(self, agent: str) -> ShimCommand:
         """The command of a new shim, which stands there to be run. Raises LaunchFailed."""
-        return await to_thread.run_sync(self._shim_command, agent)
+        return await to_thread.run_sync(self._stand_for, agent)
 
-    def _shim_command(self, agent: str) -> ShimCommand:
+    def _stand_for(self, agent: str) -> ShimCommand:
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)
         try:
             for directory in (state.parent, runtime.parent, state, runtime):

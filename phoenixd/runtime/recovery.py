@@ -50,7 +50,9 @@ async def recover(
         # Also waited for because all that follows compares with what an old journal was brought up to.
         await supervisor.ask(EpochBegun(faced.newest))
     boot = outside.processes.boot()
-    if await _why_all_is_gone(supervisor, outside, boot):
+    is_gone = await _why_all_is_gone(supervisor, outside, boot)
+    is_behind = faced is not None and faced.behind
+    if is_gone and not (is_behind and faced is not None and faced.lives):
         ended = [
             hearing.recorded_end(agent.name, agent.run.incarnation, agent.run.run_id)
             for agent in supervisor.fleet.agents.values()
@@ -65,7 +67,6 @@ async def recover(
     for agent in tuple(supervisor.fleet.agents.values()):
         if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
-    is_behind = faced is not None and faced.behind
     known = supervisor.fleet.agents
     declared = [AgentDeclared(one, one.name not in known and one.autostart and not is_behind) for one in specs]
     # In one commit: a hundred of them one by one take a slow disk minutes.

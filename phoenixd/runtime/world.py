@@ -25,10 +25,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Faced:
-    """newest: the highest epoch that was met. behind: whether the journal is older than the world."""
+    """newest: the highest epoch that was met. behind: whether the journal is older than the world.
+
+    lives: a run of ours does, so that this is not another boot than theirs, whatever boot an old journal remembers.
+    """
 
     newest: int
     behind: bool
+    lives: bool = False
 
 
 async def face(
@@ -54,7 +58,7 @@ async def face(
     if why is not None:
         log.error("journal_behind", reason=why)
         supervisor.begin_with(JournalBehind(why, world, tuple(specs)))
-    return Faced(world.newest, why is not None)
+    return Faced(world.newest, why is not None, any(trace.living is not None for trace in world.traces))
 
 
 async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[str]) -> World:

@@ -16,8 +16,9 @@ import time
 import payload
 import records
 import replies
-from httpwire import BODY_LIMIT
+from httpwire import BODY_LIMIT, WHOLE_LIMIT
 from reactor import HOOKS_FIRST, READABLE
+from scan import Malformed, Scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 4096
 READ_SIZE = 4096
+PIECE_SIZE = 64 * 1024
 # An agent decides how many lines there are, and how long each file takes: orders and deaths have their turn in between.
 SECONDS_PER_TURN = 0.02
 SECONDS_AT_END = 0.5
@@ -36,6 +38,31 @@ FIFO_SIZE = 1024 * 1024
 # Seconds by which a hook is believed to have been made before it is read.
 LATEST = 5.0
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Large:
+    """A file that is read in pieces, from one turn to the next. late: seconds since it was written."""
+
+    __slots__ = ("fd", "kind", "late", "name", "scan", "size", "waits")
+
+    def __init__(self, fd: int, kind: str, name: str, waits: bool, late: float) -> None:
+        self.fd = fd
+        self.kind = kind
+        self.name = name
+        self.waits = waits
+        self.late = late
+        self.scan = Scan()
+        self.size = 0
+
+    def read_on(self) -> dict[str, Any] | None:
+        """What is kept of it, once it was read; None before that. Raises OSError and Malformed."""
+        piece = os.read(self.fd, PIECE_SIZE)
+        self.size += len(piece)
+        if self.size > BODY_LIMIT:
+            # The program cut it off; what came before the cut is what counts most.
+            return self.scan.found
+        self.scan.feed(piece)
+        return None if piece else self.scan.result()
 
 
 class HookFiles:
@@ -63,6 +90,7 @@ class HookFiles:
         self._on_hook = on_hook
         self._on_fault = on_fault
         self._torn = b""
+        self._large: Large | None = None
         self._lines: list[bytes] = []  # Read and not taken in yet, the next one last.
         os.makedirs(self._directory, 0o700, exist_ok=True)
         self._fd = _make_fifo(self._fifo)
@@ -71,11 +99,14 @@ class HookFiles:
     def drain(self, seconds: float = SECONDS_AT_END) -> None:
         """Take in what has been announced, as far as that goes in so many seconds; the rest has the next turn."""
         until = time.monotonic() + seconds
-        while self._lines or self._refill():
-            self._take(self._lines.pop())
+        while self._large is not None or self._lines or self._refill():
+            if self._large is not None:
+                self._read_on(self._large)
+            else:
+                self._take(self._lines.pop())
             if time.monotonic() >= until:
                 break
-        if self._lines:
+        if self._large is not None or self._lines:
             self._reactor.at("hook lines", time.monotonic(), self._take_turn)
 
     def _take_turn(self) -> None:
@@ -96,6 +127,7 @@ class HookFiles:
     def forget_all(self) -> None:
         """Remove every dropped file, and what was said of them: a run starts with none of another's."""
         self._torn, self._lines = b"", []
+        self._leave_large()
         try:
             os.read(self._fd, FIFO_SIZE)
         except BlockingIOError:
@@ -111,6 +143,7 @@ class HookFiles:
             os.close(directory)
 
     def close(self) -> None:
+        self._leave_large()
         self._reactor.forget(self._fd)
         os.close(self._fd)
         _remove(self._fifo, None)
@@ -128,27 +161,65 @@ class HookFiles:
         except OSError as error:
             self._on_fault(f"hook file: {error}")
             return
-        number, reply = 0, f"{name.removesuffix('.json')}.reply"
+        hook_input: dict[str, Any] | None = None
+        late = 0.0
         try:
-            late = _age(name, directory)
-            hook_input = self._read(name, directory)
-            if incarnation == self._incarnation():
-                number = self._on_hook(kind, hook_input, waits, late)
+            if incarnation != self._incarnation():
+                _remove(name, directory)
+            else:
+                late = _age(name, directory)
+                hook_input = self._open(kind, name, waits, late, directory)
         except (records.Unreadable, OSError) as error:
             self._on_fault(f"hook file: {error}")
         finally:
-            if number:
-                self._on_held(number, reply, directory)
-            elif waits:
-                replies.refuse(reply, directory)
+            if self._large is None:
+                self._hand_on(kind, name, hook_input, waits, late, directory)
             os.close(directory)
 
-    def _read(self, name: str, directory: int) -> dict[str, Any]:
+    def _open(self, kind: str, name: str, waits: bool, late: float, directory: int) -> dict[str, Any] | None:
+        """Take a file out of the directory: its input, or None for one that is read in pieces from here on."""
         try:
-            content = records.read_bytes(name, BODY_LIMIT, directory)
+            if os.stat(name, dir_fd=directory, follow_symlinks=False).st_size > WHOLE_LIMIT:
+                self._large = Large(records.open_plain(name, directory), kind, name, waits, late)
+                return None
+            return records.decode_object(records.read_bytes(name, WHOLE_LIMIT, directory) or b"{}", name)
         finally:
             _remove(name, directory)
-        return records.decode_object(content or b"{}", name)
+
+    def _read_on(self, large: Large) -> None:
+        hook_input: dict[str, Any] | None = None
+        try:
+            hook_input = large.read_on()
+            if hook_input is None:
+                return
+        except (Malformed, OSError) as error:
+            self._on_fault(f"hook file: {large.name}: {error}")
+        self._leave_large()
+        try:
+            directory = os.open(self._directory, DIRECTORY_FLAGS)
+        except OSError as error:
+            self._on_fault(f"hook file: {error}")
+            return
+        try:
+            self._hand_on(large.kind, large.name, hook_input, large.waits, large.late, directory)
+        finally:
+            os.close(directory)
+
+    def _leave_large(self) -> None:
+        if self._large is not None:
+            os.close(self._large.fd)
+            self._large = None
+
+    def _hand_on(
+        self, kind: str, name: str, hook_input: dict[str, Any] | None, waits: bool, late: float, directory: int
+    ) -> None:
+        number, reply = 0, f"{name.removesuffix('.json')}.reply"
+        if hook_input is not None:
+            number = self._on_hook(kind, hook_input, waits, late)
+        if number:
+            self._on_held(number, reply, directory)
+        elif waits:
+            replies.refuse(reply, directory)
 
 
 def _parse(line: bytes) -> tuple[str, str, int, bool] | None:

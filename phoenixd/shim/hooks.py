@@ -8,15 +8,18 @@ of the event.
 from __future__ import annotations
 
 import functools
+import os
 import socket
 import time
 from _operator import _compare_digest as equal_in_constant_time  # hmac has the same one, and maps OpenSSL with it.
 
 import httpwire
+import loopback
 import payload
 import records
+from connection import PLACES, Connection
 from reactor import HOOKS_FIRST, READABLE, WRITABLE
-from sockets import listen, remove_socket
+from sockets import listen, peer_of, remove_socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,39 +27,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reactor import Reactor
+    from refusals import Refusals
 
 MAX_CONNECTIONS = 32
-# From the first byte of a request to its last. A connection between requests may stay: closing it just when the agent
-# posts would lose a hook. The one unused for longest goes when room is needed.
-REQUEST_SECONDS = 10.0
-READ_SIZE = 256 * 1024
-READS_PER_TURN = 16
-ALL_BUFFERS_LIMIT = 2 * httpwire.BODY_LIMIT
+BACKLOG = 1024
+READ_SIZE = 64 * 1024
+# An agent decides how much it sends; others, and orders, have their turn in between.
+SECONDS_PER_TURN = 0.02
+ACCEPTS_PER_TURN = 64
+ALL_BUFFERS_LIMIT = MAX_CONNECTIONS * httpwire.WHOLE_LIMIT
 ANSWERS_LIMIT = 64 * 1024
 # An agent that asked nobody any more by the time of our answer hangs up on it; one that takes it keeps the connection.
 SETTLE_SECONDS = 1.0
-
-
-class Connection:
-    __slots__ = ("answered", "answers", "began", "closing", "held", "keep_alive", "over_tcp", "parser", "socket",
-                 "waits_for_room")  # fmt: skip
-
-    def __init__(self, accepted: socket.socket, over_tcp: bool, admit: Callable[[httpwire.Head, bool], None]) -> None:
-        self.socket = accepted
-        self.over_tcp = over_tcp
-        self.parser = httpwire.Parser(lambda head: admit(head, over_tcp))
-        self.answers = bytearray()
-        self.began: float | None = None
-        self.closing = False
-        self.waits_for_room = False
-        # The number of the event whose answer is held back, and of the one that was answered just now; 0 for none.
-        self.held = 0
-        self.answered = 0
-        self.keep_alive = False
+# What is answered so says nothing about a hook that was lost.
+NO_HOOKS = frozenset({403, 404, 405})
 
 
 class HookEndpoint:
     """Calls `on_hook(kind, input)` for each genuine event; `token()` is the living run's, or None.
+
+    Whoever has not shown the token gets one of few places, for a short time, and gives way to the next (connection.py).
 
     An event for which `on_hook` returns a number is held: whoever posted it waits until `answer` is called with that
     number, or hangs up, which `on_released(number)` tells.
@@ -71,6 +61,7 @@ class HookEndpoint:
         on_fault: Callable[[str], None],
         on_released: Callable[[int], None],
         on_answered: Callable[[int, bool], None],
+        refusals: Refusals,
     ) -> None:
         self._reactor = reactor
         self._token = token
@@ -78,12 +69,14 @@ class HookEndpoint:
         self._on_fault = on_fault
         self._on_released = on_released
         self._on_answered = on_answered
+        self._refusals = refusals
+        self._paused: list[socket.socket] = []
         self._socket_path = socket_path
         self._connections: dict[int, Connection] = {}  # The one unused for longest comes first.
-        self._unix = listen(socket_path, socket.SOCK_STREAM)
+        self._unix = listen(socket_path, socket.SOCK_STREAM, BACKLOG)
         self._tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         self._tcp.bind(("127.0.0.1", 0))
-        self._tcp.listen(64)
+        self._tcp.listen(BACKLOG)
         self.port: int = self._tcp.getsockname()[1]
         self._hosts = (f"127.0.0.1:{self.port}".encode(), f"localhost:{self.port}".encode())
         reactor.watch(self._unix.fileno(), READABLE, lambda _: self._accept(self._unix), HOOKS_FIRST)
@@ -91,8 +84,8 @@ class HookEndpoint:
 
     def drain(self) -> None:
         """Take in what has already arrived: the last words of an agent that is dead."""
-        self._accept(self._unix)
-        self._accept(self._tcp)
+        self._accept(self._unix, is_last=True)
+        self._accept(self._tcp, is_last=True)
         for connection in list(self._connections.values()):
             self._serve(connection, READABLE)
 
@@ -132,22 +125,73 @@ class HookEndpoint:
             listener.close()
         remove_socket(self._socket_path)
 
-    def _accept(self, listener: socket.socket) -> None:
-        for _ in range(MAX_CONNECTIONS):
+    def _accept(self, listener: socket.socket, is_last: bool = False) -> None:
+        """is_last: the agent is dead, and nobody has to be given time."""
+        for _ in range(ACCEPTS_PER_TURN):
+            if not self._has_place(is_last):
+                self._pause(listener)
+                return
             try:
                 accepted, _ = listener.accept()
             except OSError:
                 return
             accepted.setblocking(False)
-            if len(self._connections) >= MAX_CONNECTIONS and not self._make_room():
+            over_tcp = listener is self._tcp
+            user = loopback.user_of(accepted) if over_tcp else peer_of(accepted)[1]
+            connection = Connection(accepted, over_tcp, user not in (None, 0, os.getuid()), self._admit)
+            if not self._give_way_to(connection, is_last):
                 accepted.close()
+                self._refusals.add_stranger()
                 continue
-            connection = Connection(accepted, listener is self._tcp, self._admit)
             self._connections[accepted.fileno()] = connection
             self._reactor.watch(accepted.fileno(), READABLE, functools.partial(self._serve, connection), HOOKS_FIRST)
+            # Who shows the token in the same breath never has to give way.
+            self._serve(connection, READABLE)
+
+    def _strangers(self) -> list[Connection]:
+        """Those that have not shown the token, the oldest first, of other users' before our own."""
+        found = [one for one in self._connections.values() if not one.is_known]
+        return sorted(found, key=lambda one: (not one.is_foreign, one.since))
+
+    def _has_place(self, is_last: bool) -> bool:
+        """Whether the next one can be let in: a place is free, or somebody would give way."""
+        strangers = self._strangers()
+        if len(strangers) < PLACES:
+            return True
+        for stranger in strangers:
+            # Who it is may stand in what it has just sent.
+            self._serve(stranger, READABLE)
+        left, now = self._strangers(), time.monotonic()
+        return is_last or len(left) < PLACES or any(one.gives_way(now) for one in left)
+
+    def _give_way_to(self, newcomer: Connection, is_last: bool) -> bool:
+        strangers, now = self._strangers(), time.monotonic()
+        if len(strangers) < PLACES:
+            return True
+        for stranger in strangers:
+            if (is_last or stranger.gives_way(now)) and (stranger.is_foreign or not newcomer.is_foreign):
+                self._refusals.add_stranger()
+                self._drop(stranger)
+                return True
+        return False
+
+    def _pause(self, listener: socket.socket) -> None:
+        """Let newcomers wait where the kernel keeps them, until somebody's time is over."""
+        if listener in self._paused:
+            return
+        self._paused.append(listener)
+        self._reactor.change(listener.fileno(), 0)
+        until = min((one.settled_at for one in self._strangers()), default=time.monotonic())
+        self._reactor.at("places", until, self._resume)
+
+    def _resume(self) -> None:
+        paused, self._paused = self._paused, []
+        for listener in paused:
+            self._reactor.change(listener.fileno(), READABLE)
 
     def _make_room(self) -> bool:
-        for connection in list(self._connections.values()):
+        """Let the known connection go that was unused for longest."""
+        for connection in [one for one in self._connections.values() if one.is_known]:
             # Whether it is idle shows only after what it may just have sent was read.
             self._serve(connection, READABLE)
             if connection.began is None and not connection.held and not connection.answered:
@@ -168,13 +212,15 @@ class HookEndpoint:
             self._drop(connection)
         except Exception as error:  # noqa: BLE001  # A fault in serving one hook must not cost the agent its life.
             self._drop(connection)
+            self._refusals.add_hook(f"{type(error).__name__} in serving it")
             self._on_fault(f"hook endpoint: {type(error).__name__}: {error}")
         if fd in self._connections:
             self._connections[fd] = self._connections.pop(fd)
         self._watch_the_clock()
 
     def _read(self, connection: Connection) -> None:
-        for _ in range(READS_PER_TURN):
+        until = time.monotonic() + SECONDS_PER_TURN
+        while True:
             try:
                 data = connection.socket.recv(READ_SIZE)
             except BlockingIOError:
@@ -185,10 +231,17 @@ class HookEndpoint:
             try:
                 self._take(connection, data)
             except httpwire.Refused as refused:
-                connection.answers += httpwire.response(refused.status, b"{}", keep_alive=False)
-                connection.closing = True
-            if connection.closing:
+                self._refuse(connection, refused)
+            if connection.closing or time.monotonic() >= until:
                 return
+
+    def _refuse(self, connection: Connection, refused: httpwire.Refused) -> None:
+        connection.answers += httpwire.response(refused.status, b"{}", keep_alive=False)
+        connection.closing = True
+        if connection.is_known and refused.status not in NO_HOOKS:
+            self._refusals.add_hook(f"{refused.status} {refused}")
+        elif refused.status == 403 or not connection.is_known:
+            self._refusals.add_stranger()
 
     def _take(self, connection: Connection, data: bytes) -> None:
         if connection.held:
@@ -218,24 +271,34 @@ class HookEndpoint:
         if len(connection.answers) > ANSWERS_LIMIT or self._buffered() > ALL_BUFFERS_LIMIT:
             raise httpwire.Refused(503)
 
-    def _admit(self, head: httpwire.Head, over_tcp: bool) -> None:
+    def _admit(self, connection: Connection, head: httpwire.Head) -> None:
         """Refuse before the body is taken in; a web page's request carries another Host, or no token."""
-        if over_tcp and head.headers.get(b"host") not in self._hosts:
+        if connection.over_tcp and head.headers.get(b"host") not in self._hosts:
             raise httpwire.Refused(403)
         token = self._token()
         given = head.headers.get(b"authorization", b"")
         if token is None or not equal_in_constant_time(given, b"Bearer " + token.encode()):
             raise httpwire.Refused(403)
+        if not connection.is_known:
+            self._welcome(connection)
         if head.path != b"/hook" and _kind_in(head.path) is None:
             raise httpwire.Refused(404)
         if head.method != b"POST":
             raise httpwire.Refused(405)
 
-    def _handle(self, head: httpwire.Head, body: bytes) -> int:
+    def _welcome(self, connection: Connection) -> None:
+        """It has shown the token: it has a place among the agent's own."""
+        connection.is_known = True
+        if self._paused:
+            self._reactor.at("places", time.monotonic(), self._resume)
+        if sum(one.is_known for one in self._connections.values()) > MAX_CONNECTIONS and not self._make_room():
+            raise httpwire.Refused(503)
+
+    def _handle(self, head: httpwire.Head, body: bytes | httpwire.Large) -> int:
         kind = _kind_in(head.path)
         try:
-            hook_input = records.decode_object(body or b"{}", "body")
-        except records.Unreadable as error:
+            hook_input = records.decode_object(body or b"{}", "body") if isinstance(body, bytes) else body.result()
+        except (records.Unreadable, ValueError) as error:
             raise httpwire.Refused(400) from error
         if kind is None:
             name = hook_input.get("hook_event_name")
@@ -269,6 +332,8 @@ class HookEndpoint:
             return
         self._reactor.forget(fd)
         connection.socket.close()
+        if self._paused:
+            self._reactor.at("places", time.monotonic(), self._resume)
         # Whoever asked for no more than this answer is done; it was sent, unless some of it is left.
         self._settle(connection, connection.closing and not connection.keep_alive and not connection.answers)
         if connection.held:
@@ -285,17 +350,22 @@ class HookEndpoint:
         return sum(connection.parser.buffered for connection in self._connections.values())
 
     def _watch_the_clock(self) -> None:
-        began = [connection.began for connection in self._connections.values() if connection.began is not None]
-        if began:
-            self._reactor.at("unfinished request", min(began) + REQUEST_SECONDS, self._drop_unfinished)
+        limits = [limit for one in self._connections.values() if (limit := one.limit) is not None]
+        if limits:
+            self._reactor.at("unfinished request", min(limits), self._drop_unfinished)
         else:
             self._reactor.cancel("unfinished request")
 
     def _drop_unfinished(self) -> None:
         now = time.monotonic()
         for connection in list(self._connections.values()):
-            if connection.began is not None and connection.began + REQUEST_SECONDS <= now:
-                self._drop(connection)
+            if (limit := connection.limit) is None or limit > now:
+                continue
+            self._drop(connection)
+            if connection.is_known:
+                self._refusals.add_hook("its request was not whole in time")
+            else:
+                self._refusals.add_stranger()
         self._watch_the_clock()
 
 

@@ -9,9 +9,20 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any, Protocol
+
+    class Large(Protocol):
+        """A body that is read as it arrives; raises ValueError for one that cannot be."""
+
+        def feed(self, piece: bytes) -> None: ...
+
+        def result(self) -> dict[str, Any]: ...
+
 
 HEAD_LIMIT = 16 * 1024
 BODY_LIMIT = 16 * 1024 * 1024
+# A body up to here is taken in whole; built, the worst of them takes some MiB for a moment.
+WHOLE_LIMIT = 256 * 1024
 TOKEN_CHARACTERS = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 REASONS = {
@@ -47,17 +58,25 @@ class Head:
         self.headers = headers
         connection = headers.get(b"connection", b"").lower()
         self.keep_alive = b"close" not in connection if version == b"HTTP/1.1" else False
-        self.content_length = _content_length(headers)
+        self.content_length = 0
+
+    def measure(self) -> None:
+        """Set the length of the body; raises Refused."""
+        self.content_length = _content_length(self.headers)
 
 
 class Parser:
     """One connection's requests, in order; after Refused was raised it takes no more.
 
-    `admit` sees each head before its body is taken in, and raises Refused for one whose body is not wanted.
+    `admit` sees each head before its body is taken in, and raises Refused for one whose body is not wanted. A large
+    body goes into what `large` makes, piece by piece.
     """
 
-    def __init__(self, admit: Callable[[Head], None]) -> None:
+    def __init__(self, admit: Callable[[Head], None], large: Callable[[], Large] | None = None) -> None:
         self._admit = admit
+        self._make_large = large
+        self._large: Large | None = None
+        self._missing = 0
         self._buffer = bytearray()
         self._head: Head | None = None
 
@@ -75,11 +94,12 @@ class Parser:
         return (
             self._head is not None
             and not self._buffer
+            and self._large is None
             and self._head.content_length > 0
             and self._head.headers.get(b"expect", b"").lower() == b"100-continue"
         )
 
-    def feed(self, data: bytes) -> Iterator[tuple[Head, bytes]]:
+    def feed(self, data: bytes) -> Iterator[tuple[Head, bytes | Large]]:
         """Each request that `data` completes, with its body; raises Refused."""
         self._buffer += data
         while True:
@@ -88,12 +108,32 @@ class Parser:
                 if self._head is None:
                     return
                 self._admit(self._head)
+                self._head.measure()
+                if self._make_large is not None and self._head.content_length > WHOLE_LIMIT:
+                    self._large, self._missing = self._make_large(), self._head.content_length
+            if self._large is not None:
+                if self._take_piece(self._large):
+                    return
+                head, large, self._head, self._large = self._head, self._large, None, None
+                yield head, large
+                continue
             if len(self._buffer) < self._head.content_length:
                 return
             head, self._head = self._head, None
             body = bytes(self._buffer[: head.content_length])
             del self._buffer[: head.content_length]
             yield head, body
+
+    def _take_piece(self, large: Large) -> bool:
+        """Pass on what has come of a large body; whether more is to come."""
+        piece = bytes(self._buffer[: self._missing])
+        del self._buffer[: len(piece)]
+        self._missing -= len(piece)
+        try:
+            large.feed(piece)
+        except ValueError as error:
+            raise Refused(400) from error
+        return self._missing > 0
 
     def _take_head(self) -> Head | None:
         end = self._buffer.find(b"\r\n\r\n", 0, HEAD_LIMIT)

@@ -79,6 +79,10 @@ MOST_JOBS, JOB_LIMIT = 8, 2048
 OVER = frozenset({"completed", "failed", "killed", "stopped"})
 
 
+class Part(dict):  # type: ignore[type-arg]
+    """What was kept of a tool's input that was too large to be kept whole."""
+
+
 def kind_of(name: str) -> str | None:
     """The kind that a hook event has, by phoenixd's name or Claude Code's; None for a name that nobody knows."""
     if name in KINDS:
@@ -118,7 +122,7 @@ def asked(hook_input: dict[str, Any]) -> str | None:
     Nothing is left out: who approves the text approves exactly what runs.
     """
     tool, tool_input = hook_input.get("tool_name"), hook_input.get("tool_input")
-    if not isinstance(tool, str) or not isinstance(tool_input, dict):
+    if not isinstance(tool, str) or not isinstance(tool_input, dict) or isinstance(tool_input, Part):
         return None
     if cut(tool, TEXT_LIMITS["tool_name"]) != tool:
         return None

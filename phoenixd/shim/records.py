@@ -64,14 +64,9 @@ def write(path: str, record: dict[str, Any], durable: bool) -> None:
 
 def read_bytes(path: str, limit: int = RECORD_LIMIT, dir_fd: int | None = None) -> bytes:
     """The content of a regular file; never follows a link, never blocks on a FIFO, never takes more than `limit`."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=dir_fd)
-    except OSError as error:
-        raise Unreadable(errno_name(error), f"{path}: {error.strerror}") from error
+    fd = open_plain(path, dir_fd)
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("EINVAL", f"{path}: not a regular file")
         if status.st_size > limit:
             raise Unreadable("EFBIG", f"{path}: {status.st_size} bytes, the limit is {limit}")
         return _read_at_most(fd, limit, path)
@@ -79,6 +74,19 @@ def read_bytes(path: str, limit: int = RECORD_LIMIT, dir_fd: int | None = None) 
         raise Unreadable(errno_name(error), f"{path}: {error.strerror}") from error
     finally:
         os.close(fd)
+
+
+def open_plain(path: str, dir_fd: int | None = None) -> int:
+    """A regular file, open to be read; raises Unreadable, follows no link, waits for nobody."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags, dir_fd=dir_fd)
+    except OSError as error:
+        raise Unreadable(errno_name(error), f"{path}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Unreadable("EINVAL", f"{path}: not a regular file")
+    return fd
 
 
 def read_object(path: str) -> dict[str, Any]:

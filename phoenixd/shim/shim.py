@@ -15,6 +15,7 @@ from hookfiles import HookFiles
 from hooks import HookEndpoint
 from link import Link
 from reactor import Reactor, Signals
+from refusals import Refusals
 from replies import Replies
 from reports import HookReports
 from run import Run
@@ -58,13 +59,14 @@ class Shim:
         self._terminal = self._open_terminal()
         self._heartbeat = Heartbeat(os.path.join(state_dir, "heartbeat.json"), self._reactor)
         self._spool = Spool(os.path.join(state_dir, "spool.jsonl"))
+        self._refusals = Refusals(self._reactor, self._run_identity, lambda event: self._link.send_if_room(event))
         self._hooks = HookEndpoint(
             os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_posted, self._complain_of_hook,
-            self._on_released, self._on_answered,
+            self._on_released, self._on_answered, self._refusals,
         )  # fmt: skip
         self._replies = Replies(self._reactor, self._on_released, self._on_answered)
         self._hook_files = HookFiles(
-            run_dir, self._reactor, self._incarnation, self._on_dropped, self._complain_of_hook, self._replies.hold
+            run_dir, self._reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
         )
         self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
@@ -147,6 +149,8 @@ class Shim:
             self._complain(f"{self._spool.dropped} hook events were dropped while nobody acknowledged any")
             self._spool.dropped = 0
 
+        self._refusals.report()
+
     def _start(self, message: dict[str, Any]) -> None:
         path, run_id = messages.text(message, "order"), messages.text(message, "run_id")
         identity = {"incarnation": messages.number(message, "incarnation"), "run_id": run_id}
@@ -177,6 +181,7 @@ class Shim:
     def _launch(self, taken: order.Order, identity: dict[str, Any]) -> None:
         self._notice = []
         self._hook_files.forget_all()
+        self._refusals.begin()
         controlling_fd = None
         if self._terminal is not None:
             self._terminal.prepare_for_agent()
@@ -235,6 +240,7 @@ class Shim:
         # The agent's last words, which it may have said in the very moment of its death.
         self._hooks.drain()
         self._hook_files.drain()
+        self._refusals.report()
         self._hooks.release_all()
         self._replies.release_all()
         self._heartbeat.flush()
@@ -277,6 +283,9 @@ class Shim:
     @property
     def _identity(self) -> dict[str, Any]:
         return self._run.identity if self._run is not None else {"incarnation": 0, "run_id": ""}
+
+    def _run_identity(self) -> dict[str, Any] | None:
+        return self._run.identity if self._run is not None else None
 
     def _token(self) -> str | None:
         return self._run.order.token if self._run is not None else None
@@ -334,6 +343,11 @@ class Shim:
 
     def _complain(self, message: str) -> None:
         self._link.complain(message)
+
+    def _refuse_file(self, message: str) -> None:
+        """What a hook program announced cannot be read."""
+        self._refusals.add_hook(message)
+        self._complain_of_hook(message)
 
     def _complain_of_hook(self, message: str) -> None:
         self._link.complain_of_agent(message)

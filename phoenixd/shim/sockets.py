@@ -7,7 +7,7 @@ import socket
 import struct
 
 
-def listen(path: str, kind: int) -> socket.socket:
+def listen(path: str, kind: int, backlog: int = 64) -> socket.socket:
     """A unix socket that only its owner may connect to, in the place of whatever a predecessor left there."""
     listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     remove_socket(path)
@@ -16,7 +16,7 @@ def listen(path: str, kind: int) -> socket.socket:
         listener.bind(path)
     finally:
         os.umask(umask)
-    listener.listen(64)
+    listener.listen(backlog)
     return listener
 
 

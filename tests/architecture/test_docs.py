@@ -152,6 +152,22 @@ def test_every_test_that_a_promise_names_exists() -> None:
         assert not test or f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), test
 
 
+def test_every_promise_by_tier_is_one_of_the_page_and_says_what_each_tier_holds() -> None:
+    page = (ROOT / "docs/promises.md").read_text(encoding="utf-8")
+    table, _, by_tier = page.partition("## By tier")
+    promised = re.findall(r"^\| (\d+) \|", table, re.MULTILINE)
+    rows = [line.strip("| ").split(" | ") for line in by_tier.splitlines() if re.match(r"\| \d+ \|", line)]
+
+    assert "| | cgroup | subreaper | namespace |" in by_tier
+    assert [number for number, *_ in rows if number not in promised] == []
+    assert {"1", "2", "3", "4", "5", "7"} <= {number for number, *_ in rows}, (
+        "what an agent that means harm would break"
+    )
+    for number, *tiers in rows:
+        assert len(tiers) == 3, number
+        assert all(re.search(r"[Aa]lways|Accidents|The same", told) for told in tiers), number
+
+
 def test_no_page_names_a_machine_of_ours() -> None:
     """A path of somebody's machine is of no use to anybody else."""
     pattern = re.compile(r"(?<![\w.])/(?:work|root|tmp)/[\w]")

@@ -328,3 +328,14 @@ def test_a_dialog_can_be_said_no_to_beforehand_and_nothing_else(place: Path, sta
         ("gemini", "offer of another renderer", "deny", "known: none"),
     ):
         assert told in complaint(place, state, DIALOG.format(harness, asks, given))
+
+
+def test_the_fence_of_all_is_that_of_each_agent_which_names_none(tmp_path: Path) -> None:
+    text = '[fence]\nkind = "namespace"\n' + "".join(
+        f'[agent.{name}]\nargv = ["true"]\ncwd = "/"\n{more}' for name, more in (("a", ""), ("b", 'fence = "none"\n'))
+    )
+    (tmp_path / "phoenixd.toml").write_text(text)
+
+    read = read_configuration(tmp_path, tmp_path, {})
+
+    assert {name: spec.fence for name, spec in read.agents.items()} == {"a": "namespace", "b": "none"}

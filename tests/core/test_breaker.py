@@ -188,6 +188,18 @@ def test_g48_last_progress_only_moves_on_progress() -> None:
     assert (loop.breaker.tally.last_progress, loop.breaker.tally.iterations) == (2, 4)
 
 
+def test_g48_a_reset_forgets_the_misses_and_no_more() -> None:
+    loop = Loop()
+    loop.states("same", "new", *["same"] * 6)
+    before = loop.breaker.tally
+    assert (before.last_progress, before.opens) == (2, 1)
+
+    after = breakers.reset(loop.breaker).tally
+
+    assert (after.last_progress, after.opens, after.iterations) == (2, 1, before.iterations)
+    assert after.no_progress == 0
+
+
 def test_x8_from_a_trial_one_miss_opens_it_again_and_progress_closes_it() -> None:
     loop = Loop()
     loop.states(*["same"] * 5)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import DismissDialog, LookAtScreen
-from phoenixd.core.agent import Activity, Running
-from phoenixd.core.events import ScreenSeen
+from phoenixd.core.agent import Activity, Running, Starting
+from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.projection import is_settled, needs_person
-from phoenixd.core.session import SCREEN_DIALOGS
+from phoenixd.core.session import SCREEN_DIALOGS, UNREAD
 from phoenixd.core.spec import PreparedAnswer
 from tests.core.story import Story, claude, spec
 
@@ -247,3 +247,76 @@ def test_another_dialog_than_the_one_that_was_said_no_to_is_an_item() -> None:
     story.wait(2)
     assert asked(story) == "dialog"
     assert not story.of(DismissDialog)
+
+
+def unread(harness: str = "claude", seconds: float = 32) -> Story:
+    """A start of which no hook tells, with a screen that nobody knows, and how long it has stood so."""
+    story = Story(spec(harness=harness, prompt="Go on."))
+    story.screen = "unknown"
+    story.start()
+    story.started()
+    until = story.at + seconds
+    while story.at < until:
+        seen = len(story.of(LookAtScreen))
+        story.wait(min(0.5, until - story.at))
+        # A story answers the looks at a running one by itself.
+        if isinstance(story.state, Starting) and len(story.of(LookAtScreen)) > seen:
+            story.tell(ScreenSeen("a", 1, "unknown"))
+    return story
+
+
+@pytest.mark.parametrize("harness", CLIS)
+def test_f_hb_7_a_start_whose_screen_nobody_knows_is_asked_of_a_person_after_its_window(harness: str) -> None:
+    """It was "starting" for ever, without an alert and with an empty inbox."""
+    assert isinstance(unread(harness, 29).state, Starting), "its hooks may still come"
+
+    story = unread(harness)
+
+    assert asked(story) == UNREAD
+    assert needs_person(story.agent)
+    assert story.alerts() == ["dialog"]
+    (item,) = story.agent.items
+    assert item.answer_by == "attach"
+    story.tell(ScreenSeen("a", 1, "unknown"))
+    assert len(story.of(LookAtScreen)) > 3
+    assert (asked(story), story.alerts()) == (UNREAD, ["dialog"]), "told once"
+
+
+@pytest.mark.parametrize(
+    "proof", ["session-start", "prompt-submit", "stop", "tool-end", "idle", "working", "transcript"]
+)
+def test_what_proves_that_it_is_at_work_closes_the_question(proof: str) -> None:
+    story = unread()
+    assert asked(story) == UNREAD
+    if proof in ("idle", "working"):
+        story.wait(10)
+        story.tell(ScreenSeen("a", 1, proof))
+    elif proof == "transcript":
+        story.tell(EvidenceSeen("a", 1, "transcript"))
+    else:
+        story.hook(proof)
+    assert asked(story) is None
+    assert isinstance(story.state, Running)
+
+
+def test_a_dialog_that_can_be_read_takes_the_place_of_a_screen_that_could_not() -> None:
+    story = unread()
+    story.wait(10)
+    story.tell(ScreenSeen("a", 1, "trust"))
+    assert asked(story) == "trust dialog"
+
+
+def test_whoever_sits_before_such_a_screen_sees_it_himself() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.wait(31)
+    story.tell(ScreenSeen("a", 1, "unknown", attended=True))
+    assert isinstance(story.state, Starting)
+
+
+def test_the_end_of_such_a_run_closes_its_question() -> None:
+    story = unread()
+    story.stop()
+    story.exited(signal=15)
+    assert story.agent.items == ()

@@ -373,3 +373,24 @@ async def test_many_ask_at_once_and_one_link_is_made(short_tmp: Path, links: Lin
 
         assert len(set(map(id, hellos))) == 1
         assert shim.accepted == 1
+
+
+async def test_promise_5_a_process_of_an_agents_is_told_nothing_and_is_no_shim(short_tmp: Path) -> None:
+    """It put its own socket in the place of its shim's, and says all that a shim says."""
+    asked: list[int] = []
+
+    def is_of_a_run(pid: int) -> bool:
+        asked.append(pid)
+        return True
+
+    links = Links(short_tmp, is_of_a_run=is_of_a_run)
+    try:
+        async with FakeShim(short_tmp, run=RUN) as impostor:
+            assert await links.shims.connect("a") is None
+            assert links.shims.shim_of("a") is None
+            with pytest.raises(ShimFailed):
+                links.shims.kill("a", 7)
+            await eventually(lambda: impostor.accepted, what="it was met")
+        assert (impostor.told, links.heard, asked) == ([], [], [os.getpid()])
+    finally:
+        links.shims.close()

@@ -191,6 +191,22 @@ def test_promise_5_an_impostor_at_the_link_has_no_stranger_killed(arena: Arena) 
         stranger.wait()
 
 
+def test_promise_5_an_agent_that_serves_its_shims_socket_is_told_no_order(arena: Arena) -> None:
+    """Not even a hello: whoever is believed to be a shim is asked to start, to end and to answer."""
+    told = arena.stage.root / "told"
+    listening = IMPOSTOR.replace("link.recv(65536)", f"open({str(told)!r}, 'ab').write(b'[' + link.recv(65536) + b']')")
+    assert listening != IMPOSTOR
+    arena.bad.do(
+        f"{listening}\nthreading.Thread(target=serve, args=({arena.link('bad')!r}, None), daemon=True).start()"
+    )
+    arena.restart_daemon()
+    arena.stage.until("it was met", told.exists, 60)
+    arena.stage.ask("stop", "bad")
+    assert told.read_bytes().replace(b"[]", b"") == b""
+    assert incarnations(arena.stage.root, "bad") == {}
+    arena.assert_good_is_untouched()
+
+
 def test_promise_7_twenty_thousand_notifications_end_neither_daemon_nor_neighbour(arena: Arena) -> None:
     assert arena.stage.process is not None
     assert arena.bad.do(FLOOD) == "'flooded'"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.demo.stage import Stage
+from phoenixd.drivers.cgroups import MOUNTS
 from tests.e2e.census import incarnations
 from tests.e2e.puppet import Puppet
 from tests.shim.test_fence import has_fences
@@ -38,8 +39,9 @@ out = {
     "journal": tried(lambda: open(STATE + "/journal.sqlite3", "r+b").close()),
     "declare": tried(lambda: write(STATE + "/agents.d/more.toml")),
     "forge its end": tried(lambda: write(STATE + "/agents/bad/exit.json")),
-    "forge its neighbour's end": tried(lambda: write(STATE + "/agents/good/exit.json")),
-    "its neighbour's link": tried(lambda: os.unlink(RUNTIME + "/agents/good/link.sock")),
+    "forge its neighbour's end": tried(lambda: write(STATE + f"/agents/{NEIGHBOUR}/exit.json")),
+    "its neighbour's link": tried(lambda: os.unlink(RUNTIME + f"/agents/{NEIGHBOUR}/link.sock")),
+    "leave its leaf": tried(lambda: open(LEAF + "/cgroup.procs", "w").write("0")),
     "terminal server": tried(
         lambda: subprocess.run(["tmux", "-S", RUNTIME + "/tmux.sock", "run-shell", "true"], check=True, stderr=-3)
         if os.path.exists(RUNTIME + "/tmux.sock") else open(RUNTIME + "/tmux.sock")
@@ -83,7 +85,9 @@ def test_promises_3_5_and_7_a_hostile_agent_reaches_nothing_from_within_its_fenc
         "terminal": int(subprocess.run(server, capture_output=True, text=True, check=True).stdout),
         "neighbour": stage.row("good")["pid"],
     }
-    places = f"PIDS, STATE, RUNTIME = {pids!r}, {str(stage.state)!r}, {str(stage.runtime)!r}\n"
+    mount = next((one for one in MOUNTS if (one / "cgroup.procs").exists()), MOUNTS[0])
+    places = f"PIDS, STATE, RUNTIME, LEAF = {pids!r}, {str(stage.state)!r}, {str(stage.runtime)!r}, {str(mount)!r}\n"
+    places += "NEIGHBOUR = 'good'\n"
 
     tried = eval(puppet.do(places + TRIES))
 
@@ -100,10 +104,3 @@ def test_promises_3_5_and_7_a_hostile_agent_reaches_nothing_from_within_its_fenc
     assert puppet.do("import subprocess\nout = subprocess.run(['setsid', '-f', 'sleep', '100000']).returncode") == "0"
     assert "stays so" in stage.ask("stop", "bad")
     assert incarnations(stage.root, "bad") == {}
-
-
-def test_who_asks_for_a_fence_that_is_not_to_be_had_is_told_and_nothing_starts_without(stage: Stage) -> None:
-    stage.declare("a", f'[agent.a]\nargv = ["sleep", "100000"]\ncwd = "{stage.state}"\nfence = "namespace"\n')
-    stage.up()
-    stage.until("it is given up", lambda: stage.row("a")["state"] == "quarantined", 60)
-    assert "which its fence hides" in stage.row("a")["reason"]

@@ -9,9 +9,12 @@ import shutil
 import signal
 from pathlib import Path
 
+import anyio
 import pytest
 
 from phoenixd.demo.stage import Stage
+from phoenixd.drivers.journal import SqliteJournal
+from phoenixd.runtime.recovery import BOOT_KEY
 from tests.e2e.census import incarnations
 from tests.e2e.test_lifecycle import declare
 
@@ -41,6 +44,16 @@ def put_back(stage: Stage, backup: Path) -> None:
     lose(stage)
     for file in backup.iterdir():
         shutil.copy2(file, stage.state / file.name)
+
+
+def make_older(stage: Stage) -> None:
+    """As if the copy had been made before the machine was last started."""
+
+    async def change() -> None:
+        with SqliteJournal(stage.state / "journal.sqlite3") as journal:
+            await journal.remember(BOOT_KEY, "00000000-0000-4000-8000-000000000000")
+
+    anyio.run(change)
 
 
 def alerts(stage: Stage) -> list[str]:
@@ -95,6 +108,7 @@ def test_promises_3_and_9_an_old_journal_and_a_lost_one_kill_nobody_and_start_no
 
     stage.kill()
     put_back(stage, backup)
+    make_older(stage)
     stage.up()
     is_as_it_was(stage, pids, "c", 2)
     # Also over a start in between: nothing was confirmed yet.

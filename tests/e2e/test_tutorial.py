@@ -21,14 +21,17 @@ from tests.waiting import eventually_sync
 
 ROOT = Path(__file__).parents[2]
 ATTACHED = "detach: C-b d"
-DETACH = (b"\x02", b"d")
+LEFT = "[detached (from session "
+PREFIX, DETACH = b"\x02", b"d"
+PATIENCE = 600.0
+"""Seconds for a whole page of commands: what takes one when the machine is idle takes many when it is not."""
 PID_OF_SHOP = "$(phoenixctl status shop --json | tr -d ' ' | grep -o '\"pid\":[0-9]*' | head -1 | cut -d: -f2)"
 CLAUDE = """#!/bin/sh
 [ "$1" != --version ] || exec echo "2.1.197 (Claude Code)"
 exec {python} {program} {log} seed "$@"
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE + 120)]
 
 
 def commands_of(page: str, fence: str = "sh") -> str:
@@ -59,11 +62,23 @@ class Newcomer:
             "ANTHROPIC_API_KEY": "sk-test-dummy",
         }
 
+    def _detach(self, terminal: int) -> None:
+        """Press the keys of a person. Two that tmux reads at once are a paste to it, however far apart they came."""
+        os.write(terminal, PREFIX)
+        server = ["tmux", "-N", "-S", str(self.home / ".local/state/phoenixd/run/tmux.sock")]
+        asked = [*server, "list-clients", "-F", "#{client_prefix}"]
+        eventually_sync(
+            lambda: "1" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split(),
+            60,
+            "tmux has taken the prefix",
+        )
+        os.write(terminal, DETACH)
+
     def _executable(self, name: str, text: str) -> None:
         (self.home / name).write_text(text)
         (self.home / name).chmod(0o755)
 
-    def types(self, commands: str, timeout: float = 120) -> str:
+    def types(self, commands: str, timeout: float = PATIENCE) -> str:
         """Run a script in a terminal, and leave an agent's terminal whenever it shows one; no command may fail."""
         ours, theirs = os.openpty()
         shell = subprocess.Popen(
@@ -72,6 +87,7 @@ class Newcomer:
         )  # fmt: skip
         os.close(theirs)
         said, seen, deadline = "", 0, time.monotonic() + timeout
+        is_leaving = False
         try:
             while shell.poll() is None or select.select([ours], [], [], 0)[0]:
                 assert time.monotonic() < deadline, said[-3000:]
@@ -81,12 +97,13 @@ class Newcomer:
                     said += os.read(ours, 65536).decode(errors="replace")
                 except OSError:  # The last one on the other side has closed it.
                     break
-                if said.find(ATTACHED, seen) >= 0:
-                    seen = len(said)
-                    for key in DETACH:
-                        # Keys that come at once are a paste to tmux, and a person is slower.
-                        os.write(ours, key)
-                        time.sleep(0.05)
+                if is_leaving:
+                    # Its status line may be drawn again until it is left.
+                    left = said.find(LEFT, seen)
+                    is_leaving, seen = left < 0, max(seen, left)
+                elif said.find(ATTACHED, seen) >= 0:
+                    is_leaving, seen = True, len(said)
+                    self._detach(ours)
         finally:
             os.close(ours)
             shell.kill()
@@ -103,7 +120,7 @@ def newcomer(short_tmp: Path) -> Iterator[Newcomer]:
     subprocess.run(down, env=newcomer.environ, capture_output=True, check=False, timeout=60)
     socket = short_tmp / ".local/state/phoenixd/run/tmux.sock"
     subprocess.run(["tmux", "-N", "-S", str(socket), "kill-server"], capture_output=True, check=False)
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends, but not {survivors(short_tmp)}")
+    eventually_sync(lambda: not survivors(short_tmp), 60, what=f"all ends, but not {survivors(short_tmp)}")
 
 
 def test_the_tutorial_the_readme_and_the_page_about_speaking_do_what_they_say(newcomer: Newcomer) -> None:

@@ -32,6 +32,7 @@ PROOFS = (
         "300 kills of the daemon, 100 of them at a chosen system call: none lost, none doubled, no order forgotten",
         _module("tests.proof.kills"),
     ),
+    Proof("plants", "bugs that no test saw are planted again, and must be seen", _module("tests.proof.plants")),
     Proof(
         "prompts", "1,000 prompts to misbehaving terminals: each once, or not at all", _module("tests.proof.prompts")
     ),

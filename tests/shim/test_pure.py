@@ -31,6 +31,9 @@ def load(name: str) -> ModuleType:
 
 httpwire = load("httpwire")
 payload = load("payload")
+with pytest.MonkeyPatch.context() as patched:
+    patched.setitem(sys.modules, "payload", payload)
+    scan = load("scan")
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50),
@@ -92,6 +95,47 @@ def test_only_known_fields_are_kept_each_within_its_limit(hook_input: dict[str, 
             assert len(kept[name].encode()) <= limit // divisor
     # Whatever came in, what goes out is JSON that any language reads.
     assert json.loads(json.dumps(kept, allow_nan=False)) == kept
+
+
+@given(INPUTS, st.booleans(), st.sampled_from([None, 1]), st.lists(st.integers(1, 200), min_size=1))
+def test_promise_10_a_large_input_is_read_piece_by_piece_as_it_would_be_whole(
+    hook_input: dict[str, Any], is_ascii: bool, indent: int | None, pieces: list[int]
+) -> None:
+    try:
+        raw = json.dumps(hook_input, ensure_ascii=is_ascii, indent=indent).encode()
+    except UnicodeEncodeError:
+        raw = json.dumps(hook_input, indent=indent).encode()
+    read, at = scan.Scan(), 0
+    while at < len(raw):
+        size = pieces[at % len(pieces)] * (1 if len(raw) < 4096 else 100)
+        read.feed(raw[at : at + size])
+        at += size
+    found = read.result()
+    assert payload.trim(found) == payload.trim(hook_input)
+    # What is shown to be approved is all of it, or nothing.
+    assert payload.asked(found) in (payload.asked(hook_input), None)
+
+
+@given(
+    st.lists(st.sampled_from([*'{}[]",:\\u0 ', "1", "tool_input", '"prompt"', "null"])).map("".join), st.integers(1, 9)
+)
+def test_a_large_input_of_any_kind_is_read_or_refused(text: str, size: int) -> None:
+    raw, read = b'{"prompt":' + text.encode(), scan.Scan()
+    with contextlib.suppress(scan.Malformed):
+        for at in range(0, len(raw), size):
+            read.feed(raw[at : at + size])
+        read.result()
+
+
+def test_a_cut_text_ends_before_the_character_that_the_cut_went_through() -> None:
+    for tail in ("é", "😀", "\\", '"', "\x01", "\ud83d"):
+        for shift in range(8):
+            for is_ascii in (True, False):
+                text = "x" * (scan.TEXT_LIMIT - shift) + tail * 20
+                raw = json.dumps({"message": text}, ensure_ascii=is_ascii).encode("utf-8", "replace")
+                read = scan.Scan()
+                read.feed(raw)
+                assert text.startswith(read.result()["message"].rstrip("?\ud83d"))
 
 
 def test_a_prompt_is_cut_but_its_sum_is_of_all_of_it() -> None:

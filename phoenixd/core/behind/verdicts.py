@@ -87,7 +87,7 @@ def judge(world: World, trace: Trace, agent: Agent | None, spec: AgentSpec | Non
     if agent is None and spec is None:
         if trace.living is None:
             return None
-        return Judged(trace.agent, case.finding("leave", "nobody declares it: add it, and its run is adopted"))
+        return Judged(trace.agent, case.finding("leave", "nobody declares it"))
     if trace.living is not None:
         return case.alive(trace.living)
     return case.dead()

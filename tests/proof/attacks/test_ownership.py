@@ -12,7 +12,7 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import incarnations
 from tests.e2e.puppet import Puppet
-from tests.e2e.test_inside_a_run import CTL, DAEMON, said
+from tests.e2e.test_inside_a_run import CTL, DAEMON, refuses_all
 from tests.e2e.test_ownership import PATIENCE, declare, phoenixd, running, tree
 from tests.proof.attacks.conftest import AGENTS
 from tests.waiting import eventually_sync
@@ -81,14 +81,23 @@ def test_seen_1_an_obedient_agent_of_a_fleet_takes_nobody(stage: Stage) -> None:
     stage.kill()
     eventually_sync(lambda: tree(stage.root) == tree(stage.root), PATIENCE, "nothing is written any more")
     before = tree(stage.root)
-    for argv in (
-        [*CTL, "up"], [*CTL, "run", "b", "-d", "--", "sleep", "9"], DAEMON, [*CTL, "recover", "--take"],
-        ["setsid", "-f", "-w", *DAEMON], ["sh", "-c", f"({' '.join(DAEMON)}) & wait $!"],
-        ["env", "-i", f"PATH={os.environ['PATH']}", f"HOME={home}", *DAEMON],
-    ):  # fmt: skip
-        code, told = said(puppet, argv)
-        assert (code in (0, 6), "ask the operator" in told) == (True, True), (argv, told)
-        assert "phoenixctl up" not in told
+    socket = ["--socket", str(stage.runtime / "api.sock")]
+    own = ["--state-dir", str(stage.state), "--runtime-dir", str(stage.runtime)]
+    fresh = ["--state-dir", str(stage.root / "fresh")]
+    refuses_all(
+        stage,
+        puppet,
+        asked=(["status"], ["status", "--json"], ["doctor"], ["start", "a00"], ["stop", "a00"], ["inbox"], ["apply"]),
+        starts=(
+            [*CTL, "up"], [*CTL, "up", *own], [*CTL, "up", *fresh], [*CTL, *socket, "up"],
+            [*CTL, "run", "b", "-d", "--", "sleep", "9"], [*CTL, "recover", "--take"],
+            [*CTL, "recover", "--take", *own], DAEMON, [*DAEMON, *own],
+            [*DAEMON, *fresh, "--runtime-dir", str(stage.runtime)],
+            [*DAEMON, "--state-dir", str(stage.state), "--runtime-dir", str(stage.root / "r")],
+            ["setsid", "-w", *DAEMON], ["sh", "-c", f"({' '.join(DAEMON)}) & wait $!"],
+            ["env", "-i", f"PATH={os.environ['PATH']}", f"HOME={home}", *DAEMON],
+        ),
+    )  # fmt: skip
     assert tree(stage.root) == before
     stage.up()
     assert running(stage, *pids) == pids

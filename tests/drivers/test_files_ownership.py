@@ -1,0 +1,170 @@
+"""Whose the directories are beyond a process's life: the id that stands in both."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from phoenixd.drivers import files
+from phoenixd.drivers.files_owner import RECORD, read_owner
+from phoenixd.drivers.files_ownership import examine, own, take
+from phoenixd.errors import AlreadyRunning, BelongsToAnother, FileUnreadable
+from phoenixd.runs import is_locked
+
+
+@contextmanager
+def a_living_shim(runtime: Path, agent: str = "a") -> Iterator[None]:
+    """As far as anybody who looks can tell."""
+    (runtime / "agents" / agent).mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(runtime / "agents" / agent, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A state and a runtime directory that somebody owned once."""
+    state, runtime = tmp_path / "state", tmp_path / "run"
+    with own(state, runtime):
+        (state / "journal.sqlite3").touch()
+    return state, runtime
+
+
+def test_the_id_stays_and_stands_in_both(places: tuple[Path, Path]) -> None:
+    first = [read_owner(place) for place in places]
+    with own(*places) as owned:
+        assert [owned.owner, owned.owner] == first
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{", b"[]", b'{"id": 7}', b'{"id": "x", "state": "s", "runtime": "r"}']
+)
+def test_a_lost_record_is_taken_from_the_runtime_directory_where_the_journal_is_there(
+    places: tuple[Path, Path], content: bytes | None
+) -> None:
+    state, runtime = places
+    known = read_owner(runtime)
+    (state / RECORD).unlink()
+    if content is not None:
+        (state / RECORD).write_bytes(content)
+    with a_living_shim(runtime), own(state, runtime) as owned:
+        assert owned.owner == known
+    # A state directory that was deleted and made again has no journal, and is another one.
+    shutil.rmtree(state)
+    with a_living_shim(runtime), pytest.raises(BelongsToAnother, match="a"):
+        own(state, runtime)
+    with own(state, runtime) as owned:
+        assert known is not None
+        assert owned.owner.id != known.id
+
+
+def test_a_record_that_the_host_cannot_read_is_not_taken_for_none(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the limit of descriptors a new id would make strangers of the daemon's own shims."""
+    known, real = read_owner(places[0]), os.open
+
+    def open_nothing(path: str | Path, *arguments: int, **more: int) -> int:
+        if Path(path).name == RECORD:
+            raise OSError(errno.EMFILE, "Too many open files", str(path))
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr(files.os, "open", open_nothing)
+    with pytest.raises(FileUnreadable):
+        own(*places)
+    monkeypatch.undo()
+    assert read_owner(places[0]) == known
+
+
+def test_what_an_older_version_left_belongs_to_the_state_directory_that_it_named(tmp_path: Path) -> None:
+    state, runtime, other = tmp_path / "state", tmp_path / "run", tmp_path / "other"
+    for place in (state, runtime, other):
+        place.mkdir(mode=0o700)
+    (runtime / "state-dir").write_text(f"{state}\n")
+    with a_living_shim(runtime):
+        with pytest.raises(BelongsToAnother, match=str(state)):
+            own(other, runtime)
+        with own(state, runtime) as owned:
+            assert owned.owner.id
+        # Moved before the upgrade: the name leads nowhere.
+        (runtime / RECORD).unlink()
+        (runtime / "state-dir").write_text(f"{tmp_path / 'gone'}\n")
+        with own(other, runtime):
+            pass
+
+
+def test_a_runtime_directory_below_the_state_directory_or_the_same_is_owned_too(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    for runtime in (state / "run", state):
+        with own(state, runtime):
+            assert is_locked(str(runtime))
+            for place in ((state, runtime), (tmp_path / "new", runtime), (state, tmp_path / "r")):
+                with pytest.raises(AlreadyRunning):
+                    own(*place)
+                with pytest.raises(AlreadyRunning):
+                    examine(*place)
+        assert not is_locked(str(runtime))
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_runtime_directory_that_was_taken_away_is_owned_again(places: tuple[Path, Path], tmp_path: Path) -> None:
+    state, runtime = places
+    with own(state, runtime) as owned:
+        shutil.rmtree(runtime)
+        runtime.mkdir(mode=0o700)
+        owned.keep()
+        assert read_owner(runtime) == owned.owner
+        with pytest.raises(AlreadyRunning, match=str(state)):
+            own(tmp_path / "other", runtime)
+    with own(tmp_path / "other", runtime):
+        pass
+
+
+def test_as_long_as_one_shim_was_not_handed_over_the_directory_stays_whose_it_is(
+    places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    _, runtime = places
+    known, heir = read_owner(runtime), tmp_path / "heir"
+    with a_living_shim(runtime, "a"), a_living_shim(runtime, "b"):
+        told: list[tuple[str, str]] = []
+
+        def hand(agent: str, owner: str) -> str | None:
+            told.append((agent, owner))
+            return "it does not answer" if agent == "b" else None
+
+        assert take(heir, runtime, hand) == (["a"], {"b": "it does not answer"})
+        assert read_owner(runtime) == known
+        assert take(heir, runtime, lambda agent, owner: None) == (["a", "b"], {})
+        assert [agent for agent, _ in told] == ["a", "b"]
+        assert len({owner for _, owner in told}) == 1
+        mine = read_owner(heir)
+        assert mine is not None
+        assert (mine, mine.id) == (read_owner(runtime), told[0][1])
+        with own(heir, runtime):
+            pass
+
+
+def test_agents_are_not_left_behind_in_the_runtime_directory_of_before(
+    places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """An account that begins to linger has another default; its agents would be missing there, and be fenced."""
+    state, runtime = places
+    with a_living_shim(runtime):
+        with pytest.raises(BelongsToAnother, match=str(runtime)):
+            own(state, tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+        with own(state, runtime):
+            pass
+    with own(state, tmp_path / "new"):
+        pass

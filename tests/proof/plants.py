@@ -1,0 +1,249 @@
+"""Bugs that were planted, and that no test saw: each is planted again in a copy of the tree, and named tests must fail.
+
+`python -m tests.proof.plants [NAME...]`. A plant whose text is no longer there is a failure too: whoever changes the
+place plants it anew, so that the table never proves nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "node_modules", ".hypothesis")
+SEAM = "tests/runtime/test_seam.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """One bug: texts that are replaced in files, and the tests of which at least one must see it."""
+
+    name: str
+    edits: tuple[tuple[str, str, str], ...]
+    """Path, what stands there, what stands there instead."""
+    tests: tuple[str, ...]
+
+
+SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
+MESSAGES = "phoenixd/runtime/messages.py"
+
+ACTS = "            for action in due.actions:\n                self._act(action)\n"
+ANSWERS = "            for answer in due.answers:\n                answer(None)\n"
+URGENT = "            if isinstance(action, OF_NO_DELAY):\n                self._dispatch(action)\n"
+NOT_URGENT = "        due.actions = [action for action in due.actions if not isinstance(action, OF_NO_DELAY)]\n"
+
+PLANTS = (
+    Plant(
+        "acts before the save",
+        (
+            (
+                SUPERVISOR,
+                "        ticket, keep = None, None\n",
+                "        ticket, keep = None, None\n        self._dues.add(Due(None, turn.actions, []))\n"
+                "        turn.actions = []\n",
+            ),
+        ),
+        (SEAM,),
+    ),
+    Plant(
+        "acts on what failed to commit",
+        ((DUES, "        return self.ticket is None or self.ticket.seqs is not None\n", "        return True\n"),),
+        (SEAM,),
+    ),
+    Plant(
+        "acknowledges what failed to commit",
+        ((SUPERVISOR, "                due.answers.append(done)\n", "                done(None)\n"),),
+        (SEAM,),
+    ),
+    Plant(
+        "acts before it is remembered outside the journal",
+        (
+            (
+                DUES,
+                "            if not due.kept.is_set():\n                was_begun",
+                "            if False:\n                was_begun",
+            ),
+        ),
+        (SEAM,),
+    ),
+    Plant(
+        "forgets what was late while the journal failed",
+        ((DUES, "        if forget and not (due.actions or due.receipts or due.answers):\n", "        if forget:\n"),),
+        (SEAM,),
+    ),
+    Plant(
+        "forgets what was withheld while the journal failed",
+        ((DUES, "            self._withheld.append(action)\n", "            pass\n"),),
+        (SEAM,),
+    ),
+    Plant(
+        "does twice what was not withheld",
+        ((DUES, NOT_URGENT, ""),),
+        (SEAM,),
+    ),
+    Plant(
+        "never hears that what was late has landed",
+        (
+            (
+                SUPERVISOR,
+                "        self._dues.settle()\n        self._on_saved(newest)\n",
+                "        self._on_saved(newest)\n",
+            ),
+        ),
+        (SEAM,),
+    ),
+    Plant(
+        "answers before it acts",
+        (
+            (DUES, ACTS, ANSWERS),
+            (DUES, f"                acknowledge()\n{ANSWERS}", f"                acknowledge()\n{ACTS}"),
+        ),
+        (SEAM,),
+    ),
+    Plant(
+        "never gives a receipt",
+        ((DUES, "                acknowledge()\n", "                pass\n"),),
+        (SEAM,),
+    ),
+    Plant(
+        "withholds also what ends processes",
+        ((DUES, URGENT, "            pass\n"), (DUES, NOT_URGENT, "")),
+        (SEAM,),
+    ),
+    Plant(
+        "never remembers the boot",
+        (("phoenixd/runtime/recovery.py", "    await journal.remember(BOOT_KEY, now.boot_id)\n", ""),),
+        ("tests/simulate/test_lives.py",),
+    ),
+    Plant(
+        "a shim kills by bare pid",
+        (("phoenixd/shim/tree.py", "signal.pidfd_send_signal(pidfd, signal.SIGKILL)", "os.kill(pid, signal.SIGKILL)"),),
+        ("tests/shim/test_reused_pid.py",),
+    ),
+    Plant(
+        "the link serves an agent's process as a shim",
+        (("phoenixd/drivers/shims.py", "if self._is_of_a_run(pid):", "if False:"),),
+        ("tests/drivers/test_shims.py", "-k", "is_told_nothing"),
+    ),
+    Plant(
+        "the daemon takes an agent's process for a shim",
+        (("phoenixd/daemon.py", "is_of_a_run=is_of_a_run, ", ""),),
+        ("tests/e2e/test_attacks.py", "-k", "is_told_no_order"),
+    ),
+    Plant(
+        "presses Enter again though a permission was asked",
+        ((MESSAGES, "if is_due and stands and not sending.asked and", "if is_due and stands and"),),
+        ("tests/runtime/test_messages.py",),
+    ),
+    Plant(
+        "presses Enter again though a permission was asked, where no input line is known",
+        ((MESSAGES, "if after != GIVE_UP and not sending.asked and", "if after != GIVE_UP and"),),
+        ("tests/runtime/test_messages.py",),
+    ),
+    Plant(
+        "leaves a dead daemon's client at tmux",
+        (("phoenixd/drivers/tmux.py", "        end_clients(listed, argv)\n", ""),),
+        ("tests/drivers/test_tmux_strays.py",),
+    ),
+    Plant(
+        "100 and 101 are exits like any other",
+        (("phoenixd/core/restart.py", "RECYCLE_CODES = (100, 101)", "RECYCLE_CODES = ()"),),
+        ("tests/core/test_restart.py",),
+    ),
+    Plant(
+        "a turn that was open at the death counts as closed, and the other way round",
+        (
+            (
+                "phoenixd/core/lifecycle.py",
+                "    turn_open = state.activity.turn_open or owed\n",
+                "    turn_open = not (state.activity.turn_open or owed)\n",
+            ),
+        ),
+        ("tests/core/test_session.py", "tests/core/test_restart.py", "tests/core/test_productive.py"),
+    ),
+    Plant(
+        "the breaker loses when there was progress",
+        (
+            (
+                "phoenixd/core/breaker.py",
+                "last_progress=number if progress is not None else tally.last_progress",
+                "last_progress=tally.last_progress",
+            ),
+        ),
+        ("tests/core/test_breaker.py",),
+    ),
+    Plant(
+        "a breaker that is reset loses when there was progress",
+        (
+            (
+                "phoenixd/core/breaker.py",
+                "Tally(iterations=tally.iterations, last_progress=tally.last_progress, opens=tally.opens)",
+                "Tally(iterations=tally.iterations, opens=tally.opens)",
+            ),
+        ),
+        ("tests/core/test_breaker.py",),
+    ),
+)
+
+
+class Missing(Exception):
+    """The text of a plant is not there, or more than once."""
+
+
+def plant(tree: Path, edits: Sequence[tuple[str, str, str]]) -> None:
+    """Make the edits; raises Missing."""
+    for name, old, new in edits:
+        path = tree / name
+        text = path.read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            raise Missing(f"{name} holds {old!r} {text.count(old)} times, not once")
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def sees(bug: Plant, source: Path = ROOT) -> tuple[bool, str]:
+    """Whether the tests fail with the bug, and how pytest closed."""
+    with tempfile.TemporaryDirectory(prefix="phx-") as root:
+        tree = Path(root) / "tree"
+        shutil.copytree(source, tree, ignore=NOT_COPIED, symlinks=True)
+        plant(tree, bug.edits)
+        environ = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "600", *bug.tests],
+            cwd=tree, env=environ, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    lines = done.stdout.strip().splitlines() or done.stderr.strip().splitlines() or [""]
+    # 1 is a test that failed; all else is a plant that broke the tests themselves, or tests that are not there.
+    return done.returncode == 1, lines[-1]
+
+
+def main(arguments: list[str]) -> int:
+    """Plant those that are named, or all; 1 when one was not seen."""
+    parser = argparse.ArgumentParser(prog="./dev proof plants", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    given = parser.parse_args(arguments)
+    unseen = 0
+    for bug in PLANTS:
+        if given.names and bug.name not in given.names:
+            continue
+        began = time.monotonic()
+        try:
+            seen, last = sees(bug)
+        except Missing as missing:
+            seen, last = False, f"plant it anew: {missing}"
+        unseen += not seen
+        verdict = "seen" if seen else "NOT SEEN"
+        print(f"{verdict:8} {time.monotonic() - began:4.0f} s  {bug.name}{'' if seen else f': {last}'}", flush=True)
+    print(f"{unseen} plants are not seen" if unseen else "every plant is seen")
+    return 1 if unseen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
