@@ -32,7 +32,13 @@ class Plant:
     tests: tuple[str, ...]
 
 
-SUPERVISOR, MESSAGES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/messages.py"
+SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
+MESSAGES = "phoenixd/runtime/messages.py"
+
+ACTS = "            for action in due.actions:\n                self._act(action)\n"
+ANSWERS = "            for answer in due.answers:\n                answer(None)\n"
+URGENT = "            if isinstance(action, OF_NO_DELAY):\n                self._dispatch(action)\n"
+NOT_URGENT = "        due.actions = [action for action in due.actions if not isinstance(action, OF_NO_DELAY)]\n"
 
 PLANTS = (
     Plant(
@@ -40,52 +46,76 @@ PLANTS = (
         (
             (
                 SUPERVISOR,
-                "        if turn.entries or turn.changed",
-                "        self._act(turn, True)\n        if turn.entries or turn.changed",
+                "        ticket, keep = None, None\n",
+                "        ticket, keep = None, None\n        self._dues.add(Due(None, turn.actions, []))\n"
+                "        turn.actions = []\n",
             ),
-            (SUPERVISOR, "        self._act(turn, is_saved)\n", ""),
         ),
         (SEAM,),
     ),
     Plant(
+        "acts on what failed to commit",
+        ((DUES, "        return self.ticket is None or self.ticket.seqs is not None\n", "        return True\n"),),
+        (SEAM,),
+    ),
+    Plant(
         "acknowledges what failed to commit",
-        ((SUPERVISOR, "        self._answer(turn, is_saved)\n", "        self._answer(turn, True)\n"),),
+        ((SUPERVISOR, "                due.answers.append(done)\n", "                done(None)\n"),),
+        (SEAM,),
+    ),
+    Plant(
+        "acts before it is remembered outside the journal",
+        (
+            (
+                DUES,
+                "            if not due.kept.is_set():\n                was_begun",
+                "            if False:\n                was_begun",
+            ),
+        ),
+        (SEAM,),
+    ),
+    Plant(
+        "forgets what was late while the journal failed",
+        ((DUES, "        if forget and not (due.actions or due.receipts or due.answers):\n", "        if forget:\n"),),
         (SEAM,),
     ),
     Plant(
         "forgets what was withheld while the journal failed",
-        ((SUPERVISOR, "                self._withheld.append(action)\n", "                pass\n"),),
+        ((DUES, "            self._withheld.append(action)\n", "            pass\n"),),
         (SEAM,),
     ),
     Plant(
-        "does twice what was withheld",
-        ((SUPERVISOR, "withheld, self._withheld = self._withheld, []", "withheld = self._withheld"),),
+        "does twice what was not withheld",
+        ((DUES, NOT_URGENT, ""),),
         (SEAM,),
     ),
     Plant(
-        "withholds a turn of which the journal came to itself meanwhile",
-        ((SUPERVISOR, "saved is not None or self.degraded is None", "saved is not None"),),
+        "never hears that what was late has landed",
+        (
+            (
+                SUPERVISOR,
+                "        self._dues.settle()\n        self._on_saved(newest)\n",
+                "        self._on_saved(newest)\n",
+            ),
+        ),
         (SEAM,),
     ),
     Plant(
         "answers before it acts",
         (
-            (
-                SUPERVISOR,
-                "        self._act(turn, is_saved)\n        self._answer(turn, is_saved)\n",
-                "        self._answer(turn, is_saved)\n        self._act(turn, is_saved)\n",
-            ),
+            (DUES, ACTS, ANSWERS),
+            (DUES, f"                acknowledge()\n{ANSWERS}", f"                acknowledge()\n{ACTS}"),
         ),
         (SEAM,),
     ),
     Plant(
-        "never owes a receipt",
-        ((SUPERVISOR, "            self._owed.extend(turn.receipts)\n", "            pass\n"),),
+        "never gives a receipt",
+        ((DUES, "                acknowledge()\n", "                pass\n"),),
         (SEAM,),
     ),
     Plant(
         "withholds also what ends processes",
-        ((SUPERVISOR, "if goes_on or isinstance(action, OF_NO_DELAY):", "if goes_on:"),),
+        ((DUES, URGENT, "            pass\n"), (DUES, NOT_URGENT, "")),
         (SEAM,),
     ),
     Plant(
