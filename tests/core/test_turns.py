@@ -201,3 +201,16 @@ def test_one_that_was_opened_by_its_file_is_ended_after_its_turn() -> None:
     story.hook("stop")
 
     assert isinstance(story.state, Stopping)
+
+
+@pytest.mark.parametrize("seq", [1, 7])
+def test_a_prompt_that_the_shim_tells_of_again_begins_no_second_turn(seq: int) -> None:
+    """Also the first one that it ever told of: it does so until that is acknowledged."""
+    story = Resident()
+    story.hook("prompt-submit", text="Go on.", source="machine", seq=seq)
+    turns, measured = story.agent.turns, len(story.of(MeasureWork))
+
+    story.hook("prompt-submit", text="Go on.", source="machine", seq=seq)
+
+    assert len(turns) == 1
+    assert (story.agent.turns, len(story.of(MeasureWork))) == (turns, measured)

@@ -191,6 +191,11 @@ PLANTS = (
         ),
         ("tests/core/test_breaker.py",),
     ),
+    Plant(
+        "the first prompt that a shim ever told of begins a turn each time",
+        (("phoenixd/core/turns.py", "or 0 < event.seq <= run.hook_seq:", "or 1 < event.seq <= run.hook_seq:"),),
+        ("tests/core/test_turns.py",),
+    ),
 )
 
 
