@@ -24,6 +24,11 @@ def declare(stage: Stage, *names: str) -> None:
         stage.declare(name, f'[agent.{name}]\nargv = ["sleep", "100000"]\ncwd = "/"\n{rules}')
 
 
+def up(stage: Stage) -> None:
+    stage.up(wait=False)
+    stage.until("the daemon answers", stage.answers, PATIENCE)
+
+
 def daemon(stage: Stage) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(stage.ask("status", "--json"))["daemon"]
     return found
@@ -38,26 +43,25 @@ def alerts(stage: Stage, event: str = "alert_raised") -> list[str]:
 
 def test_f_st_a_disk_whose_sync_takes_2_5_seconds_is_one_alert_and_every_order_is_taken(stage: Stage) -> None:
     declare(stage, "stays", "stopped", "killed")
-    stage.up()
+    up(stage)
     for name in ("stays", "stopped", "killed"):
-        stage.until_running(name, 1)
+        stage.until_running(name, 1, patience=PATIENCE)
     assert stage.process is not None
     with slow_syncs(stage.process.pid, 2.5):
         os.kill(stage.row("killed")["pid"], signal.SIGKILL)
-        stopped = stage.ctl("stop", "stopped")
+        stopped = stage.ctl("stop", "stopped", "--timeout", "5m")
         assert (stopped.returncode, stopped.stderr) == (0, ""), "late is not failed"
         assert "stays so" in stopped.stdout
-        started = stage.ctl("start", "stopped", "--wait")
+        started = stage.ctl("start", "stopped", "--wait", "--timeout", "5m")
         assert (started.returncode, started.stderr) == (0, "")
         assert stage.row("stopped")["incarnation"] == 2
         stage.until_running("killed", 2, patience=PATIENCE)
-        assert alerts(stage) == ["slow disk"]
+        stage.until("the disk is told of", lambda: alerts(stage) == ["slow disk"], PATIENCE)
         told = daemon(stage)
         assert (told["degraded"], told["commits"]["worst"] > 2) == (True, True)
         assert "half within" in stage.ctl("doctor").stdout
         stage.kill()
-    stage.up()
-    rows = stage.rows()
-    assert {name: row["state"] for name, row in rows.items()} == dict.fromkeys(rows, "running")
-    assert rows["stays"]["incarnation"] == 1
+    up(stage)
+    stage.until("all are as wanted", lambda: {row["state"] for row in stage.rows().values()} == {"running"}, PATIENCE)
+    assert stage.row("stays")["incarnation"] == 1
     assert alerts(stage) == ["slow disk"], "another daemon does not tell it again"

@@ -33,10 +33,15 @@ def disk(short_tmp: Path) -> Iterator[Path]:
         yield mount
 
 
+def up(stage: Stage) -> None:
+    stage.up(wait=False)
+    stage.until("the daemon answers", stage.answers, PATIENCE)
+
+
 def begin(stage: Stage) -> None:
     for name in NAMES:
         stage.declare(name, f'[agent.{name}]\nargv = ["sleep", "100000"]\ncwd = "/"\n{RULES}')
-    stage.up()
+    up(stage)
     stage.until("all run", lambda: all(row["state"] == "running" for row in stage.rows().values()), PATIENCE)
 
 
@@ -75,7 +80,7 @@ def test_f_st_a_slow_disk_ends_with_all_agents_as_wanted_and_one_alert(
         assert back.returncode == 0, back.stderr
         assert alerts(stage) == told
     stage.kill()
-    stage.up()
+    up(stage)
     wanted = {name: ("running", 2 if name in killed or name == stopped[0] else 1) for name in NAMES}
     wanted |= dict.fromkeys(stopped[1:], ("stopped", 1))
     stage.until("all are as wanted", lambda: states(stage) == wanted, PATIENCE)
@@ -101,11 +106,11 @@ def test_a_start_with_a_hundred_declared_agents_is_a_handful_of_commits_and_no_r
 ) -> None:
     for number in range(100):
         stage.declare(f"a{number:02}", f'[agent.a{number:02}]\nargv = ["sleep", "1"]\ncwd = "/"\nautostart = false\n')
-    stage.up()
+    up(stage)
     assert len(stage.rows()) == 100
     assert daemon(stage)["commits"]["count"] < 10
     stage.kill()
-    stage.up()
+    up(stage)
     assert len(stage.rows()) == 100
     assert daemon(stage)["commits"]["count"] < 10
     with closing(sqlite3.connect(f"file:{stage.state / 'journal.sqlite3'}?mode=ro", uri=True)) as journal:
