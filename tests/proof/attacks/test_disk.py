@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +94,20 @@ def test_f_st_3_a_disk_that_flaps_between_full_and_a_little_room_is_one_alert(di
     stage.until("it has been well for a while", lambda: not daemon(stage)["degraded"], PATIENCE)
     assert alerts(stage).count("degraded") == 1
     assert states(stage) == {name: ("running", 2 if name in NAMES[:6] else 1) for name in NAMES}
+
+
+def test_a_start_with_a_hundred_declared_agents_is_a_handful_of_commits_and_no_row_for_what_is_known(
+    stage: Stage,
+) -> None:
+    for number in range(100):
+        stage.declare(f"a{number:02}", f'[agent.a{number:02}]\nargv = ["sleep", "1"]\ncwd = "/"\nautostart = false\n')
+    stage.up()
+    assert len(stage.rows()) == 100
+    assert daemon(stage)["commits"]["count"] < 10
+    stage.kill()
+    stage.up()
+    assert len(stage.rows()) == 100
+    assert daemon(stage)["commits"]["count"] < 10
+    with closing(sqlite3.connect(f"file:{stage.state / 'journal.sqlite3'}?mode=ro", uri=True)) as journal:
+        rows = journal.execute("SELECT count(*) FROM entries WHERE event = 'agent_declared'").fetchone()
+    assert rows == (100,), "one for each when it was new"
