@@ -196,6 +196,17 @@ PLANTS = (
         (("phoenixd/core/turns.py", "or 0 < event.seq <= run.hook_seq:", "or 1 < event.seq <= run.hook_seq:"),),
         ("tests/core/test_turns.py",),
     ),
+    Plant(
+        "a neighbour's end closes a question",
+        (
+            (
+                "phoenixd/core/liveness.py",
+                "(waiting.sub == event.sub and event.tool in (None, waiting.tool))",
+                "(waiting.sub == event.sub or event.tool in (None, waiting.tool))",
+            ),
+        ),
+        ("tests/core/test_needs_you.py", "-k", "neighbours"),
+    ),
 )
 
 
