@@ -124,7 +124,7 @@ class Doctor:
                 "see what else writes to the disk of the state directory (iostat -x 5), or give phoenixd another one"
             )
             findings.append(
-                Finding("warning", "the journal takes every decision, and did not or was late", commits, remedy)
+                Finding("warning", "the journal takes every decision, and lately did not, or was late", commits, remedy)
             )
         else:
             commits = f"commits: {latency}" if (latency := self.latency()) is not None else ""

@@ -7,27 +7,31 @@ changes nothing at all, not a file, not a time stamp.
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
 import socket
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self, TypeVar
 
 from phoenixd.directories import STATE_POINTER
-from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
+from phoenixd.drivers.files import ensure_private_dir, replace
 from phoenixd.drivers.files_lock import DirectoryLock, holder_of
-from phoenixd.errors import AlreadyRunning, BelongsToAnother, FileUnreadable, PhoenixdError, UnsafeFile
+from phoenixd.drivers.files_owner import (
+    Owner,
+    is_foreign,
+    original_of,
+    owner_of,
+    read_owner,
+    same,
+    settled,
+    write_owner,
+)
+from phoenixd.errors import AlreadyRunning, BelongsToAnother, PhoenixdError
 from phoenixd.runs import living_shims
 
 T = TypeVar("T")
-RECORD = "owner.json"
-JOURNAL = "journal.sqlite3"
-RECORD_LIMIT = 16384
 PASSING_PATIENCE = 30.0
 """Seconds for which somebody is waited for who holds a directory in passing, and has to write to a slow disk."""
 LOOK_EVERY = 0.01
@@ -38,15 +42,6 @@ Hand = Callable[[str, str], str | None]
 """Hands the shim of an agent over to an owner's id; returns why it did not go, else None."""
 Waiting = Callable[[AlreadyRunning], float]
 """Told why there is nothing to own yet; returns the seconds until the next look."""
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What stands in both directories. id: empty in what an older version left, which has only the pointer."""
-
-    id: str
-    state: str
-    runtime: str
 
 
 class Ownership:
@@ -114,7 +109,7 @@ def take(state: Path, runtime: Path, hand: Hand) -> tuple[list[str], dict[str, s
 def _take(state: Path, runtime: Path, hand: Hand) -> tuple[list[str], dict[str, str]]:
     locks = _lock_what_is_there(state, runtime, taking=True)
     try:
-        owner = _settled(state, runtime)
+        owner = settled(state, runtime)
         _hold(state, runtime, locks)
         write_owner(state, owner)
         answers = {agent: hand(agent, owner.id) for agent in sorted(living_shims(runtime))}
@@ -153,7 +148,7 @@ def _own(state: Path, runtime: Path, waited: bool) -> Ownership:
     locks = _lock_what_is_there(state, runtime)
     try:
         # From here on whatever is done is the owner's doing.
-        owner = _settled(state, runtime)
+        owner = settled(state, runtime)
         _hold(state, runtime, locks)
         for directory in (state, runtime):
             write_owner(directory, owner)
@@ -198,7 +193,7 @@ def _lock_what_is_there(
 
 def _is_held(directory: Path, locks: list[DirectoryLock]) -> bool:
     """Whether it is one of these by another name: nobody can take an inode's lock twice."""
-    return any(_same(directory, lock.directory) for lock in locks)
+    return any(same(directory, lock.directory) for lock in locks)
 
 
 def _require_free(state: Path, runtime: Path, taking: bool) -> None:
@@ -207,18 +202,23 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
         # One of an older version, which locks its state directory alone.
         raise _named(runtime, AlreadyRunning(f"another phoenixd answers in {runtime}"), pid)
     theirs = read_owner(runtime)
-    mine = _owner_of(state, theirs)
-    original = _original_of(state, mine)
+    mine = owner_of(state, theirs)
+    original = original_of(state, mine)
     if original is not None and (alive := living_shims(original.runtime)):
         # On another runtime directory its runs would be missing, and missing runs are fenced by their ids.
-        if taking and _same(runtime, original.runtime):
+        if taking and same(runtime, original.runtime):
             return
         raise BelongsToAnother(
             f"{state} is a copy of {original.state}, whose agents live ({_listed(alive)})",
             f"start that one: phoenixd --state-dir {original.state} --runtime-dir {original.runtime}; "
             f"or hand them over: {_taking(state, original.runtime)}",
         )
-    if taking or theirs is None or not _is_foreign(state, mine, theirs) or not (alive := living_shims(runtime)):
+    if mine is not None and (alive := _left_in_another(mine, runtime)):
+        raise BelongsToAnother(
+            f"the agents of {state} live below another runtime directory, {mine.runtime} ({_listed(alive)})",
+            f"start it on that one: phoenixd --state-dir {state} --runtime-dir {mine.runtime}; or end them there first",
+        )
+    if taking or theirs is None or not is_foreign(state, mine, theirs) or not (alive := living_shims(runtime)):
         return
     raise BelongsToAnother(
         f"{runtime} belongs to the state directory {theirs.state}, and its agents live ({_listed(alive)})",
@@ -227,67 +227,15 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
     )
 
 
-def _is_foreign(state: Path, mine: Owner | None, theirs: Owner) -> bool:
-    if theirs.id:
-        return mine is None or mine.id != theirs.id
-    # An older version left no more than the name of its state directory, which may have been moved since.
-    return os.path.isdir(theirs.state) and not _same(state, theirs.state)
+def _left_in_another(mine: Owner, runtime: Path) -> set[str]:
+    """The agents whose shims live where the daemon of this state directory was before.
 
-
-def _settled(state: Path, runtime: Path) -> Owner:
-    """Whose the two directories are from now on."""
-    mine = _owner_of(state, read_owner(runtime))
-    is_new = mine is None or not mine.id or _original_of(state, mine) is not None
-    known = "" if is_new or mine is None else mine.id
-    return Owner(known or secrets.token_hex(16), os.path.realpath(state), os.path.realpath(runtime))
-
-
-def _owner_of(state: Path, theirs: Owner | None) -> Owner | None:
-    """What the state directory says, or the runtime directory where that record was lost and the journal was not."""
-    mine = read_owner(state)
-    if mine is None and theirs is not None and _same(state, theirs.state) and (state / JOURNAL).exists():
-        return theirs
-    return mine
-
-
-def _original_of(state: Path, mine: Owner | None) -> Owner | None:
-    """The state directory of which this one is a copy; None for one that is where it was, or was moved."""
-    if mine is None or not mine.id or not os.path.isdir(mine.state) or _same(state, mine.state):
-        return None
-    there = read_owner(Path(mine.state))
-    return there if there is not None and there.id == mine.id else None
-
-
-def read_owner(directory: Path) -> Owner | None:
-    """What a state or a runtime directory says about its owner; None where it says nothing that can be believed.
-
-    Raises FileUnreadable where the host could not look: what cannot be read must not be taken for new.
+    A default changes, as when an account begins to linger. Here they would be missing, and be fenced by their ids.
     """
-    content = _content(directory / RECORD)
-    try:
-        record = json.loads(content)
-        found = Owner(*(record[name] for name in ("id", "state", "runtime")))
-        if all(isinstance(value, str) for value in asdict(found).values()) and os.path.isabs(found.state):
-            return found
-    except (ValueError, RecursionError, KeyError, TypeError):
-        pass
-    named = os.fsdecode(_content(directory / STATE_POINTER)).rstrip("\n")
-    return Owner("", named, os.fspath(directory)) if os.path.isabs(named) else None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_plain(path, RECORD_LIMIT)
-    except FileUnreadable:
-        raise
-    except (FileNotFoundError, UnsafeFile):
-        return b""
-
-
-def write_owner(directory: Path, owner: Owner) -> None:
-    """Say in a directory whose it is, durably, and only where that is news; raises OSError."""
-    if read_owner(directory) != owner:
-        replace(directory / RECORD, json.dumps(asdict(owner)).encode() + b"\n")
+    there = read_owner(Path(mine.runtime))
+    if not mine.id or there is None or there.id != mine.id or same(runtime, mine.runtime):
+        return set()
+    return living_shims(mine.runtime)
 
 
 def _listener(socket_path: Path) -> int | None:
@@ -314,13 +262,6 @@ def _named(directory: Path, refusal: AlreadyRunning, pid: int | None = None) -> 
         "use that one, or choose other directories: --state-dir, --runtime-dir",
         passing=refusal.passing,
     )
-
-
-def _same(one: str | Path, other: str | Path) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def _listed(agents: set[str]) -> str:

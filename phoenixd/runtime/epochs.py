@@ -53,13 +53,19 @@ class EpochKeeper:
 
     async def run(self) -> None:
         """Write, for ever: also what nobody waits for any longer, and once more what could not be written."""
-        async with anyio.create_task_group() as self._tasks:
-            for begin in self._early:
-                begin()
+        async with anyio.create_task_group() as tasks:
+            self.begin(tasks)
             while True:
                 await self._troubled.wait()
                 await self._clock.sleep_until(self._clock.at() + RETRY)
                 await self._write({}, max(self.committed, self.durable), anyio.Event())
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Write in these tasks from now on, first what was to be kept before."""
+        self._tasks = tasks
+        early, self._early = self._early, []
+        for begin in early:
+            begin()
 
     def keep(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
         """Make durable what a turn decided; returns what is set once that is so, None where nothing has to be.

@@ -50,7 +50,7 @@ async def recover(
         # Also waited for because all that follows compares with what an old journal was brought up to.
         await supervisor.ask(EpochBegun(faced.newest))
     boot = outside.processes.boot()
-    is_gone = await _why_all_is_gone(supervisor, outside, boot)
+    is_gone = await why_all_is_gone(supervisor, outside, boot)
     is_behind = faced is not None and faced.behind
     if is_gone and not (is_behind and faced is not None and faced.lives):
         ended = [
@@ -73,7 +73,7 @@ async def recover(
     await supervisor.ask_all(declared)
 
 
-async def _why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -> str | None:
+async def why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -> str | None:
     """Why none of the saved runs can be alive, None where they can; and remember the boot that this is."""
     journal = outside.journal
     known = read_boot(await journal.recall(BOOT_KEY), await journal.recall(TABLE_KEY))

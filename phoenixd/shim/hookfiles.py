@@ -164,20 +164,27 @@ class HookFiles:
         hook_input: dict[str, Any] | None = None
         late = 0.0
         try:
-            late = _age(name, directory)
-            if incarnation == self._incarnation() and os.stat(name, dir_fd=directory).st_size > WHOLE_LIMIT:
-                self._large = Large(records.open_plain(name, directory), kind, name, waits, late)
-                return
-            hook_input = records.decode_object(records.read_bytes(name, WHOLE_LIMIT, directory) or b"{}", name)
+            if incarnation != self._incarnation():
+                _remove(name, directory)
+            else:
+                late = _age(name, directory)
+                hook_input = self._open(kind, name, waits, late, directory)
         except (records.Unreadable, OSError) as error:
             self._on_fault(f"hook file: {error}")
         finally:
-            _remove(name, directory)
             if self._large is None:
-                self._hand_on(
-                    kind, name, hook_input if incarnation == self._incarnation() else None, waits, late, directory
-                )
+                self._hand_on(kind, name, hook_input, waits, late, directory)
             os.close(directory)
+
+    def _open(self, kind: str, name: str, waits: bool, late: float, directory: int) -> dict[str, Any] | None:
+        """Take a file out of the directory: its input, or None for one that is read in pieces from here on."""
+        try:
+            if os.stat(name, dir_fd=directory, follow_symlinks=False).st_size > WHOLE_LIMIT:
+                self._large = Large(records.open_plain(name, directory), kind, name, waits, late)
+                return None
+            return records.decode_object(records.read_bytes(name, WHOLE_LIMIT, directory) or b"{}", name)
+        finally:
+            _remove(name, directory)
 
     def _read_on(self, large: Large) -> None:
         hook_input: dict[str, Any] | None = None

@@ -41,6 +41,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports import Batch, RunFiles
 from phoenixd.runtime.epochs import EpochKeeper
+from tests.runtime.test_messages import FastClock
 
 BOOT = "boot"
 SEAMS = ("before the commit", "after the commit", "after the epoch", "after the act")
@@ -134,7 +135,7 @@ class LostJournals:
         self._queue: list[Event] = []
 
     def _new_keeper(self) -> EpochKeeper:
-        return EpochKeeper(self.disk, lambda event: None, self._tell_shims)
+        return EpochKeeper(self.disk, FastClock(), lambda event: None, self._tell_shims)
 
     def _tell_shims(self, number: int) -> None:
         for shim in self.shims.values():
@@ -168,7 +169,9 @@ class LostJournals:
         changed = {name: agent for name, agent in changed.items() if name not in removed}
         batch = Batch(now.at, now.wall, (), tuple(changed.values()), tuple(removed.items()), epoch=self.fleet.epoch)
         is_order = isinstance(event, OperatorEvent | EpochBegun | JournalBehind | RecoveryConfirmed)
-        await self.keeper.keep(batch, is_order, True)
+        async with anyio.create_task_group() as writing:
+            self.keeper.begin(writing)
+            self.keeper.keep(batch, is_order, True)
         if dies == SEAMS[2]:
             return False
         for decision in result.decisions:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.drivers import files
-from phoenixd.drivers.files_ownership import RECORD, examine, own, read_owner, take
+from phoenixd.drivers.files_owner import RECORD, read_owner
+from phoenixd.drivers.files_ownership import examine, own, take
 from phoenixd.errors import AlreadyRunning, BelongsToAnother, FileUnreadable
 from phoenixd.runs import is_locked
 
@@ -152,3 +153,18 @@ def test_as_long_as_one_shim_was_not_handed_over_the_directory_stays_whose_it_is
         assert (mine, mine.id) == (read_owner(runtime), told[0][1])
         with own(heir, runtime):
             pass
+
+
+def test_agents_are_not_left_behind_in_the_runtime_directory_of_before(
+    places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """An account that begins to linger has another default; its agents would be missing there, and be fenced."""
+    state, runtime = places
+    with a_living_shim(runtime):
+        with pytest.raises(BelongsToAnother, match=str(runtime)):
+            own(state, tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+        with own(state, runtime):
+            pass
+    with own(state, tmp_path / "new"):
+        pass

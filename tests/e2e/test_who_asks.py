@@ -99,7 +99,7 @@ def test_six_hundred_followers_bind_no_more_than_their_places_and_stop_gets_thro
 
 def test_a_hung_tmux_is_told_by_doctor_with_what_mends_it(stage: Stage) -> None:
     """phoenixctl waited for 60 s, and then said that phoenixd does not answer."""
-    started(stage, "a", "b", "c")
+    started(stage, "a")
     asked = ["tmux", "-S", str(stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"]
     server = int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
     os.kill(server, signal.SIGSTOP)
@@ -131,30 +131,22 @@ def test_signals_that_mean_nothing_end_neither_daemon_nor_agents_and_quit_ends_i
     assert stage.row("a")["pid"] == agent
 
 
-def test_shims_start_without_a_restart_after_somebody_removed_their_programs(stage: Stage) -> None:
+def test_programs_that_were_removed_are_made_again_without_a_restart_and_private_under_umask_0(stage: Stage) -> None:
     """Every new agent failed until the daemon was started again, also while another still lived on the old copy."""
-    started(stage, "a")
-    declare(stage, "b")
-    stage.ask("apply")
-    for place in ("lib", "bin"):
-        shutil.rmtree(stage.state / place)
-
-    stage.ask("start", "b", "--wait")
-    os.kill(stage.row("a")["pid"], signal.SIGKILL)
-
-    stage.until_running("a", 2, patience=PATIENCE)
-    assert stage.row("b")["state"] == "running"
-    assert [path.name for path in (stage.state / "bin").iterdir()] == ["phoenixctl"]
-
-
-def test_nothing_that_is_made_is_open_to_others_under_umask_0(stage: Stage) -> None:
     before = os.umask(0)
     try:
         stage.up()
-        stage.ask("add", "a", "--cwd", "/", "--", "sleep", "100000")
+        for name in ("a", "b"):
+            stage.ask("add", name, "--cwd", "/", "--", "sleep", "100000")
         stage.ask("start", "a", "--wait")
         stage.ask("brief", "generate", "a")
-        stage.ask("stop", "a")
+        for place in ("lib", "bin"):
+            shutil.rmtree(stage.state / place)
+
+        stage.ask("start", "b", "--wait")
+        os.kill(stage.row("a")["pid"], signal.SIGKILL)
+        stage.until_running("a", 2, patience=PATIENCE)
+        assert [path.name for path in (stage.state / "bin").iterdir()] == ["phoenixctl"]
     finally:
         os.umask(before)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import anyio
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
@@ -62,49 +63,49 @@ class Told:
 
 
 def supervised(told: Told) -> tuple[Supervisor, EpochKeeper]:
-    keeper = EpochKeeper(told, lambda event: None, lambda number: told.order.append(f"shims {number}"))  # type: ignore[arg-type]
-    supervisor = Supervisor(Fleet(), FastClock(), told, told.act, remember=keeper.keep)  # type: ignore[arg-type]
+    clock = FastClock()
+    keeper = EpochKeeper(told, clock, lambda event: None, lambda number: told.order.append(f"shims {number}"))  # type: ignore[arg-type]
+    supervisor = Supervisor(Fleet(), clock, told, told.act, remember=keeper.keep)  # type: ignore[arg-type]
     return supervisor, keeper
 
 
-async def turn(supervisor: Supervisor, event: Event) -> None:
-    import asyncio
-
-    saver = asyncio.create_task(supervisor.saver.run())
-    supervisor.tell(event)
-    await supervisor.turn()
-    saver.cancel()
-    await asyncio.gather(saver, return_exceptions=True)
+async def turn(supervisor: Supervisor, keeper: EpochKeeper, event: Event) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        keeper.begin(tasks)
+        supervisor.tell(event)
+        await supervisor.turn()
+        tasks.cancel_scope.cancel()
 
 
 async def test_promise_9_an_order_is_committed_then_its_epoch_and_wish_are_kept_and_then_it_is_done() -> None:
     told = Told()
     supervisor, keeper = supervised(told)
-    await turn(supervisor, EpochBegun(7))
+    await turn(supervisor, keeper, EpochBegun(7))
     assert told.heard() == ["commit 8", "epoch 8", "shims 8"]
-    await turn(supervisor, AgentDeclared(AgentSpec("a", ("x",), "/")))
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/")))
     assert told.heard() == ["commit 9", "epoch 9", "wish stopped 9", "shims 9"]
-    await turn(supervisor, StartRequested("a"))
+    await turn(supervisor, keeper, StartRequested("a"))
     assert told.heard() == ["commit 10", "epoch 10", "wish running 10", "shims 10", "spawn"]
     run = supervisor.fleet.agents["a"].run
     assert run is not None
-    await turn(supervisor, AgentStarted("a", 1, run.run_id, 5, 5))
+    await turn(supervisor, keeper, AgentStarted("a", 1, run.run_id, 5, 5))
     assert told.heard() == ["commit 10"]
-    await turn(supervisor, AgentExited("a", 1, run.run_id, None, 9))
+    await turn(supervisor, keeper, AgentExited("a", 1, run.run_id, None, 9))
     assert told.heard() == ["commit 11", "spawn"], "a restart carries its epoch in its order, and syncs no file"
     assert (keeper.committed, keeper.durable) == (11, 10)
-    await turn(supervisor, StopRequested("a"))
+    await turn(supervisor, keeper, StopRequested("a"))
     assert told.heard() == ["commit 12", "epoch 12", "wish stopped 12", "shims 12", "terminate"]
 
 
 async def test_promise_3_a_stop_that_the_journal_does_not_take_stands_as_a_wish() -> None:
     told = Told()
-    supervisor, _ = supervised(told)
+    supervisor, keeper = supervised(told)
     for event in (AgentDeclared(AgentSpec("a", ("x",), "/")), StartRequested("a")):
-        await turn(supervisor, event)
+        await turn(supervisor, keeper, event)
     told.heard()
     told.fails = True
-    await turn(supervisor, StopRequested("a"))
+    await turn(supervisor, keeper, StopRequested("a"))
     await eventually(lambda: "wish stopped 3" in told.order)
     assert "terminate" in told.order
     assert not [one for one in told.order if one.startswith("epoch")], "the epoch follows a commit alone"
@@ -119,7 +120,7 @@ async def test_a_wish_that_cannot_be_written_is_told_and_holds_nothing_up() -> N
     told, heard = Full(), list[Event]()
     supervisor, keeper = supervised(told)
     keeper._tell = heard.append
-    await turn(supervisor, AgentDeclared(AgentSpec("a", ("x",), "/"), start=True))
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/"), start=True))
     assert "spawn" in told.order
     assert getattr(heard[0], "kind", "") == "epoch"
 
@@ -128,7 +129,7 @@ async def test_a_wish_that_cannot_be_written_is_told_and_holds_nothing_up() -> N
 async def test_after_an_upgrade_each_agent_gets_its_wish(word: str) -> None:
     told = Told()
     supervisor, keeper = supervised(told)
-    await turn(supervisor, AgentDeclared(AgentSpec("a", ("x",), "/"), start=word == "running"))
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/"), start=word == "running"))
     told.heard()
     keeper.knows({}, 0)
     await keeper.settle(lambda: supervisor.fleet.agents.values())

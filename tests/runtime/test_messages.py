@@ -108,14 +108,18 @@ class Queue:
 class FastClock:
     """Each look at it is a quarter of a second later."""
 
-    at = 0.0
+    def __init__(self) -> None:
+        self.reading = 0.0
+
+    def at(self) -> float:
+        return self.reading
 
     def now(self) -> Moment:
-        self.at += 0.25
-        return Moment(self.at, self.at)
+        self.reading += 0.25
+        return Moment(self.reading, self.reading)
 
     async def sleep_until(self, at: float) -> None:
-        self.at = max(at, self.at)
+        self.reading = max(at, self.reading)
 
 
 @dataclass
@@ -299,14 +303,14 @@ async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
     touches = iter(range(3))
 
     async def last_typed(agent: str) -> float | None:
-        return post.clock.at if next(touches, None) is not None else None
+        return post.clock.reading if next(touches, None) is not None else None
 
     post.pane.last_typed = last_typed  # type: ignore[method-assign]
     post.pane.on_enter = post.taken("go on")
     assert isinstance(await post.send("go on"), Delivered), "a person who stops is waited for"
 
     async def always(agent: str) -> float | None:
-        return post.clock.at
+        return post.clock.reading
 
     post.pane.last_typed = always  # type: ignore[method-assign]
     post.pane.typed.clear()
@@ -316,7 +320,7 @@ async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
 
 
 async def test_enter_is_left_to_a_person_who_came_meanwhile(post: Post) -> None:
-    post.pane.after_paste = lambda: setattr(post.pane, "touched", post.clock.at + 1)
+    post.pane.after_paste = lambda: setattr(post.pane, "touched", post.clock.reading + 1)
 
     answer = await post.send("go on")
 
@@ -422,7 +426,7 @@ async def test_a_dialog_that_a_text_was_not_sent_to_is_told_to_everyone(post: Po
 
 @pytest.mark.parametrize(("ago", "attended"), [(30.0, True), (90.0, False)])
 async def test_a_menu_may_be_that_of_the_person_who_sits_there(post: Post, ago: float, attended: bool) -> None:
-    post.clock.at = 1000.0
+    post.clock.reading = 1000.0
     post.pane.touched = 1000.0 - ago
     post.pane.screen = f"{BOX}\n Select model\n ❯ 1. Opus\n Esc to cancel\n"
 

@@ -87,6 +87,7 @@ os.setuid(65534)
 crowd = []
 for _ in range(40):
     line = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    line.sendall(b"POST /hook/stop HTTP/1.1\\r\\nHost: x\\r\\n")
     crowd.append(line)
 print("there", flush=True)
 sys.stdin.read()
@@ -94,7 +95,7 @@ sys.stdin.read()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not run: another user's connections need root")
-def test_promise_10_another_users_silence_takes_no_place_of_ours(running: Daemon) -> None:
+def test_promise_10_another_users_half_requests_take_no_place_of_ours(running: Daemon) -> None:
     stranger = subprocess.Popen(
         [sys.executable, "-c", CROWD, str(port_of(running))], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -159,7 +160,8 @@ def test_promise_10_a_body_of_sixteen_mebibytes_is_never_built_and_keeps_no_orde
         assert running.hello()["run"] is not None
     if by == "http":
         poster.join()
-    running.expect("hook", lambda event: event["payload"].get("tool_name") == "Read")
+    if all(event["event"] != "hook" for event in running.events):
+        running.expect("hook")
     event = next(event for event in running.events if event["event"] == "hook")
     assert event["payload"] == {"tool_name": "Read", "tool_input": {"timeout": 7}}
     assert peak(running.pane.pid) - before < 8 * 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -87,15 +88,18 @@ DENIED = {
 }  # fmt: skip
 
 
+ENTER = (
+    "import sys; sys.path.insert(0, sys.argv[1]); import fence; "
+    "sys.exit(fence.missing() or fence.enter(fence.Fence([], [], [])))"
+)
+SHIM = Path(__file__).parents[2] / "phoenixd" / "shim"
+
+
 @pytest.fixture(autouse=True)
 def has_fences() -> None:
     """Not run where the kernel has none, or forbids namespaces to those without rights."""
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import fence; "
-        "sys.exit(fence.missing() or fence.enter(fence.Fence([], [], [])))"
-    )
-    shim = Path(__file__).parents[2] / "phoenixd" / "shim"
-    tried = subprocess.run([sys.executable, "-c", program, str(shim)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", ENTER, str(SHIM)]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         pytest.skip(f"not run: {tried.stderr.strip().splitlines()[-1]}")
 
@@ -149,3 +153,41 @@ def test_promise_5_within_the_fence_a_hostile_agent_reaches_nothing_of_what_watc
     assert {what: found[what] for what in works} == dict.fromkeys(works, "done")
     assert found["who"] == [os.getuid(), os.getgid()]
     assert not (room / "frozen" / "new").exists()
+
+
+def test_the_fence_can_be_entered_without_what_the_installed_unit_takes_from_the_agents() -> None:
+    """phoenixd-tmux.service: an ordinary user, no capability to be had, and no new privileges."""
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    if os.geteuid() != 0 or shutil.which("setpriv") is None or python is None:
+        pytest.skip("not run: only root gives capabilities up for good (setpriv)")
+    user = ["--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    without = ["setpriv", *user, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+    program = "import sys; exec(sys.stdin.read()); enter(Fence([], [], []))"
+
+    source = (SHIM / "fence.py").read_bytes()
+    ran = subprocess.run([*without, python, "-c", program], input=source, capture_output=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "field", [[], "x", {"hidden": ["relative"]}, {"shown": [{}]}, {"hidden": "x"}, {"masked": [7]}]
+)
+def test_an_order_whose_fence_is_malformed_starts_nothing(daemon: Daemon, field: object) -> None:
+    order = daemon.pane.order(["touch", str(daemon.pane.room / "ran")], protocol=2, fence=field)
+
+    daemon.give(order)
+
+    failed = daemon.expect("start_failed")
+    assert "fence" in failed["message"]
+    assert not (daemon.pane.room / "ran").exists()
+
+
+def test_what_cannot_be_hidden_is_not_started_without_its_fence(daemon: Daemon) -> None:
+    missing = daemon.pane.room / "missing"
+    order = daemon.pane.order(["touch", "ran"], protocol=2, fence={"hidden": [str(missing)]})
+
+    daemon.give(order)
+
+    assert f"fence: {missing}: No such file" in daemon.expect("start_failed")["message"]
+    assert not (daemon.pane.room / "ran").exists()

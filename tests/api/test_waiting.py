@@ -1,0 +1,89 @@
+"""For how long an order is waited for, and that its asker is told the truth before he gives up."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from phoenixd.api.operations import BY_NAME
+from phoenixd.api.waiting import LONGEST, patience
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import Event
+from phoenixd.ctl import calls
+from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "prefer", "seconds"),
+    [
+        ("stop_agent", {"timeout": 60.0}, None, 115.0),
+        ("stop_agent", {"timeout": 60.0}, "wait=30", 30.0),
+        ("stop_agent", {"timeout": 60.0}, "respond-async, wait=7", 7.0),
+        ("stop_agent", {"timeout": 60.0}, "await=7", 115.0),
+        ("stop_agent", {"timeout": 60.0}, "wait=-1", 115.0),
+        ("stop_agent", {"timeout": 60.0}, "wait=0", 1.0),
+        ("apply", {}, "wait=999999", LONGEST),
+        ("apply", {}, None, 12.0),
+        ("remove_agent", {}, None, 70.0),
+    ],
+)
+def test_an_order_is_waited_for_as_long_as_its_asker_says(
+    operation: str, arguments: dict[str, float], prefer: str | None, seconds: float
+) -> None:
+    assert patience(BY_NAME[operation], arguments, prefer) == seconds
+
+
+def test_phoenixctl_gives_up_after_the_daemon_was_to_answer() -> None:
+    for operation in BY_NAME.values():
+        if operation.method == "POST" and operation.path is not None:
+            waits = calls._patience(operation, {})
+            assert waits > patience(operation, {}, f"wait={int(waits - calls.TO_ANSWER)}")
+
+
+class SlowDisk:
+    """Stands between the daemon and its journal: orders are taken, and answered when the disk has them."""
+
+    def __init__(self, daemon: FakeDaemon) -> None:
+        self.is_written = asyncio.Event()
+        self._order = daemon.order
+        daemon.order = self.order  # type: ignore[method-assign]
+        daemon.degraded = "a commit of the journal took 2.0 s or longer"
+
+    async def order(self, event: Event) -> Refusal | None:
+        await self.is_written.wait()
+        return await self._order(event)
+
+
+async def test_f_st_what_is_late_is_neither_refused_nor_promised_and_the_key_finds_what_became_of_it(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    disk = SlowDisk(daemon)
+    body = {"text": "go on", "timeout": "20s"}
+
+    late = await live.ask("POST", "/v1/agents/docs/send", body, idempotency_key="k", prefer="wait=1")
+    assert (late.status, late.json["code"]) == (504, "timed_out")
+    assert "not known yet" in late.json["detail"]
+    assert "took 2.0 s" in late.json["detail"]
+    assert late.json["remedy"] == "phoenixctl send docs TEXT --key k"
+
+    again = asyncio.create_task(live.ask("POST", "/v1/agents/docs/send", body, idempotency_key="k", prefer="wait=60"))
+    disk.is_written.set()
+    assert (await again).json["delivered"] is True
+    assert len(daemon.orders) == 1, "once"
+
+
+async def test_an_order_without_a_key_goes_on_as_well(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    disk = SlowDisk(daemon)
+
+    late = await live.ask("POST", "/v1/agents/docs/stop", {"wait": False}, prefer="wait=1")
+    assert (late.status, late.json["remedy"]) == (504, "phoenixctl status docs")
+    assert live.api.unfinished.count == 1
+    disk.is_written.set()
+    async with asyncio.timeout(60):
+        while not daemon.orders or live.api.unfinished.count:
+            await asyncio.sleep(0)
+    assert daemon.state.agents["docs"].state_name == "stopped"

@@ -1,0 +1,161 @@
+"""A supervisor over a journal that takes its time, in virtual time: one alert, every answer, a fed watchdog."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+import structlog
+
+from phoenixd.core.actions import Action, Spawn, Terminate
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import AgentDeclared, Event, StopRequested
+from phoenixd.core.spec import FleetLimits
+from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.ports import Batch
+from phoenixd.runtime.recovery import restore
+from phoenixd.runtime.supervisor import Supervisor
+from tests.core.story import spec
+from tests.simulate.host import Host
+from tests.simulate.memory_journal import MemoryJournal
+from tests.simulate.virtual_loop import VirtualLoop
+
+PAUSE = 5.0
+"""Seconds in which the loop proves that it turns, as under a watchdog of twice as many."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet() -> Iterator[None]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+class SlowJournal(MemoryJournal):
+    """Every commit takes that long."""
+
+    def __init__(self, host: Host, seconds: float) -> None:
+        super().__init__(host)
+        self.seconds = seconds
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        await asyncio.sleep(self.seconds)
+        return await super().commit(batch)
+
+
+class Desk:
+    """A supervisor, what it did and told, and when it turned."""
+
+    def __init__(self, seconds: float) -> None:
+        self.loop = VirtualLoop()
+        host = Host(self.loop, "slow")
+        host.is_calm = True
+        self.journal = SlowJournal(host, seconds)
+        self.done: list[tuple[float, Action]] = []
+        self.turned: list[float] = []
+        self.answers: list[tuple[float, Refusal | None]] = []
+        self._tasks: list[asyncio.Task[Any]] = []
+        now = self.loop.time
+        clock = SupervisedClock(0.0, dice=Random(1), monotonic=now, wall=now)
+        self.supervisor = Supervisor(
+            restore(self.journal.load(), {}, FleetLimits()),
+            clock,
+            self.journal,
+            lambda action: self.done.append((now(), action)),
+            on_turn=lambda: self.turned.append(now()),
+            longest_pause=PAUSE,
+        )
+        self._tasks.append(self.loop.create_task(self.supervisor.run()))
+
+    def ask(self, *events: Event) -> None:
+        async def ask() -> None:
+            for refusal in await self.supervisor.ask_all(events):
+                self.answers.append((self.loop.time(), refusal))
+
+        self._tasks.append(self.loop.create_task(ask()))
+
+    def let(self, seconds: float) -> None:
+        self.loop.run_until_complete(asyncio.sleep(seconds))
+
+    def raised(self, event: str = "alert_raised") -> list[str]:
+        return [stored.entry.detail["kind"] for stored in self.journal.entries if stored.entry.event == event]
+
+    def when(self, kind: type[Action]) -> list[float]:
+        return [at for at, action in self.done if isinstance(action, kind)]
+
+    def end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self.loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+        self.loop.close()
+
+
+@pytest.fixture(params=[2.5, 10.0, 40.0])
+def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
+    desk = Desk(request.param)
+    yield desk
+    desk.end()
+
+
+def test_an_idle_daemon_on_a_slow_disk_tells_it_once_and_goes_quiet(desk: Desk) -> None:
+    """It raised 35 alerts in 90 idle seconds: each was a row, and so the next late commit."""
+    desk.ask(AgentDeclared(spec("a")))
+    desk.let(90)
+    desk.let(3600)
+    assert desk.raised() == ["slow disk"]
+    assert desk.raised("alert_over") == []
+    desk.journal.seconds = 0.01
+    desk.let(120)
+    assert (desk.raised(), desk.raised("alert_over")) == (["slow disk"], ["slow disk"])
+    commits = desk.journal.commits
+    desk.let(3600)
+    assert desk.journal.commits == commits, "no probe once it is over"
+
+
+def test_late_is_not_failed_an_answer_comes_with_its_own_commit_and_a_start_after_it(desk: Desk) -> None:
+    desk.ask(AgentDeclared(spec("a"), start=True))
+    desk.let(desk.journal.seconds * 4)
+    assert [refusal for _, refusal in desk.answers] == [None]
+    assert desk.when(Spawn)[0] >= desk.journal.seconds, "saved, then started"
+    assert desk.answers[0][0] >= desk.when(Spawn)[0], "started, then answered"
+    desk.journal.seconds = 0.01
+    desk.let(60)
+    assert (desk.supervisor.halted, desk.supervisor.fleet.halted) == (None, None)
+
+
+def test_a_stop_does_not_wait_for_a_late_commit_and_its_answer_does(desk: Desk) -> None:
+    desk.ask(AgentDeclared(spec("a"), start=True))
+    desk.let(desk.journal.seconds * 4)
+    desk.answers.clear()
+    asked = desk.loop.time()
+    desk.ask(StopRequested("a"))
+    desk.let(desk.journal.seconds * 4)
+    assert desk.when(Terminate)[0] - asked < 2.5
+    assert [refusal for _, refusal in desk.answers] == [None]
+    assert desk.answers[0][0] - asked >= desk.journal.seconds
+
+
+def test_the_watchdog_of_systemd_is_fed_however_long_a_commit_takes(desk: Desk) -> None:
+    desk.ask(AgentDeclared(spec("a"), start=True))
+    desk.journal.seconds = 500.0
+    desk.ask(StopRequested("a"))
+    desk.let(400)
+    gaps = [later - earlier for earlier, later in zip(desk.turned, desk.turned[1:], strict=False)]
+    assert desk.turned[-1] > 390
+    assert max(gaps) < 2 * PAUSE
+    assert desk.raised() == [], "nothing is durable yet"
+    assert {one.kind for one in desk.supervisor.fleet.alerts} == {"slow disk", "degraded"}, "a minute without a word"
+
+
+def test_requests_that_belong_together_are_one_commit(desk: Desk) -> None:
+    desk.ask(*(AgentDeclared(spec(f"a{number}")) for number in range(100)))
+    desk.let(desk.journal.seconds * 2.5)
+    assert [refusal for _, refusal in desk.answers] == [None] * 100
+    assert desk.journal.commits == 2, "the declarations, and the alert"
+    desk.ask(*(AgentDeclared(spec(f"a{number}")) for number in range(100)))
+    desk.let(1)
+    assert len(desk.answers) == 200, "what is known already costs nothing"
