@@ -207,6 +207,17 @@ PLANTS = (
         ),
         ("tests/core/test_needs_you.py", "-k", "neighbours"),
     ),
+    Plant(
+        "who tries whether an outage is over forgets its session",
+        (
+            (
+                "phoenixd/core/requests.py",
+                "def queue(agent: Agent, why: str, now: Moment, fresh: bool = False)",
+                "def queue(agent: Agent, why: str, now: Moment, fresh: bool = True)",
+            ),
+        ),
+        ("tests/core/test_requests.py", "-k", "who_is_queued"),
+    ),
 )
 
 
