@@ -32,7 +32,7 @@ def test_doctor_names_the_fence_in_force_and_what_it_holds(
     told = fence_finding(agent, found, is_root=root)
 
     assert told.level == level
-    assert summary in told.summary
+    assert summary in told.title
     assert detail in told.detail
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from phoenixd.core.agent import Running
 from tests.core.asking import (
     CALM,
     SCREENS,
@@ -28,6 +29,7 @@ from tests.core.asking import (
     tool,
     writes,
 )
+from tests.core.story import Story, claude
 
 PERMISSION, QUESTION, DIALOG, LOGIN = Needs("permission"), Needs("question"), Needs("dialog"), Needs("login")
 PLAN = Needs("plan")
@@ -248,3 +250,21 @@ def test_f_proc_16_no_false_and_no_missed_needs_you(one: Case) -> None:
     wrong, day = one.play()
 
     assert wrong == [], "\n".join(day.reasons)
+
+
+@pytest.mark.parametrize(
+    ("tool", "sub", "waits"),
+    [("Bash", False, False), (None, False, False), ("Read", False, True), ("Bash", True, True), ("Read", True, True)],
+)
+def test_a_permission_is_over_by_the_end_of_its_own_call_and_not_by_a_neighbours(
+    tool: str | None, sub: bool, waits: bool
+) -> None:
+    """Calls run side by side: one that ends says nothing of the one that is asked about, nor does a subagent's."""
+    story = Story(claude()).works()
+    story.hook("permission-request", tool="Bash", text="rm -rf build")
+
+    story.hook("tool-end", tool=tool, sub=sub)
+
+    state = story.state
+    assert isinstance(state, Running)
+    assert (state.activity.waiting is not None) is waits

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core import requests
 from phoenixd.core.actions import Deliver, Release, Spawn, Terminate
-from phoenixd.core.agent import BackingOff, Desired, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent import BackingOff, Desired, Mode, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
     AgentDeclared,
     AgentStarted,
@@ -423,3 +424,20 @@ def test_a_request_about_an_unknown_agent_says_so(event: Event) -> None:
     assert refusal is not None
     assert refusal.code == "not_found"
     assert "x" in refusal.message
+
+
+@pytest.mark.parametrize(("asked", "mode"), [({}, Mode.RESUME), ({"fresh": True}, Mode.FRESH)])
+def test_who_is_queued_goes_on_with_the_session_unless_it_is_asked_to_be_fresh(
+    asked: dict[str, bool], mode: Mode
+) -> None:
+    """As the one that tries whether an outage is over."""
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.stop()
+    story.exited(0)
+
+    queued = requests.queue(story.agent, "its time has come", story.now, **asked).agent
+
+    assert queued is not None
+    assert isinstance(queued.state, BackingOff)
+    assert queued.state.mode is mode

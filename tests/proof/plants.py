@@ -196,6 +196,28 @@ PLANTS = (
         (("phoenixd/core/turns.py", "or 0 < event.seq <= run.hook_seq:", "or 1 < event.seq <= run.hook_seq:"),),
         ("tests/core/test_turns.py",),
     ),
+    Plant(
+        "a neighbour's end closes a question",
+        (
+            (
+                "phoenixd/core/liveness.py",
+                "(waiting.sub == event.sub and event.tool in (None, waiting.tool))",
+                "(waiting.sub == event.sub or event.tool in (None, waiting.tool))",
+            ),
+        ),
+        ("tests/core/test_needs_you.py", "-k", "neighbours"),
+    ),
+    Plant(
+        "who tries whether an outage is over forgets its session",
+        (
+            (
+                "phoenixd/core/requests.py",
+                "def queue(agent: Agent, why: str, now: Moment, fresh: bool = False)",
+                "def queue(agent: Agent, why: str, now: Moment, fresh: bool = True)",
+            ),
+        ),
+        ("tests/core/test_requests.py", "-k", "who_is_queued"),
+    ),
 )
 
 

@@ -133,8 +133,9 @@ HOSTILE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", HOSTILE)
-@pytest.mark.parametrize("by", ["http", "program"])
+@pytest.mark.parametrize(
+    ("what", "by"), [("brackets", "http"), ("objects", "http"), ("escapes", "http"), ("numbers", "program")]
+)
 def test_promise_10_a_body_of_sixteen_mebibytes_is_never_built_and_keeps_no_order_waiting(
     running: Daemon, what: str, by: str
 ) -> None:
