@@ -47,9 +47,9 @@ from phoenixd.drivers.brief_model import ModelWriter
 from phoenixd.drivers.cgroups import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.directory_changes import DirectoryChanges
-from phoenixd.drivers.epoch import EpochFiles
 from phoenixd.drivers.evidence import EvidenceFiles
 from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
+from phoenixd.drivers.files_epoch import EpochFiles
 from phoenixd.drivers.files_ownership import Ownership, Waiting, own
 from phoenixd.drivers.git_work import WorkPrints
 from phoenixd.drivers.journal import SqliteJournal

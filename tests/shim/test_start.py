@@ -190,7 +190,7 @@ def test_the_path_of_the_order_finds_the_program_and_not_the_shims_own(daemon: D
         ({"env": None}, "env"),
         ({"env": {"A=B": "x"}}, "env"),
         ({"cwd": "relative"}, "absolute"),
-        ({"protocol": 2}, "protocol"),
+        ({"protocol": 3}, "protocol"),
         ({"token": "short"}, "token"),
         ({"agent": "somebody"}, "another agent"),
         ({"cgroup": "/sys/fs/cgroup/no/such/leaf"}, "not started without its fence"),

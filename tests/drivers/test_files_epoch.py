@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.core.behind.world import Wish
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
-from phoenixd.drivers.epoch import EpochFiles
+from phoenixd.drivers.files_epoch import EpochFiles
 from phoenixd.errors import UnsafeFile
 
 
