@@ -31,14 +31,19 @@ WANTED = frozenset({*payload.TEXT_LIMITS, *LISTS, *NUMBERS, "hook_event_name", "
 WANTED_OF_TOOL = frozenset({*payload.TOOL_INPUT_TEXT_LIMITS, "timeout", "run_in_background"})
 
 SPACE = re.compile(rb"[ \t\r\n]*")
-TEXT = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+# No pattern can match one text in two ways, so that none of them ever goes back far. Possessive groups would say the
+# same, and match wrongly before Python 3.11.5.
+IN_A_TEXT = rb'[^"\\]*(?:\\.[^"\\]*)*'
+TEXT = re.compile(IN_A_TEXT, re.DOTALL)
 LITERAL = re.compile(rb"[^\s\"{}\[\],:]*")
-DULL = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-WHOLE_TEXTS = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-A_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+DULL = re.compile(rb'(?:[^"{}\[\]]+|"' + IN_A_TEXT + rb'")*', re.DOTALL)
+WHOLE_TEXTS = re.compile(rb'(?:[^"]+|"' + IN_A_TEXT + rb'")*', re.DOTALL)
+A_TEXT = re.compile(b'"' + IN_A_TEXT + b'"', re.DOTALL)
 STEPS = dict(zip(b"{[}]", (1, 1, -1, -1), strict=True))
 NO_BRACKETS = bytes(byte for byte in range(256) if byte not in STEPS)
 MANY, SOME_BYTES = 256, 8192
+MOST_AT_ONCE = 16384
+"""Bytes that are matched in one go: the matcher remembers every turn that it took in them."""
 QUOTE, COMMA, COLON, OPEN, CLOSE = b'",:{}'
 OPENING, CLOSING = b"{[", b"}]"
 END_OF_LIST = ord("]")
@@ -61,8 +66,8 @@ class Scan:
         next(self._steps)
 
     def feed(self, piece: bytes) -> None:
-        if piece:
-            self._steps.send(piece)
+        for begin in range(0, len(piece), MOST_AT_ONCE):
+            self._steps.send(piece[begin : begin + MOST_AT_ONCE])
 
     def result(self) -> dict[str, Any]:
         """The fields that are kept, once the object has ended."""
