@@ -113,22 +113,24 @@ class Doctor:
     def _daemon(self, *, is_tmux_hung: bool = False) -> list[Finding]:
         findings = []
         damage, tmux = self.damage(), self.tmux()
+        latency = self.latency()
+        told = f"commits: {latency or 'none yet'}"
         if halted := self.halted():
+            summary = "nothing new is started: decisions cannot be saved safely"
             remedy = "free space or mend the file system of the state directory; it recovers by itself"
-            findings.append(
-                Finding("problem", "nothing new is started: decisions cannot be saved safely", halted, remedy)
-            )
+            findings.append(Finding("problem", summary, f"{halted}; {told}", remedy))
         elif degraded := self.degraded():
-            commits = f"{degraded}; commits: {self.latency() or 'none yet'}"
             remedy = (
                 "see what else writes to the disk of the state directory (iostat -x 5), or give phoenixd another one"
             )
             findings.append(
-                Finding("warning", "the journal takes every decision, and lately did not, or was late", commits, remedy)
-            )
+                Finding(
+                    "warning", "the journal takes every decision, and lately did not, or was late",
+                    f"{degraded}; {told}", remedy,
+                )
+            )  # fmt: skip
         else:
-            commits = f"commits: {latency}" if (latency := self.latency()) is not None else ""
-            findings.append(Finding("ok", "the journal takes every decision", commits))
+            findings.append(Finding("ok", "the journal takes every decision", told if latency is not None else ""))
         if damage:
             summary = "the journal was damaged, and put in order again"
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
