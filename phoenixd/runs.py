@@ -58,7 +58,7 @@ def surroundings() -> list[Surrounding]:
 
     What the agents' terminal server starts counts as well: an agent can have it start a program.
     """
-    found = [run for pid in _ancestors() if (run := _shim(pid) or _terminal_of(pid)) is not None]
+    found = [run for pid in _ancestors() if (run := shim(pid) or _terminal_of(pid)) is not None]
     return found or _leaf()
 
 
@@ -86,18 +86,7 @@ def advice(command: str) -> str:
     return ASK if surroundings() else command
 
 
-def _ancestors() -> Iterator[int]:
-    pid = os.getpid()
-    for _ in range(DEPTH):
-        # The command's name stands in parentheses and may hold anything, also parentheses.
-        fields = _read(pid, "stat").rpartition(b")")[2].split()
-        if len(fields) < 2 or int(fields[1]) <= 1:
-            return
-        pid = int(fields[1])
-        yield pid
-
-
-def _shim(pid: int) -> Surrounding | None:
+def shim(pid: int) -> Surrounding | None:
     """The run of a process that is a shim, by its arguments and by its name or the directory that it holds."""
     words = _read(pid, "cmdline").split(b"\0")
     try:
@@ -112,12 +101,23 @@ def _shim(pid: int) -> Surrounding | None:
     return Surrounding(agent, _two_above(state), _two_above(run))
 
 
+def _ancestors() -> Iterator[int]:
+    pid = os.getpid()
+    for _ in range(DEPTH):
+        # The command's name stands in parentheses and may hold anything, also parentheses.
+        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        if len(fields) < 2 or int(fields[1]) <= 1:
+            return
+        pid = int(fields[1])
+        yield pid
+
+
 def _terminal_of(pid: int) -> Surrounding | None:
     """The run of a shim that has this terminal server for its parent."""
     if not _read(pid, "comm").startswith(TERMINAL_SERVER.encode()):
         return None
     children = map(int, _read(pid, f"task/{pid}/children").split())
-    return next((run for child in children if (run := _shim(child)) is not None), None)
+    return next((run for child in children if (run := shim(child)) is not None), None)
 
 
 def _leaf() -> list[Surrounding]:

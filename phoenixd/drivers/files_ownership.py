@@ -17,6 +17,7 @@ from typing import Self, TypeVar
 
 from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers.files import ensure_private_dir, replace
+from phoenixd.drivers.files_left import left_behind
 from phoenixd.drivers.files_lock import DirectoryLock, holder_of
 from phoenixd.drivers.files_owner import (
     Owner,
@@ -218,6 +219,8 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
             f"the agents of {state} live below another runtime directory, {mine.runtime} ({_listed(alive)})",
             f"start it on that one: phoenixd --state-dir {state} --runtime-dir {mine.runtime}; or end them there first",
         )
+    if left := left_behind(state, runtime):
+        raise _refusal_of_left(state, mine, left)
     if taking or theirs is None or not is_foreign(state, mine, theirs) or not (alive := living_shims(runtime)):
         return
     raise BelongsToAnother(
@@ -236,6 +239,22 @@ def _left_in_another(mine: Owner, runtime: Path) -> set[str]:
     if not mine.id or there is None or there.id != mine.id or same(runtime, mine.runtime):
         return set()
     return living_shims(mine.runtime)
+
+
+def _refusal_of_left(state: Path, mine: Owner | None, left: dict[str, str]) -> BelongsToAnother:
+    """Where its agents live although its own record tells of no such place, as after they were handed over."""
+    place = min(left.values())
+    alive, there = {agent for agent in left if left[agent] == place}, read_owner(Path(place))
+    if there is not None and is_foreign(state, mine, there):
+        return BelongsToAnother(
+            f"the agents of {state} were handed over to the state directory {there.state} ({_listed(alive)})",
+            f"start that one: phoenixd --state-dir {there.state} --runtime-dir {place}; "
+            f"or take them back: {_taking(state, place)}",
+        )
+    return BelongsToAnother(
+        f"the agents of {state} live below another runtime directory, {place} ({_listed(alive)})",
+        f"start it on that one: phoenixd --state-dir {state} --runtime-dir {place}; or end them there first",
+    )
 
 
 def _listener(socket_path: Path) -> int | None:

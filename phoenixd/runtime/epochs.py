@@ -37,6 +37,7 @@ class EpochKeeper:
         self._tell = tell
         self._tell_shims = tell_shims
         self._wishes: dict[str, Wish] = {}
+        self._unwritten: dict[str, Wish] = {}
         self._clock = clock
         self._episode = Episode()
         self._troubled = anyio.Event()
@@ -58,7 +59,7 @@ class EpochKeeper:
             while True:
                 await self._troubled.wait()
                 await self._clock.sleep_until(self._clock.at() + RETRY)
-                await self._write({}, max(self.committed, self.durable), anyio.Event())
+                await self._write(dict(self._unwritten), max(self.committed, self.durable), anyio.Event())
 
     def begin(self, tasks: TaskGroup) -> None:
         """Write in these tasks from now on, first what was to be kept before."""
@@ -98,6 +99,8 @@ class EpochKeeper:
             if agent.name not in self._wishes or self._wishes[agent.name].word != wish_of(agent, 0).word
         }
         if missing:
+            # Before it is written: an order that comes meanwhile has to be held against it.
+            self._wishes.update(missing)
             await self._write(missing, None, anyio.Event())
 
     def _changed(self, batch: Batch) -> dict[str, Wish]:
@@ -114,20 +117,32 @@ class EpochKeeper:
     async def _write(self, wishes: dict[str, Wish], number: int | None, written: anyio.Event) -> None:
         failures: list[str] = []
 
-        async def put(write: Awaitable[None], name: str | None) -> None:
+        async def put(write: Awaitable[None]) -> bool:
             try:
                 await write
             except (OSError, PhoenixdError) as fault:
                 failures.append(str(fault))
-                if name is not None:
-                    self._wishes.pop(name, None)
+                return False
+            return True
+
+        async def put_wish(name: str, wish: Wish) -> None:
+            is_written, waiting = await put(self._files.keep_wish(name, wish)), self._unwritten.get(name)
+            if waiting is not None and waiting.epoch > wish.epoch:
+                return
+            if is_written:
+                self._unwritten.pop(name, None)
+                return
+            self._unwritten[name] = wish
+            # Not known to stand there: whoever wants the same need not wait for the next try.
+            if self._wishes.get(name) == wish:
+                del self._wishes[name]
 
         # At once, so that a file system that syncs them together makes one order wait for one sync.
         async with anyio.create_task_group() as tasks:
             if number is not None:
-                tasks.start_soon(put, self._files.keep_epoch(number), None)
+                tasks.start_soon(put, self._files.keep_epoch(number))
             for name, wish in wishes.items():
-                tasks.start_soon(put, self._files.keep_wish(name, wish), name)
+                tasks.start_soon(put_wish, name, wish)
         if number is not None and not failures:
             self.durable = max(self.durable, number)
             self._tell_shims(self.durable)

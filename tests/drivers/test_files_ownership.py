@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +32,25 @@ def a_living_shim(runtime: Path, agent: str = "a") -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def a_run_of_it(state: Path, runtime: Path, agent: str = "a") -> Iterator[None]:
+    """Below such a shim, which is a process here, as its run.json tells."""
+    (state / "agents" / agent).mkdir(parents=True, exist_ok=True)
+    words = ["--agent", agent, "--state", str(state / "agents" / agent), "--run", str(runtime / "agents" / agent)]
+    waits = "import sys; print(flush=True); sys.stdin.read()"
+    with a_living_shim(runtime, agent):
+        shim = subprocess.Popen([sys.executable, "-c", waits, *words], stdin=-1, stdout=-1)
+        assert shim.stdout is not None
+        shim.stdout.readline()
+        began = int(Path(f"/proc/{shim.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        record = {"shim": {"pid": shim.pid, "start_time": began}}
+        (state / "agents" / agent / "run.json").write_text(json.dumps(record))
+        try:
+            yield
+        finally:
+            shim.communicate()
 
 
 @pytest.fixture
@@ -168,3 +190,45 @@ def test_agents_are_not_left_behind_in_the_runtime_directory_of_before(
             pass
     with own(state, tmp_path / "new"):
         pass
+
+
+def test_agents_that_were_handed_over_are_left_alone_by_who_had_them(places: tuple[Path, Path], tmp_path: Path) -> None:
+    """On a runtime directory of its own it would find their runs missing, and fence them by their ids."""
+    state, runtime = places
+    heir, new = tmp_path / "heir", tmp_path / "new"
+    with a_run_of_it(state, runtime):
+        assert take(heir, runtime, lambda agent, owner: None) == (["a"], {})
+        with pytest.raises(BelongsToAnother, match=f"handed over to the state directory {heir}") as refusal:
+            own(state, new)
+        assert not new.exists()
+        assert f"phoenixctl recover --take --state-dir {state} --runtime-dir {runtime}" in refusal.value.remedy
+        assert take(state, runtime, lambda agent, owner: None) == (["a"], {})
+        with own(state, runtime):
+            pass
+    with own(state, new):
+        pass
+
+
+def test_nor_are_those_left_behind_that_no_record_of_owners_tells_of(places: tuple[Path, Path], tmp_path: Path) -> None:
+    """As where an older version had both directories."""
+    state, runtime = places
+    for place in places:
+        (place / RECORD).unlink()
+    with a_run_of_it(state, runtime):
+        with pytest.raises(BelongsToAnother, match=f"another runtime directory, {runtime}"):
+            own(state, tmp_path / "new")
+        # A runtime directory that was moved is the same, whatever its shims were told at their start.
+        with own(state, runtime.rename(tmp_path / "moved")):
+            pass
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"shim": 7}', '{"shim": {"pid": "1", "start_time": 1}}', "[" * 9999])
+def test_a_run_record_that_says_nothing_keeps_nobody_from_starting(
+    places: tuple[Path, Path], tmp_path: Path, content: str
+) -> None:
+    state, runtime = places
+    with a_run_of_it(state, runtime):
+        (state / "agents" / "a" / "run.json").write_text(content)
+        (state / RECORD).unlink()
+        with own(state, tmp_path / "new"):
+            pass

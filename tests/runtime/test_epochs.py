@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
-from phoenixd.core.behind.world import Wish
+from phoenixd.core.behind.world import Wish, Word
 from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
@@ -135,3 +135,41 @@ async def test_after_an_upgrade_each_agent_gets_its_wish(word: str) -> None:
     await keeper.settle(lambda: supervisor.fleet.agents.values())
     assert told.heard() == [f"wish {word} 1"]
     await keeper.settle(lambda: supervisor.fleet.agents.values())
+
+
+@pytest.mark.parametrize(("left", "order"), [("stopped", StopRequested("a")), ("running", StartRequested("a"))])
+async def test_promise_3_an_order_that_wants_what_the_file_said_before_the_daemons_start_is_written(
+    left: Word, order: Event
+) -> None:
+    """A killed daemon, or an older version, left the file behind the journal; it was put right since."""
+    told = Told()
+    supervisor, keeper = supervised(told)
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/"), start=left == "stopped"))
+    keeper.knows({"a": Wish(left, 1)}, 1)
+    await keeper.settle(lambda: supervisor.fleet.agents.values())
+    told.heard()
+    await turn(supervisor, keeper, order)
+    assert f"wish {left} 2" in told.order
+
+
+@dataclass
+class FullForOnce(Told):
+    left: int = 1
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        if self.left:
+            self.left -= 1
+            raise OSError(28, "No space left on device")
+        await super().keep_wish(agent, wish)
+
+
+async def test_promise_3_a_wish_that_could_not_be_written_is_written_as_soon_as_it_can_be() -> None:
+    """Nothing may happen to that agent any more: a journal that is lost then would start who was stopped."""
+    told = FullForOnce()
+    supervisor, keeper = supervised(told)
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/")))
+    assert "wish stopped 1" not in told.order
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keeper.run)
+        await eventually(lambda: "wish stopped 1" in told.order)
+        tasks.cancel_scope.cancel()
