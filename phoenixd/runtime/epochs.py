@@ -37,6 +37,7 @@ class EpochKeeper:
         self._tell = tell
         self._tell_shims = tell_shims
         self._wishes: dict[str, Wish] = {}
+        self._unwritten: dict[str, Wish] = {}
         self._clock = clock
         self._episode = Episode()
         self._troubled = anyio.Event()
@@ -58,7 +59,7 @@ class EpochKeeper:
             while True:
                 await self._troubled.wait()
                 await self._clock.sleep_until(self._clock.at() + RETRY)
-                await self._write({}, max(self.committed, self.durable), anyio.Event())
+                await self._write(dict(self._unwritten), max(self.committed, self.durable), anyio.Event())
 
     def begin(self, tasks: TaskGroup) -> None:
         """Write in these tasks from now on, first what was to be kept before."""
@@ -98,6 +99,7 @@ class EpochKeeper:
             if agent.name not in self._wishes or self._wishes[agent.name].word != wish_of(agent, 0).word
         }
         if missing:
+            self._wishes.update(missing)
             await self._write(missing, None, anyio.Event())
 
     def _changed(self, batch: Batch) -> dict[str, Wish]:
@@ -119,9 +121,12 @@ class EpochKeeper:
                 await write
             except (OSError, PhoenixdError) as fault:
                 failures.append(str(fault))
-                if name is not None:
-                    self._wishes.pop(name, None)
+                # Nothing else would write it: who is stopped changes no more.
+                if name is not None and self._wishes.get(name) is wishes[name]:
+                    self._unwritten[name] = wishes[name]
 
+        for name in wishes:
+            self._unwritten.pop(name, None)
         # At once, so that a file system that syncs them together makes one order wait for one sync.
         async with anyio.create_task_group() as tasks:
             if number is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
@@ -135,3 +136,52 @@ async def test_after_an_upgrade_each_agent_gets_its_wish(word: str) -> None:
     await keeper.settle(lambda: supervisor.fleet.agents.values())
     assert told.heard() == [f"wish {word} 1"]
     await keeper.settle(lambda: supervisor.fleet.agents.values())
+
+
+class FullOnce(Told):
+    """A disk that is full for the first wishes."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise OSError(28, "No space left on device")
+        await super().keep_wish(agent, wish)
+
+
+async def test_promise_3_a_wish_that_could_not_be_written_is_written_as_soon_as_it_can() -> None:
+    """An agent that is stopped changes no more: nothing else would ever write that it is."""
+    told = FullOnce(0)
+    supervisor, keeper = supervised(told)
+    for event in (AgentDeclared(AgentSpec("a", ("x",), "/")), StartRequested("a")):
+        await turn(supervisor, keeper, event)
+    told.heard()
+    told.failures = 2
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        tasks.start_soon(keeper.run)
+        await anyio.lowlevel.checkpoint()
+        supervisor.tell(StopRequested("a"))
+        await supervisor.turn()
+        await eventually(lambda: told.failures == 0, what="it was tried again")
+        await eventually(lambda: "wish stopped 3" in told.order)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_wish_that_changed_before_it_could_be_written_is_not_written_late() -> None:
+    told = FullOnce(0)
+    supervisor, keeper = supervised(told)
+    for event in (AgentDeclared(AgentSpec("a", ("x",), "/")), StartRequested("a")):
+        await turn(supervisor, keeper, event)
+    told.failures = 1
+    await turn(supervisor, keeper, StopRequested("a"))
+    await turn(supervisor, keeper, StartRequested("a"))
+    told.heard()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keeper.run)
+        await eventually(lambda: "epoch 4" in told.order)
+        tasks.cancel_scope.cancel()
+    assert not [one for one in told.order if one.startswith("wish stopped")]
