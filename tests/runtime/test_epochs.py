@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
-from phoenixd.core.behind.world import Wish
+from phoenixd.core.agent import Desired
+from phoenixd.core.behind.verdicts import judge_all, lag
+from phoenixd.core.behind.world import Trace, Wish, World
 from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
@@ -21,6 +24,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec
+from phoenixd.drivers.files_epoch import EpochFiles
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch
 from phoenixd.runtime.epochs import EpochKeeper
@@ -185,3 +189,34 @@ async def test_a_wish_that_changed_before_it_could_be_written_is_not_written_lat
         await eventually(lambda: "epoch 4" in told.order)
         tasks.cancel_scope.cancel()
     assert not [one for one in told.order if one.startswith("wish stopped")]
+
+
+@pytest.mark.parametrize("event", [StopRequested("a"), StartRequested("a")])
+async def test_promise_3_what_the_journal_does_not_take_is_known_after_a_restart_by_the_wish(
+    event: Event, tmp_path: Path
+) -> None:
+    """So far the words of exit code 6 go: whether the agent is to run, and no more."""
+    told, files = Told(), EpochFiles(tmp_path)
+    told.keep_epoch, told.keep_wish = files.keep_epoch, files.keep_wish  # type: ignore[method-assign]
+    supervisor, keeper = supervised(told)
+    before: tuple[Event, ...] = (AgentDeclared(AgentSpec("a", ("x",), "/")),)
+    if isinstance(event, StopRequested):
+        before = (*before, StartRequested("a"))
+    for one in before:
+        await turn(supervisor, keeper, one)
+    saved = supervisor.fleet
+    told.fails = True
+    word = "stopped" if isinstance(event, StopRequested) else "running"
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        keeper.begin(tasks)
+        supervisor.tell(event)
+        await supervisor.turn()
+        await eventually(lambda: (files.run_files("a").wish or Wish("removed", 0)).word == word)
+        tasks.cancel_scope.cancel()
+
+    world = World("boot", saved.epoch, files.epoch(), (Trace("a", files.run_files("a").wish),))
+    assert lag(world, saved.agents, {}, ()) is not None, "the journal is known to be behind"
+    (judged,) = judge_all(world, saved.agents, {}, FastClock().now())
+    assert judged.agent is not None
+    assert judged.agent.desired is (Desired.STOPPED if word == "stopped" else Desired.RUNNING)
