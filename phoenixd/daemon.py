@@ -338,9 +338,7 @@ async def _build(
         return tuple(supervisor.fleet.agents.values())
 
     def greeted(name: str) -> None:
-        agent = find(name)
-        if agent is not None:
-            tasks.start_soon(relink, agent, shims, hearing)
+        tasks.start_soon(relink, name, find, shims, hearing, clock)
 
     def above_agents() -> dict[str, ProcessIdentity]:
         """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""

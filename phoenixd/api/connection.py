@@ -12,10 +12,11 @@ import json
 from typing import Any, cast
 
 import h11
+import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api
-from phoenixd.api.lineage import Lack
+from phoenixd.api.lineage import NO_DESCRIPTORS, Lack, is_scarce
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.places import AGENTS, EACH_AGENT, OPERATORS
 from phoenixd.api.plain_http import PlainHttp
@@ -26,6 +27,9 @@ HEADER_LIMIT = 16 * 1024
 HEADER_TIMEOUT = 10.0
 WRITE_TIMEOUT = 30.0
 UNKNOWN = "?"
+NOT_YET_KNOWN = Peer(0, -1, frozenset(), None, "nobody has looked yet", Lack.GONE)
+
+log = structlog.get_logger("phoenixd.api")
 
 
 class Connection(H11Protocol):
@@ -41,15 +45,26 @@ class Connection(H11Protocol):
         self._stuck: asyncio.TimerHandle | None = None
         self._is_given_up = False
         self.conn = PlainHttp(h11.SERVER, HEADER_LIMIT)
+        self.serial = next(self.serials)
+        self.peer = NOT_YET_KNOWN
+        super().connection_made(transport)
+        try:
+            self._let_in(transport)
+        except OSError as error:
+            # As where a link is lost, and whether its shim lives has to be looked up.
+            self._refuse(no_descriptors(NO_DESCRIPTORS) if is_scarce(error) else _not_looked_up(error))
+        except Exception as fault:
+            # Unanswered it would be open for ever, and so would all that come after it.
+            log.exception("caller_not_looked_up")
+            self._refuse(_not_looked_up(fault))
+
+    def _let_in(self, transport: asyncio.Transport) -> None:
+        """Find out who it is, and whether there is a place for it."""
+        service = self.api.service
         peer = identify(
-            transport.get_extra_info("socket"),
-            self.api.service.shim_pids(),
-            self.api.service.agents_cgroup,
-            self.api.service.agents_dir,
+            transport.get_extra_info("socket"), service.shim_pids(), service.agents_cgroup, service.agents_dir
         )
         self.peer = peer
-        self.serial = next(self.serials)
-        super().connection_made(transport)
         self.app_state = {**self.app_state, "peer": peer}
         if peer.lack is Lack.NO_DESCRIPTORS:
             self._refuse(no_descriptors(peer.unknown))
@@ -170,3 +185,7 @@ class Connection(H11Protocol):
 def _suspect(peer: Peer) -> str | None:
     """The agent that a peer belongs to; all those of whom nobody knows where they come from are one. None: neither."""
     return peer.agent if peer.agent is not None else UNKNOWN if peer.unknown else None
+
+
+def _not_looked_up(fault: Exception) -> Problem:
+    return Problem("failed", f"phoenixd failed to look who asks: {type(fault).__name__}", "phoenixctl doctor")

@@ -25,11 +25,6 @@ PATIENCE = 30.0
 """Seconds that a link may be lost before a person is told."""
 
 
-def is_deaf(agent: Agent) -> bool:
-    """Whether the run lives, as far as is known, and what it says does not arrive."""
-    return agent.run is not None and agent.run.deaf is not None
-
-
 def hear_loss(agent: Agent, event: LinkLost, now: Moment) -> Decision:
     """The link to the run's shim is lost, and is being taken up again; said once more it is no news."""
     run = agent.run

@@ -59,7 +59,9 @@ class DirectoryLock:
 
     def is_of(self, directory: Location) -> bool:
         """Whether that name still leads to what is held."""
-        return self._inode is None or _is_named(self._inode, Path(directory))
+        if self._inode is not None:
+            return _is_named(self._inode, Path(directory))
+        return self._file is not None and _is_named(self._file, Path(directory) / LOCK)
 
     def release(self) -> None:
         for descriptor in (self._file, self._inode):

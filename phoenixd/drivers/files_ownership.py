@@ -50,22 +50,31 @@ class Ownership:
 
     def __init__(self, locks: tuple[DirectoryLock, ...], owner: Owner, waited: bool) -> None:
         self._locks = locks
+        self._again: DirectoryLock | None = None
         self.owner = owner
         self.waited = waited
 
     def keep(self) -> None:
         """Own the runtime directory again, where it was taken away and made anew; raises AlreadyRunning and OSError."""
         runtime = Path(self.owner.runtime)
-        if any(lock.is_of(runtime) for lock in self._locks):
+        before = (self._again,) if self._again is not None else ()
+        if any(lock.is_of(runtime) for lock in (*self._locks, *before)):
             return
         lock = DirectoryLock(runtime)
-        self._locks = (*self._locks, lock)
-        lock.sign()
-        write_owner(runtime, self.owner)
-        replace(runtime / STATE_POINTER, os.fsencode(self.owner.state) + b"\n", durable=False)
+        try:
+            lock.sign()
+            write_owner(runtime, self.owner)
+            replace(runtime / STATE_POINTER, os.fsencode(self.owner.state) + b"\n", durable=False)
+        except BaseException:
+            lock.release()
+            raise
+        # The one that was made anew before has no name any more: it would be held for nothing.
+        for one in before:
+            one.release()
+        self._again = lock
 
     def release(self) -> None:
-        for lock in self._locks:
+        for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
             lock.release()
 
     def __enter__(self) -> Self:

@@ -93,7 +93,13 @@ class Fence:
         has_leaf = self._leaves is not None and self._leaves.has(self._agent, self._incarnation)
         if has_leaf or (self._reaper is not None and _lives(self._reaper)) or self._incarnation <= 0:
             return Fenced(killed)  # Below 1 it is no agent's, but one of the daemon's own jobs.
-        return Fenced(killed, unproven=True, unread=unread(self._child))
+        try:
+            return Fenced(killed, unproven=True, unread=unread(self._child))
+        except OSError as error:
+            raise PhoenixdError(
+                f"whether something of run {self._incarnation} lives cannot be told: {error.strerror}",
+                "phoenixctl doctor",
+            ) from error
 
     def _give_up(self, remaining: frozenset[int]) -> Fenced:
         if self._obstacle and not remaining:

@@ -7,6 +7,7 @@ of it: what a run leaves behind is adopted by the first process or by one above 
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,8 +101,11 @@ def _lives(pid: int) -> bool:
     """Whether a process has that number, and is no zombie; a thread's number is none of a process."""
     try:
         pidfd = os.pidfd_open(pid)
-    except OSError:
-        return False
+    except OSError as error:
+        # EINVAL: the number belongs to a thread.
+        if error.errno in (errno.ESRCH, errno.EINVAL):
+            return False
+        raise
     try:
         return not proc.has_ended(pidfd)
     finally:

@@ -184,7 +184,12 @@ class SeqpacketShims:
             return None
         greeting: asyncio.Future[ShimHello] = asyncio.get_running_loop().create_future()
         pid, _ = credentials(connection)
-        if self._is_of_a_run(pid):
+        try:
+            is_of_a_run = self._is_of_a_run(pid)
+        except OSError as error:
+            connection.close()
+            raise ShimFailed(f"who serves {peer.agent}'s shim's socket cannot be told: {error.strerror}") from error
+        if is_of_a_run:
             connection.close()
             log.warning("impostor_at_link", agent=peer.agent, pid=pid)
             return None
@@ -274,9 +279,12 @@ class SeqpacketShims:
                 self._sink(ShimMessage(peer.agent, "link_lost", {"reason": reason}))
             await asyncio.sleep(pause)
             async with peer.opening:
-                if not self._lives(peer.agent, peer.shim):
-                    break
-                failure = await self._try(peer)
+                try:
+                    if not self._lives(peer.agent, peer.shim):
+                        break
+                    failure = await self._try(peer)
+                except OSError as error:
+                    failure = f"whether it lives cannot be told: {error.strerror}"
                 # It may have been lost again before anybody looked.
                 is_up = peer.link is not None
             # A shim that dies closes its link a moment before it is seen to be gone.

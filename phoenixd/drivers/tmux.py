@@ -272,8 +272,11 @@ class TmuxTerminal(Keyboard):
             await control.run(*settings(), timeout=self._timeout)
         except Refused as refusal:
             log.warning("tmux refused a setting", reason=refusal.message)
-        listed = await control.run(CLIENTS, timeout=self._timeout)
-        end_clients(listed, argv)
+        try:
+            end_clients(await control.run(CLIENTS, timeout=self._timeout), argv)
+        except Refused as refusal:
+            # An agent can give tmux's commands another meaning.
+            log.warning("tmux_clients_not_listed", reason=refusal.message)
         self._control = control
         return control
 

@@ -28,12 +28,16 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.documents.hooks import hook_event
+from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.throttle import HookThrottle
 
 EXIT_WORD_GRACE = 0.25
 """Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
+
+LOOK_AGAIN = 1.0
+"""Seconds after which is looked again where the host could not look, as without descriptors."""
 
 HANG_UP_GRACE = 2 * EXIT_WORD_GRACE
 """Seconds between a hang-up on a held request and the report of it: an agent that dies hangs up too, and its death
@@ -103,6 +107,10 @@ class Hearing:
             self._hear(message)
         except (KeyError, TypeError, ValueError) as fault:
             log.warning("shim_message_malformed", agent=message.agent, said=message.event, fault=repr(fault))
+        except OSError as fault:
+            # The host could not look, which says nothing about the shim: it is asked once more how things are.
+            log.warning("shim_message_not_checked", agent=message.agent, said=message.event, reason=str(fault))
+            self._later(LOOK_AGAIN, lambda: self._greeted(message.agent))
 
     def _hear(self, message: ShimMessage) -> None:
         agent, body = message.agent, message.body
@@ -283,8 +291,7 @@ class Hearing:
             if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:
                 self._tell(ShimLost(name, agent.run.incarnation), None)
 
-        if not self._processes.watch(hello.shim, died):
-            died()
+        self._watch(hello.shim, died)
 
     def _owns(self, agent: str, pid: int, start_time: int) -> bool:
         """Whether the agent's shim may call this process its agent: it is below it, or gone, and then nobody's.
@@ -308,8 +315,16 @@ class Hearing:
             self._later(EXIT_WORD_GRACE, vanished)
 
         identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
-        if not self._processes.watch(identity, died):
-            died()
+        self._watch(identity, died)
+
+    def _watch(self, identity: ProcessIdentity, died: Callable[[], None]) -> None:
+        """Have its death reported once; where it cannot be watched now, as soon as it can."""
+        try:
+            if not self._processes.watch(identity, died):
+                died()
+        except PhoenixdError as failure:
+            log.warning("not_watched", pid=identity.pid, reason=failure.message)
+            self._later(LOOK_AGAIN, lambda: self._watch(identity, died))
 
 
 def _ticks(body: dict[str, Any]) -> int | None:

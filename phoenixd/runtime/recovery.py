@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import anyio
@@ -15,8 +15,8 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import Outside, Saved, ShimLinks, StoredEntry
-from phoenixd.runtime.hearing import Hearing
+from phoenixd.ports import Clock, Outside, Saved, ShimLinks, StoredEntry
+from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import Faced
 
@@ -88,9 +88,12 @@ async def why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -
             if listens:
                 answering.add(agent.name)
     # Remembered first: a crash before the runs are declared void leaves them to be found missing, which is as true.
-    # The other way round, the next daemon would declare runs of this very boot void, and double them.
-    await journal.remember(BOOT_KEY, now.boot_id)
-    await journal.remember(TABLE_KEY, now.table)
+    # The other way round, the next daemon would declare runs of this very boot void, and double them. What stands there
+    # already is not written again: a daemon has to start on a full disk, too.
+    if known is None or known.boot_id != now.boot_id:
+        await journal.remember(BOOT_KEY, now.boot_id)
+    if known is None or known.table != now.table:
+        await journal.remember(TABLE_KEY, now.table)
     why = why_gone(known, now, answering)
     if why is not None:
         log.info("all_runs_are_gone", why=why)
@@ -111,15 +114,23 @@ def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
     return {agent: text for agent, (_, text) in begun.items()}
 
 
-async def relink(agent: Agent, shims: ShimLinks, hearing: Hearing) -> None:
+async def relink(
+    name: str, find: Callable[[str], Agent | None], shims: ShimLinks, hearing: Hearing, clock: Clock
+) -> None:
     """After a link was lost and opened again: compare what the shim says now with what is known."""
-    try:
-        hello = await shims.connect(agent.name)
-        if hello is not None:
-            hearing.reconcile(agent, hello)
-    except ShimFailed as failure:
-        # It is lost again by now, and will be said to be.
-        log.info("link_lost_again", agent=agent.name, reason=failure.message)
+    while (agent := find(name)) is not None:
+        try:
+            hello = await shims.connect(name)
+            if hello is not None:
+                hearing.reconcile(agent, hello)
+        except ShimFailed as failure:
+            # It is lost again by now, and will be said to be.
+            log.info("link_lost_again", agent=name, reason=failure.message)
+        except OSError as fault:
+            log.warning("link_not_compared", agent=name, reason=str(fault))
+            await clock.sleep_until(clock.at() + LOOK_AGAIN)
+            continue
+        return
 
 
 async def _recover_agent(

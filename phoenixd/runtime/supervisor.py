@@ -333,7 +333,8 @@ class Supervisor:
         refusal = Refusal(
             "conflict",
             f"the journal fails ({self.degraded}): what ends processes is being done, what starts something waits "
-            "until it works again, and a restart of the daemon before that would forget this request",
+            "until it works again; if the daemon is restarted before that, it knows of this request only whether the "
+            "agent is to run, and that only where the agent's own directory can be written",
             "phoenixctl doctor",
         )
         self._dues.refuse(refusal)

@@ -6,7 +6,6 @@ import socket
 import struct
 
 SOCK_DIAG_BY_FAMILY = 20
-NLMSG_ERROR = 2
 NLM_F_REQUEST = 1
 NETLINK_SOCK_DIAG = 4
 ESTABLISHED = 1 << 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import resource
 import socket
@@ -196,3 +197,24 @@ async def test_who_has_not_finished_asking_gives_way(daemon: FakeDaemon, runtime
         assert parse(await live.raw(STOP, 60)).status in (200, 202)
         for _, writer in half:
             writer.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "answer"),
+    [(OSError(errno.EMFILE, "Too many open files"), 503), (OSError(errno.EIO, "I/O"), 500), (KeyError("docs"), 500)],
+)
+async def test_promise_10_a_look_that_fails_is_answered_and_leaves_no_connection_open(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, fault: Exception, answer: int
+) -> None:
+    """The shims are looked up for each who connects, and of those without a link the process table is asked."""
+
+    def fail() -> dict[int, str]:
+        raise fault
+
+    monkeypatch.setattr(daemon, "shim_pids", fail)
+    # Refused before anything was asked: whoever says nothing is told as well.
+    found = parse(await live.raw(b""))
+    assert found.status == answer
+    await eventually(lambda: not live.server.server_state.connections, what="nothing stays open")
+    monkeypatch.undo()
+    assert (await live.ask("GET", "/healthz")).status == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.drivers import processes_unread
 from phoenixd.drivers.cgroups import CgroupTree
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_fence import Fence
@@ -284,3 +286,24 @@ def test_the_sweep_reads_only_processes_of_our_own() -> None:
             process.kill()
             process.wait()
     assert sleepers("r-1") == []
+
+
+async def test_promise_2_without_descriptors_what_cannot_be_read_is_not_called_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else an unfenced start would go on at the very moment at which nobody could look."""
+    program = subprocess.Popen(["sleep", "1000"])
+    try:
+        monkeypatch.setattr(processes_unread, "_reads", lambda pid: pid != program.pid)
+        assert processes_unread.unread(None) == (program.pid,)
+
+        def scarce(pid: int, flags: int = 0) -> int:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pidfd_open", scarce)
+            with pytest.raises(PhoenixdError, match="cannot be told"):
+                Fence("a", 7, "nobody")._found_nothing()
+    finally:
+        program.kill()
+        program.wait()

@@ -153,6 +153,41 @@ def test_a_runtime_directory_that_was_taken_away_is_owned_again(places: tuple[Pa
         pass
 
 
+def test_a_runtime_directory_that_is_taken_away_again_and_again_costs_no_descriptors(
+    places: tuple[Path, Path],
+) -> None:
+    """An agent can remove it every few seconds, and each time it is locked anew."""
+    _, runtime = places
+    with own(*places) as owned:
+        counts = []
+        for _ in range(4):
+            shutil.rmtree(runtime)
+            runtime.mkdir(mode=0o700)
+            owned.keep()
+            counts.append(len(os.listdir("/proc/self/fd")))
+    assert counts == [counts[0]] * 4
+
+
+def test_a_runtime_directory_is_owned_again_also_where_the_state_directory_cannot_be_locked(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on NFS, where the lock file in it has to do."""
+    state, runtime = places
+    flock, inode = fcntl.flock, os.stat(state).st_ino
+
+    def refuses(descriptor: int, operation: int) -> None:
+        if os.fstat(descriptor).st_ino == inode:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with own(state, runtime) as owned:
+        shutil.rmtree(runtime)
+        runtime.mkdir(mode=0o700)
+        owned.keep()
+        assert read_owner(runtime) == owned.owner
+
+
 def test_as_long_as_one_shim_was_not_handed_over_the_directory_stays_whose_it_is(
     places: tuple[Path, Path], tmp_path: Path
 ) -> None:

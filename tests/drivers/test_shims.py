@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -394,3 +395,29 @@ async def test_promise_5_a_process_of_an_agents_is_told_nothing_and_is_no_shim(s
         assert (impostor.told, links.heard, asked) == ([], [], [os.getpid()])
     finally:
         links.shims.close()
+
+
+@pytest.mark.parametrize("looks", ["lives", "is_of_a_run"])
+async def test_promise_10_a_look_that_fails_once_does_not_end_the_search_for_a_shim(
+    short_tmp: Path, looks: str
+) -> None:
+    """Without descriptors neither its life nor its lineage can be looked up: that is no word on the shim."""
+    failures = [OSError(errno.EMFILE, "Too many open files")]
+    armed = [False]
+
+    def look(*_: object) -> bool:
+        if armed[0] and failures:
+            raise failures.pop()
+        return looks == "lives"
+
+    options: dict[str, Any] = {looks: look}
+    links = Links(short_tmp, longest_pause=0.05, **options)
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        armed[0] = True
+        shim.drop()
+        await links.heard_of("hello")
+        assert not failures
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+    links.shims.close()

@@ -84,6 +84,17 @@ async def test_f_tmux_a_server_that_cannot_end_for_such_a_client_is_replaced(sho
             assert not _is_alive(pid)
 
 
+async def test_promise_7_a_server_that_refuses_to_list_its_clients_is_connected_to_all_the_same(
+    short_tmp: Path,
+) -> None:
+    """An agent can give tmux's commands another meaning. Else each try would fail, and leave a client attached."""
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", recorder(short_tmp / "a"))
+        tmux(short_tmp, "set-option", "-s", "command-alias[99]", "list-clients=no-such-command")
+        terminal.close()
+        assert await terminal.panes() == {"a"}
+
+
 def _is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
-from phoenixd.core.behind.world import Wish, Word
+from phoenixd.core.agent import Desired
+from phoenixd.core.behind.verdicts import judge_all, lag
+from phoenixd.core.behind.world import Trace, Wish, Word, World
 from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
@@ -20,6 +24,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec
+from phoenixd.drivers.files_epoch import EpochFiles
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch
 from phoenixd.runtime.epochs import EpochKeeper
@@ -152,24 +157,81 @@ async def test_promise_3_an_order_that_wants_what_the_file_said_before_the_daemo
     assert f"wish {left} 2" in told.order
 
 
-@dataclass
-class FullForOnce(Told):
-    left: int = 1
+class FullOnce(Told):
+    """A disk that is full for the first wishes."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
 
     async def keep_wish(self, agent: str, wish: Wish) -> None:
-        if self.left:
-            self.left -= 1
+        if self.failures:
+            self.failures -= 1
             raise OSError(28, "No space left on device")
         await super().keep_wish(agent, wish)
 
 
-async def test_promise_3_a_wish_that_could_not_be_written_is_written_as_soon_as_it_can_be() -> None:
-    """Nothing may happen to that agent any more: a journal that is lost then would start who was stopped."""
-    told = FullForOnce()
+async def test_promise_3_a_wish_that_could_not_be_written_is_written_as_soon_as_it_can() -> None:
+    """An agent that is stopped changes no more: nothing else would ever write that it is."""
+    told = FullOnce(0)
     supervisor, keeper = supervised(told)
-    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/")))
-    assert "wish stopped 1" not in told.order
+    for event in (AgentDeclared(AgentSpec("a", ("x",), "/")), StartRequested("a")):
+        await turn(supervisor, keeper, event)
+    told.heard()
+    told.failures = 2
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        tasks.start_soon(keeper.run)
+        await anyio.lowlevel.checkpoint()
+        supervisor.tell(StopRequested("a"))
+        await supervisor.turn()
+        await eventually(lambda: told.failures == 0, what="it was tried again")
+        await eventually(lambda: "wish stopped 3" in told.order)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_wish_that_changed_before_it_could_be_written_is_not_written_late() -> None:
+    told = FullOnce(0)
+    supervisor, keeper = supervised(told)
+    for event in (AgentDeclared(AgentSpec("a", ("x",), "/")), StartRequested("a")):
+        await turn(supervisor, keeper, event)
+    told.failures = 1
+    await turn(supervisor, keeper, StopRequested("a"))
+    await turn(supervisor, keeper, StartRequested("a"))
+    told.heard()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(keeper.run)
-        await eventually(lambda: "wish stopped 1" in told.order)
+        await eventually(lambda: "epoch 4" in told.order)
         tasks.cancel_scope.cancel()
+    assert not [one for one in told.order if one.startswith("wish stopped")]
+
+
+@pytest.mark.parametrize("event", [StopRequested("a"), StartRequested("a")])
+async def test_promise_3_what_the_journal_does_not_take_is_known_after_a_restart_by_the_wish(
+    event: Event, tmp_path: Path
+) -> None:
+    """So far the words of exit code 6 go: whether the agent is to run, and no more."""
+    told, files = Told(), EpochFiles(tmp_path)
+    told.keep_epoch, told.keep_wish = files.keep_epoch, files.keep_wish  # type: ignore[method-assign]
+    supervisor, keeper = supervised(told)
+    before: tuple[Event, ...] = (AgentDeclared(AgentSpec("a", ("x",), "/")),)
+    if isinstance(event, StopRequested):
+        before = (*before, StartRequested("a"))
+    for one in before:
+        await turn(supervisor, keeper, one)
+    saved = supervisor.fleet
+    told.fails = True
+    word = "stopped" if isinstance(event, StopRequested) else "running"
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        keeper.begin(tasks)
+        supervisor.tell(event)
+        await supervisor.turn()
+        await eventually(lambda: (files.run_files("a").wish or Wish("removed", 0)).word == word)
+        tasks.cancel_scope.cancel()
+
+    world = World("boot", saved.epoch, files.epoch(), (Trace("a", files.run_files("a").wish),))
+    assert lag(world, saved.agents, {}, ()) is not None, "the journal is known to be behind"
+    (judged,) = judge_all(world, saved.agents, {}, FastClock().now())
+    assert judged.agent is not None
+    assert judged.agent.desired is (Desired.STOPPED if word == "stopped" else Desired.RUNNING)

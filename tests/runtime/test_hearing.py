@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,14 +13,18 @@ from typing import Any, Literal, cast
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentExited, AgentStarted, Event, HookSeen, RunAdopted, RunMissing
+from phoenixd.core.events import AgentExited, AgentStarted, AgentVanished, Event, HookSeen, RunAdopted, RunMissing
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes import Processes
 from phoenixd.drivers.processes_proc import boot_id, read_stat
+from phoenixd.errors import PhoenixdError
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.recovery import relink
 from tests.core.story import Story, claude
 from tests.drivers.processes import identity
+from tests.runtime.test_messages import FastClock
+from tests.waiting import eventually
 
 
 class Ear:
@@ -186,3 +192,81 @@ async def test_promise_10_what_a_shim_says_again_on_a_new_link_is_heard_and_coun
     hook(1, incarnation=2, more="many")
     hook(2, incarnation=2, more=-4)
     assert [(event.seq, event.more) for event in cast("list[HookSeen]", ear.told[2:])] == [(1, 0), (2, 0)]
+
+
+class Scarce(Ear):
+    """The kernel has no descriptor left for a while."""
+
+    def __init__(self, looks: int = 0, watches: int = 0) -> None:
+        """How many of them fail."""
+        super().__init__()
+        self.looks, self.watches = looks, watches
+        self.asked_again = 0
+        self.soon: list[Callable[[], None]] = []
+        table: Any = self
+        absent: Any = None
+        self.hearing = Hearing(
+            absent, table, absent, SupervisedClock(), self.find, self.tell,
+            later=lambda seconds, call: self.soon.append(call), greeted=self.greeted,
+        )  # fmt: skip
+
+    def greeted(self, name: str) -> None:
+        self.asked_again += 1
+
+    def boot_id(self) -> str:
+        return boot_id()
+
+    def is_below(self, one: ProcessIdentity, root: ProcessIdentity) -> bool | None:
+        if self.looks:
+            self.looks -= 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return self.processes.is_below(one, root)
+
+    def watch(self, one: ProcessIdentity, on_death: Callable[[], None]) -> bool:
+        if self.watches:
+            self.watches -= 1
+            raise PhoenixdError("process cannot be watched: Too many open files")
+        return self.processes.watch(one, on_death)
+
+    def later(self) -> None:
+        calls, self.soon = self.soon, []
+        for call in calls:
+            call()
+
+
+async def test_promise_4_what_cannot_be_watched_now_is_watched_later(child: ProcessIdentity) -> None:
+    """Without descriptors a start was not heard of, and the daemon ended where a link came back."""
+    ear = Scarce(watches=2)
+    ear.hearing.reconcile(ear.story.agent, ear.hello(child))
+    assert [type(event) for event in ear.told] == [RunAdopted]
+    os.kill(child.pid, signal.SIGKILL)
+    ear.later()
+    await eventually(lambda: bool(ear.soon), what="its death was seen")
+    ear.later()
+    assert [type(event) for event in ear.told] == [RunAdopted, AgentVanished]
+    ear.processes.close()
+
+
+async def test_what_a_shim_says_and_cannot_be_checked_now_is_asked_again(child: ProcessIdentity) -> None:
+    ear = Scarce(looks=1)
+    ear.hearing.watch_shim(ear.hello())
+    ear.started(child)
+    assert ear.told == [], "a shim's word alone is not believed"
+    ear.later()
+    assert ear.asked_again == 1
+    ear.processes.close()
+
+
+async def test_a_link_that_is_back_is_compared_once_that_can_be_done(child: ProcessIdentity) -> None:
+    ear = Scarce(looks=1)
+    ear.hearing.watch_shim(ear.hello())
+
+    class Linked:
+        async def connect(self, agent: str) -> ShimHello:
+            return ear.hello(child)
+
+    links: Any = Linked()
+    clock: Any = FastClock()
+    await relink("a", ear.find, links, ear.hearing, clock)
+    assert [type(event) for event in ear.told] == [RunAdopted]
+    ear.processes.close()

@@ -49,6 +49,7 @@ class Daemon:
         clock = SupervisedClock(
             saved.at, dice=Random(host.dice.getrandbits(64)), monotonic=host.loop.time, wall=lambda: host.wall
         )
+        self._clock = clock
         terminal, launcher = SimulatedTerminal(host), SimulatedLauncher(host)
         shims = SimulatedShims(host, self._life, self._hear, launcher.order)
         processes, records = SimulatedProcesses(host, self._life), SimulatedRecords(host)
@@ -153,9 +154,8 @@ class Daemon:
         self._hearing.hear(message)
 
     def _greeted(self, name: str) -> None:
-        agent = self._find(name)
-        if agent is not None and self._tasks is not None:
-            self._tasks.start_soon(relink, agent, self._outside.shims, self._hearing)
+        if self._tasks is not None:
+            self._tasks.start_soon(relink, name, self._find, self._outside.shims, self._hearing, self._clock)
 
     def _turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         if self._life.is_over:

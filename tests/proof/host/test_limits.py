@@ -138,7 +138,7 @@ def test_f_st_4_a_disk_that_became_read_only_is_told_once_and_all_is_well_on_the
         refused = fleet.stage.ctl("start", "s0")
         assert refused.returncode == 6, refused.stderr
         assert "doctor" in refused.stderr
-        assert fleet.stage.ctl("stop", "a1").returncode == 6, "it ends, and a restart would forget it"
+        assert fleet.stage.ctl("stop", "a1").returncode == 6, "it ends, and no word of it was kept"
         assert incarnations(fleet.stage.root, "a1") == {}
         alerts = [row["alerts"] for row in fleet.stage.rows().values()]
         assert all(len(one) <= 1 for one in alerts), alerts
