@@ -14,7 +14,7 @@ from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Reb
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
-from phoenixd.errors import ShimFailed
+from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.ports import Clock, Outside, Saved, ShimLinks, StoredEntry
 from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
 from phoenixd.runtime.supervisor import Supervisor
@@ -93,7 +93,13 @@ async def why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -
     if known is None or known.boot_id != now.boot_id:
         await journal.remember(BOOT_KEY, now.boot_id)
     if known is None or known.table != now.table:
-        await journal.remember(TABLE_KEY, now.table)
+        try:
+            await journal.remember(TABLE_KEY, now.table)
+        except JournalFailed as failure:
+            if known is None or is_another_table(known, now):
+                raise
+            # An older version knew no more than the boot, which is the same.
+            log.warning("process_table_not_remembered", reason=failure.message)
     why = why_gone(known, now, answering)
     if why is not None:
         log.info("all_runs_are_gone", why=why)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.boot import Boot
-from phoenixd.errors import ShimFailed
+from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.runtime.recovery import BOOT_KEY, TABLE_KEY, why_all_is_gone
 from tests.core.story import Story
 
@@ -55,3 +55,22 @@ async def test_a_journal_that_knows_only_a_boot_id_goes_on_and_learns_the_table(
     assert kept == {BOOT_KEY: "b", TABLE_KEY: NOW.table}
     assert await why_all_is_gone(supervisor, outside, NOW) is None
     assert await why_all_is_gone(supervisor, outside, Boot("c", 7, 900)) is not None
+
+
+class Full(Kept):
+    async def remember(self, key: str, value: str) -> None:
+        raise JournalFailed("the disk is full")
+
+
+@pytest.mark.parametrize("known", [{BOOT_KEY: "b", TABLE_KEY: NOW.table}, {BOOT_KEY: "b"}])
+async def test_f_st_3_a_daemon_of_the_same_boot_starts_though_nothing_can_be_written(known: dict[str, str]) -> None:
+    supervisor, outside = world(Full(known), NOW)
+
+    assert await why_all_is_gone(supervisor, outside, NOW) is None
+
+
+async def test_what_cannot_be_remembered_of_another_process_table_ends_the_start() -> None:
+    supervisor, outside = world(Full({BOOT_KEY: "b", TABLE_KEY: THEN.table}), NOW)
+
+    with pytest.raises(JournalFailed):
+        await why_all_is_gone(supervisor, outside, NOW)
