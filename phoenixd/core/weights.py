@@ -96,9 +96,9 @@ def ordered(event: OperatorEvent, before: Agent | None, decision: Decision) -> D
 
 
 def _facts(before: Agent | None, after: Agent, removed: bool) -> Iterator[Fact]:
-    if before is not None and before.run is not None and after.last_exit is not before.last_exit:
-        assert after.last_exit is not None
-        yield _end(before, after, after.last_exit, removed)
+    end = after.last_exit
+    if before is not None and before.run is not None and end is not None and not _is_known(before.last_exit, end):
+        yield _end(before, after, end, removed)
     elif before is not None and removed and before.run is not None:
         yield RunEnded(before.incarnation, "asked", "remove", "removed")
     if isinstance(after.state, Starting) and (before is None or after.incarnation > before.incarnation):
@@ -124,6 +124,11 @@ def _items(before: tuple[InboxItem, ...], after: tuple[InboxItem, ...]) -> Itera
 
 def _open_items(agent: Agent | None) -> tuple[InboxItem, ...]:
     return agent.items if agent is not None else ()
+
+
+def _is_known(known: LastExit | None, end: LastExit) -> bool:
+    """Whether it was told before, and only more is known of it by now: its work is judged beside the next run."""
+    return known is not None and known.incarnation == end.incarnation
 
 
 def _end(before: Agent, after: Agent, end: LastExit, removed: bool) -> RunEnded:

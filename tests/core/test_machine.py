@@ -24,6 +24,7 @@ from phoenixd.core.events import (
     StopRequested,
     Tick,
 )
+from phoenixd.core.facts import RunEnded
 from phoenixd.core.fleet import Fleet, Step, next_deadline, step
 from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
@@ -91,6 +92,7 @@ class FleetMachine(RuleBasedStateMachine):
         self.retired: dict[str, int] = {}
         self.kept_down: set[str] = set()
         self.items: dict[int, tuple[str, str, str, float]] = {}
+        self.ends: set[tuple[str, int]] = set()
 
     @initialize()
     def declare_all(self) -> None:
@@ -124,6 +126,10 @@ class FleetMachine(RuleBasedStateMachine):
             agent = decision.agent
             if agent is None:
                 continue
+            for fact in decision.facts:
+                if isinstance(fact, RunEnded):
+                    assert (agent.name, fact.incarnation) not in self.ends, f"{fact} is told twice"
+                    self.ends.add((agent.name, fact.incarnation))
             if decision.removed:
                 self.saved.pop(agent.name, None)
                 self.retired[agent.name] = agent.incarnation

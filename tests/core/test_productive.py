@@ -11,7 +11,7 @@ import pytest
 from phoenixd.core.actions import MeasureWork, Spawn
 from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
 from phoenixd.core.events import Delivered, MeasurementLost, ScreenSeen, SendRequested, ShimLost, Tick, WorkMeasured
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import RunEnded, RunProductive
 from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import BreakerRules, Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
@@ -246,6 +246,17 @@ def test_the_restart_does_not_wait_for_the_work_to_be_measured() -> None:
     assert isinstance(lives.state, Starting)
     lives.tell(WorkMeasured("a", 2, True, "git:other"))
     assert lives.count == 0
+
+
+def test_an_end_is_told_once_though_its_work_is_judged_beside_the_next_run() -> None:
+    """`since` counts each end that is told: said again, one death would be two."""
+    lives = dying()
+    lives.work = "late"
+    lives.died(PROMPT)
+    for _ in range(2):
+        lives.tell(WorkMeasured("a", 2, True, "git:other"))
+    ends = [fact.incarnation for one in lives.decisions for fact in one.facts if isinstance(fact, RunEnded)]
+    assert ends == [1, 2]
 
 
 def limit(**changes: Any) -> Lives:
