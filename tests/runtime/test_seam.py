@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations, product
+from typing import Any
 
 import pytest
 import structlog
@@ -12,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from phoenixd.core.durability import Durability
 from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
@@ -23,8 +25,11 @@ from phoenixd.core.events import (
     StartRequested,
     StopRequested,
 )
+from phoenixd.runtime.dues import OF_NO_DELAY, Due, Dues
+from phoenixd.runtime.supervisor import Supervisor
 from tests.core.story import claude, spec
-from tests.simulate.seam import FATES, Fate, Seam
+from tests.simulate.fated_journal import FATES, Fate
+from tests.simulate.seam import OutOfLine, Seam
 
 ONE_BY_ONE = 0.05
 NEAR = 4
@@ -70,6 +75,11 @@ LIFE: tuple[Part, ...] = (
     ("ask", lambda seam: RestartRequested("a")),
 )
 """What is told and asked of two agents: each kind of order once, with a crash and hooks in between."""
+
+
+Stepped = tuple[Any, Any]
+Real = Callable[[Supervisor], Stepped]
+Plant = Callable[[pytest.MonkeyPatch, Real], None]
 
 
 def always(fate: Fate, attempts: Iterable[int]) -> dict[int, Fate]:
@@ -159,6 +169,126 @@ def test_what_ends_processes_is_not_withheld_while_the_journal_fails() -> None:
         assert "deliver #1 b" in seam.done
     finally:
         seam.end()
+
+
+def acts_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def step(desk: Supervisor) -> Stepped:
+        turn, now = real(desk)
+        for action in turn.actions:
+            desk._dues._dispatch(action)
+        turn.actions.clear()
+        return turn, now
+
+    planted.setattr(Supervisor, "_step_all", step)
+
+
+def ends_before_the_save_where_there_was_trouble_lately(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def step(desk: Supervisor) -> Stepped:
+        turn, now = real(desk)
+        if desk.degraded is not None:
+            for action in turn.actions:
+                if isinstance(action, OF_NO_DELAY):
+                    desk._dues._dispatch(action)
+            turn.actions[:] = [action for action in turn.actions if not isinstance(action, OF_NO_DELAY)]
+        return turn, now
+
+    planted.setattr(Supervisor, "_step_all", step)
+
+
+def answers_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def step(desk: Supervisor) -> Stepped:
+        turn, now = real(desk)
+        for done, refusal in turn.answers:
+            done(refusal)
+        turn.answers.clear()
+        return turn, now
+
+    planted.setattr(Supervisor, "_step_all", step)
+
+
+def acknowledges_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def step(desk: Supervisor) -> Stepped:
+        turn, now = real(desk)
+        for acknowledge in turn.receipts:
+            acknowledge()
+        turn.receipts.clear()
+        return turn, now
+
+    planted.setattr(Supervisor, "_step_all", step)
+
+
+def answers_what_is_late(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def go_on(dues: Dues, due: Due, *, forget: bool) -> bool:
+        for answer in due.answers:
+            answer(None)
+        due.answers.clear()
+        return carried_out(dues, due, forget=forget)
+
+    carried_out = Dues.go_on_without
+    planted.setattr(Dues, "go_on_without", go_on)
+
+
+def begins_what_is_late(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def go_on(dues: Dues, due: Due, *, forget: bool) -> bool:
+        for action in due.actions:
+            dues._dispatch(action)
+        due.actions.clear()
+        return carried_out(dues, due, forget=forget)
+
+    carried_out = Dues.go_on_without
+    planted.setattr(Dues, "go_on_without", go_on)
+
+
+def answers_before_it_acts(planted: pytest.MonkeyPatch, real: Real) -> None:
+    def add(dues: Dues, due: Due) -> None:
+        if due.is_durable:
+            for answer in due.answers:
+                answer(None)
+            due.answers.clear()
+        added(dues, due)
+
+    added = Dues.add
+    planted.setattr(Dues, "add", add)
+
+
+def answers_one_turn_of_two_that_wait(planted: pytest.MonkeyPatch, real: Real) -> None:
+    """Answers whatever waits, as soon as the first of it is durable."""
+
+    def settle(dues: Dues) -> None:
+        if any(due.is_durable for due in dues._late):
+            for due in dues._late:
+                for answer in due.answers:
+                    answer(None)
+                due.answers.clear()
+        settled(dues)
+
+    settled = Dues.settle
+    planted.setattr(Dues, "settle", settle)
+
+
+def never_says_that_it_is_over(planted: pytest.MonkeyPatch, real: Real) -> None:
+    planted.setattr(Durability, "_settled", lambda known, now: known)
+
+
+def live_through_some() -> None:
+    fates: tuple[Fate, ...] = ("late", "fails")
+    for fate, at, pause in product(fates, (1, 4, 9), PAUSES.values()):
+        live(always(fate, [at]), pause)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        acts_before_the_save, ends_before_the_save_where_there_was_trouble_lately, answers_before_the_save,
+        acknowledges_before_the_save, answers_what_is_late, begins_what_is_late, answers_before_it_acts,
+        answers_one_turn_of_two_that_wait, never_says_that_it_is_over,
+    ],
+)  # fmt: skip
+def test_the_line_catches(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, Supervisor._step_all)
+
+    with pytest.raises(OutOfLine):
+        live_through_some()
 
 
 class SeamMachine(RuleBasedStateMachine):

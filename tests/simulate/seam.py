@@ -8,70 +8,41 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Desired, Mode, PromptKind, Run
+from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import AgentDeclared, Event, HookSeen, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Entry
 from phoenixd.runtime.describe import describe_actions, describe_event
 from phoenixd.runtime.dues import OF_NO_DELAY
 from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import Supervisor
+from tests.simulate.fated_journal import Died, Fate, FatedJournal
 from tests.simulate.host import EPOCH, Host
-from tests.simulate.memory_journal import MemoryJournal
 from tests.simulate.virtual_loop import VirtualLoop
 
-Fate = Literal["lands", "late", "fails", "dies before", "dies after"]
-FATES: tuple[Fate, ...] = ("late", "fails", "dies before", "dies after")
-LATENESS = 5.0
-"""Seconds: longer than the supervisor waits before it goes on without the journal."""
 WATCHED = frozenset({"spawn", "deliver", "terminate", "kill", "fence"})
 """The actions that change the world of an agent. Looks and measurements may be done as often as one likes."""
+
+OF_ALERTS = ("alert_raised", "alert_over")
+MOST_LOOKS = 1000
+"""Looks for peace, some seconds from each other: longer than a trouble that came back again and again is told."""
 
 NO_RUN = Run(0, "none", Mode.FRESH, "none", PromptKind.GOAL, 0.0, 0.0)
 
 
-class Died(BaseException):
-    """kill -9, at this instruction."""
-
-
 class OutOfLine(AssertionError):
     """Something was done before what it stands on, twice, or never."""
-
-
-class FatedJournal(MemoryJournal):
-    """What becomes of the n-th attempt to commit is written beforehand; those of which nothing is written land."""
-
-    def __init__(self, host: Host, fates: Mapping[int, Fate], landed: Callable[[Batch], None]) -> None:
-        super().__init__(host)
-        self.fates = dict(fates)
-        self.attempts = 0
-        self._landed = landed
-
-    async def commit(self, batch: Batch) -> tuple[int, ...]:
-        self.attempts += 1
-        fate = self.fates.get(self.attempts, "lands")
-        if fate == "late":
-            await asyncio.sleep(LATENESS)
-        if fate == "fails":
-            raise JournalFailed("the disk is full")
-        if fate == "dies before":
-            raise Died
-        seqs = await super().commit(batch)
-        self._landed(batch)
-        if fate == "dies after":
-            raise Died
-        return seqs
 
 
 @dataclass
@@ -108,11 +79,14 @@ class Seam:
         self.asked: list[Event] = []
         self.receipts: set[str] = set()
         self.promised: set[str] = set()
-        self._rows: Counter[tuple[str, str | None]] = Counter()
-        self._wanted: dict[tuple[str, str | None], Counter[str]] = {}
+        self._turns: list[tuple[Entry, ...]] = []
+        """The rows of each turn, in order: saved, or late."""
+        self._told: Counter[str] = Counter()
         self._acknowledged: Counter[tuple[str, str | None]] = Counter()
         self._tasks: list[asyncio.Task[Any]] = []
-        clock = SupervisedClock(0.0, dice=Random(1), monotonic=self.loop.time, wall=lambda: EPOCH + self.loop.time())
+        clock = self._clock = SupervisedClock(
+            0.0, dice=Random(1), monotonic=self.loop.time, wall=lambda: EPOCH + self.loop.time()
+        )
         fleet = restore(self.journal.load(), {}, FleetLimits())
         self.supervisor = Supervisor(fleet, clock, self.journal, self._dispatch, remember=self._remember)
         self.life = self._begin(self.supervisor.run())
@@ -157,7 +131,7 @@ class Seam:
 
     def make_peace(self) -> None:
         """Let the journal come to itself, and hold the whole line against the promise; raises OutOfLine."""
-        for _ in range(40):
+        for _ in range(MOST_LOOKS):
             self.let(7.3)
             self._raise_what_broke()
             if not self.is_alive or (self._is_at_peace and len(self.answers) == len(self.asked)):
@@ -175,16 +149,17 @@ class Seam:
     def _saved(self, batch: Batch) -> None:
         self._entries += batch.entries  # Kept, so that no other can have the same id.
         self._landed.update(map(id, batch.entries))
-        for entry in batch.entries:
-            self._rows[entry.event, entry.agent] += 1
-            self._wanted.setdefault((entry.event, entry.agent), Counter()).update(_actions_in(entry))
+        self._told.update(
+            f"{entry.event} {entry.detail['kind']}" for entry in batch.entries if entry.event in OF_ALERTS
+        )
         self.durable += _actions_of(batch)
         self.line.append(f"saved {', '.join(entry.event for entry in batch.entries)}")
 
     def _remember(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
         self.line.append(f"remembered {', '.join(entry.event for entry in batch.entries)}")
-        landed = all(id(entry) in self._landed for entry in batch.entries)
-        self._hold(landed or not is_saved, "the journal is said to have what it has not")
+        if batch.entries:
+            self._turns.append(batch.entries)
+        self._hold(self._is_durable(batch.entries) or not is_saved, "the journal is said to have what it has not")
         self.remembrances += 1
         if self.remembrances == self.dies_remembering:
             raise Died
@@ -211,7 +186,8 @@ class Seam:
         known = Counter(self.remembered)[what]
         self._hold(Counter(self.done)[what] <= known, f"{what} is done before it is remembered outside the journal")
         if Counter(self.done)[what] > Counter(self.durable)[what]:
-            is_urgent = isinstance(action, OF_NO_DELAY) and self.supervisor.degraded is not None
+            # That there was trouble lately is no excuse: now a commit is late, or the journal takes nothing.
+            is_urgent = isinstance(action, OF_NO_DELAY) and self._is_in_trouble
             self._hold(is_urgent, f"{what} is done, and no durable row says so")
             self.early.append(what)
         self.dispatched += 1
@@ -219,29 +195,54 @@ class Seam:
             raise Died
 
     async def _ask(self, event: Event) -> None:
+        before = len(self.durable)
         refusal = await self.supervisor.ask(event)
         self.answers.append((event, refusal))
         kind, agent = describe_event(event)[0], _subject(event)
         self.line.append(f"answered {kind} {agent}: {refusal.code if refusal else 'done'}")
         if refusal is not None:
             return
+        what = f"{kind} {agent} is acknowledged"
         self._acknowledged[kind, agent] += 1
+        self._hold_done(self.durable[:before], what)
         if self.is_strict:
-            known = self._rows[kind, agent]
-            self._hold(known >= self._acknowledged[kind, agent], f"{kind} {agent} is acknowledged, and not durable")
+            self._hold_turn(self._turn_of(kind, agent, self._acknowledged[kind, agent]), what)
         newest = [one for one in self.asked if _subject(one) == agent and _wish(one) is not None]
         if newest and newest[-1] is event:
             durable = self.journal.facts[agent][2]
-            self._hold(durable is _wish(event), f"{kind} {agent} is acknowledged, and the journal says {durable}")
-        if self._is_at_peace:
-            # Of its own row: what a later one wants may be a moment behind this answer.
-            undone = self._wanted.get((kind, agent), Counter[str]()) - Counter(self.done)
-            self._hold(not undone, f"{kind} {agent} is acknowledged before {list(undone)} was done")
+            self._hold(durable is _wish(event), f"{what}, and the journal says {durable}")
+
+    def _turn_of(self, kind: str, agent: str, number: int) -> int | None:
+        """Which turn decided on the n-th order of its kind; None where no turn was saved, or is late, that did."""
+        for at, entries in enumerate(self._turns):
+            number -= sum((entry.event, entry.agent) == (kind, agent) for entry in entries)
+            if number <= 0:
+                return at
+        return None
+
+    def _hold_turn(self, at: int | None, what: str) -> None:
+        """Whoever is told of a turn is told when each row of it, and of those before it, is durable, and acted upon."""
+        self._hold(at is not None, f"{what}, and nobody decided on it")
+        assert at is not None
+        rows = [entry for entries in self._turns[: at + 1] for entry in entries]
+        self._hold(self._is_durable(rows), f"{what}, and not durable")
+        self._hold_done([one for entry in rows for one in _actions_in(entry)], what)
+
+    def _hold_done(self, wanted: list[str], what: str) -> None:
+        """All of it was done; but for what begins something while the journal takes nothing."""
+        undone = Counter(wanted) - Counter(self.done)
+        if self.supervisor.saver.known.withholds:
+            undone = Counter({one: times for one, times in undone.items() if _is_urgent(one)})
+        self._hold(not undone, f"{what} before {list(undone)} was done")
+
+    def _is_durable(self, entries: Iterable[Entry]) -> bool:
+        return all(id(entry) in self._landed for entry in entries)
 
     def _receipt(self, mark: str) -> None:
         self.line.append(f"answered {mark}")
         self._hold(mark not in self.receipts, f"{mark} is acknowledged twice")
-        self._hold(mark in self.journal.marks, f"{mark} is acknowledged, and not durable")
+        told = [at for at, entries in enumerate(self._turns) if any(_mark(entry) == mark for entry in entries)]
+        self._hold_turn(told[0] if told else None, f"{mark} is acknowledged")
         self.receipts.add(mark)
 
     def _check_end(self) -> None:
@@ -249,7 +250,10 @@ class Seam:
         if not self.is_alive:
             self._check_death()
             return
-        self._hold(self._is_at_peace, "nothing new is started for ever")
+        self._hold(self._is_at_peace, f"there is trouble for ever: {self.supervisor.degraded}")
+        for kind in (SLOW_DISK, DEGRADED):
+            raised, over = self._told[f"alert_raised {kind}"], self._told[f"alert_over {kind}"]
+            self._hold(raised == over, f"{kind} was raised {raised} times, and {over} times it was over")
         for urgent in (False, True):
             wanted = [what for what in self.durable if _is_urgent(what) is urgent]
             done = [what for what in self.done if _is_urgent(what) is urgent]
@@ -274,8 +278,16 @@ class Seam:
 
     @property
     def _is_at_peace(self) -> bool:
-        """Whether decisions are durable as they are made; that it was otherwise may be told for some time yet."""
-        return self.supervisor.halted is None and not self.supervisor.saver.is_behind
+        """Whether decisions are durable as they are made, and have been for so long that this was told, durably."""
+        fleet = self.supervisor.fleet
+        stands = any(find(fleet.alerts, kind) is not None for kind in (SLOW_DISK, DEGRADED))
+        return self.supervisor.degraded is None and not stands and not self.supervisor.saver.is_behind
+
+    @property
+    def _is_in_trouble(self) -> bool:
+        """Whether at this moment a commit is late, or the journal takes nothing."""
+        known = self.supervisor.saver.known
+        return bool(known.withholds) or known.is_late(self._clock.at())
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -308,6 +320,10 @@ def _actions_of(batch: Batch) -> list[str]:
 
 def _actions_in(entry: Entry) -> list[str]:
     return [f"{one} {entry.agent}" for one in entry.actions if one.split()[0] in WATCHED]
+
+
+def _mark(entry: Entry) -> str | None:
+    return entry.detail.get("tool_use_id")
 
 
 def _subject(event: Event) -> str:
