@@ -68,6 +68,7 @@ from phoenixd.launch import Launch
 from phoenixd.launch.fences import offer_api
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.ending import LAST_COMMITS, finish
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -199,6 +200,8 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
             daemon.manager.stopping("the agents live on")
             if daemon.ending.dismiss:
                 await _dismiss(daemon)
+            daemon.manager.extend_timeout(2 * LAST_COMMITS)  # Closing waits for the commit that is under way.
+            await finish(daemon.supervisor)
             tasks.cancel_scope.cancel()
         daemon.shims.close()
         daemon.terminal.close()

@@ -120,6 +120,17 @@ class Dues:
             for answer in due.answers:
                 answer(None)
 
+    async def carried_out(self) -> None:
+        """Return once nothing is late, and nothing is being kept outside the journal any more."""
+        while self._late:
+            due = self._late[0]
+            if due.ticket is not None:
+                await due.ticket.done.wait()
+            self.settle()
+            if self._late and self._late[0] is due:
+                await due.kept.wait()
+                self.settle()
+
     def release(self) -> None:
         """Do what was withheld."""
         while self._withheld:

@@ -118,6 +118,17 @@ class Saver:
                     if self.known.shortage:
                         await self.look()
 
+    async def flush(self) -> None:
+        """Return once all that was handed in so far is durable, by way of a try that is made at once."""
+        self._hurry.set()
+        for ticket in [ticket for _, tickets in self._backlog for ticket in tickets]:
+            await ticket.done.wait()
+
+    @property
+    def unsaved(self) -> tuple[Entry, ...]:
+        """The rows that were handed in and are not known to be durable."""
+        return tuple(entry for batch, _ in self._backlog for entry in batch.entries)
+
     async def look(self) -> None:
         """Ask whether there is room for what is to come: without it nothing new begins, with it all goes on."""
         why = await self._journal.shortage()

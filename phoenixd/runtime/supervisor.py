@@ -48,6 +48,9 @@ EVIDENCE_LIMIT = 5000
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
+LAST_TRY = 3.0
+"""Seconds that the end gives a journal that fails: time for one more try."""
+
 Remember = Callable[[Batch, bool, bool], anyio.Event | None]
 """A batch, whether it holds an order of an operator's, and whether it was saved: kept outside the journal as well.
 
@@ -123,6 +126,8 @@ class Supervisor:
         self._dues = Dues(dispatch, lambda: bool(self.saver.known.withholds), self._settle_after)
         self._tasks: TaskGroup | None = None
         self._halted = ""
+        self._ending = anyio.Event()
+        self._turned_last = anyio.Event()
         slow, failing = find(fleet.alerts, SLOW_DISK), find(fleet.alerts, DEGRADED)
         known = Durability.inherited(slow.text if slow else "", failing.text if failing else "", clock.at())
         self.saver = Saver(journal, clock, self._saving_changed, self._probe, self._landed, self._refuse, known)
@@ -179,16 +184,30 @@ class Supervisor:
         return [answers[number] for number in range(len(events))]
 
     async def run(self) -> None:
-        """Turn for ever."""
+        """Turn until `finish`; commit, and carry out what lands, for ever."""
         await self.saver.look()
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(self.saver.run)
             self._tasks.start_soon(self.alarm.run)
-            while True:
+            while not self._ending.is_set():
                 await self._arrived.wait()
                 self._arrived = anyio.Event()
-                while self._queue or self._knows_otherwise:
+                while not self._ending.is_set() and (self._queue or self._knows_otherwise):
                     await self.turn()
+            self._turned_last.set()
+
+    async def finish(self, patience: float) -> tuple[Entry, ...]:
+        """Decide on nothing more, and wait until what was decided is durable and under way, for so long at most.
+
+        Returns the rows that may be lost. What is told and asked from now on is for the next daemon.
+        """
+        self._ending.set()
+        self._arrived.set()
+        with anyio.move_on_after(min(patience, LAST_TRY) if self.saver.known.fault else patience):
+            await self._turned_last.wait()
+            await self.saver.flush()
+            await self._dues.carried_out()
+        return self.saver.unsaved
 
     async def turn(self) -> None:
         """Step what waits, save it in one commit, then act on it, then answer.

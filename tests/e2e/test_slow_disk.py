@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -65,3 +68,35 @@ def test_f_st_a_disk_whose_sync_takes_2_5_seconds_is_one_alert_and_every_order_i
     stage.until("all are as wanted", lambda: {row["state"] for row in stage.rows().values()} == {"running"}, PATIENCE)
     assert stage.row("stays")["incarnation"] == 1
     assert alerts(stage) == ["slow disk"], "another daemon does not tell it again"
+
+
+def test_f_st_what_was_decided_when_the_daemon_is_told_to_end_is_in_the_journal_of_the_next(stage: Stage) -> None:
+    """A decision whose commit waits behind a late one is saved before the end, and whoever waits has his answer."""
+    declare(stage, "first", "second")
+    up(stage)
+    for name in ("first", "second"):
+        stage.until_running(name, 1, patience=PATIENCE)
+    assert stage.process is not None
+    asked = []
+    with slow_syncs(stage.process.pid, 2.5):
+        for name in ("first", "second"):
+            asked.append(asking(stage, "stop", name, "--timeout", "5m"))
+            stage.until(f"{name} is stopping", partial(wants_down, stage, name), PATIENCE)
+        stage.process.send_signal(signal.SIGTERM)
+        stage.process.wait(PATIENCE)
+        for one in asked:
+            one.wait(PATIENCE)
+    up(stage)
+    told = json.loads(stage.ask("events", "--since", "1h", "--all", "--json"))["events"]
+    stopped = {row["agent"] for row in told if row["event"] == "stop_requested"}
+    assert stopped == {"first", "second"}
+
+
+def wants_down(stage: Stage, name: str) -> bool:
+    return stage.row(name)["desired"] == "stopped"
+
+
+def asking(stage: Stage, *words: str) -> subprocess.Popen[bytes]:
+    """phoenixctl beside the test, which waits for its answer."""
+    program = [sys.executable, "-m", "phoenixd.ctl", "--socket", str(stage.runtime / "api.sock"), *words]
+    return subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=stage.environ)

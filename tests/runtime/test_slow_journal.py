@@ -16,6 +16,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.events import AgentDeclared, Event, StopRequested
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
+from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch
 from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import Supervisor
@@ -41,9 +42,12 @@ class SlowJournal(MemoryJournal):
     def __init__(self, host: Host, seconds: float) -> None:
         super().__init__(host)
         self.seconds = seconds
+        self.fails = False
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         await asyncio.sleep(self.seconds)
+        if self.fails:
+            raise JournalFailed("the disk is full")
         return await super().commit(batch)
 
 
@@ -77,6 +81,11 @@ class Desk:
                 self.answers.append((self.loop.time(), refusal))
 
         self._tasks.append(self.loop.create_task(ask()))
+
+    def finish(self, patience: float) -> list[str | None]:
+        """End it as SIGTERM does; returns the agents of the rows that may be lost."""
+        rows = self.loop.run_until_complete(self.supervisor.finish(patience))
+        return [row.agent for row in rows]
 
     def let(self, seconds: float) -> None:
         self.loop.run_until_complete(asyncio.sleep(seconds))
@@ -159,3 +168,50 @@ def test_requests_that_belong_together_are_one_commit(desk: Desk) -> None:
     desk.ask(*(AgentDeclared(spec(f"a{number}")) for number in range(100)))
     desk.let(1)
     assert len(desk.answers) == 200, "what is known already costs nothing"
+
+
+def test_what_waits_behind_a_late_commit_at_the_end_is_saved_done_and_answered(desk: Desk) -> None:
+    for name in "ab":
+        desk.ask(AgentDeclared(spec(name), start=True))
+        desk.let(2.1)
+    assert desk.supervisor.saver.is_behind
+    assert desk.finish(desk.journal.seconds * 3) == []
+    assert {agent.name for agent in desk.journal.load().agents} == {"a", "b"}
+    desk.let(0)
+    assert [refusal for _, refusal in desk.answers] == [None, None]
+    assert desk.when(Spawn) != []
+
+
+def test_the_end_waits_for_a_silent_disk_for_so_long_and_names_what_may_be_lost(desk: Desk) -> None:
+    desk.journal.seconds = 1e6
+    for name in "ab":
+        desk.ask(AgentDeclared(spec(name), start=True))
+        desk.let(3)
+    began = desk.loop.time()
+    assert {"a", "b"} <= set(desk.finish(20.0))
+    assert desk.loop.time() - began < 21
+    assert (desk.when(Spawn), desk.answers) == ([], []), "nobody is told that it stands"
+
+
+def test_after_the_end_has_begun_nothing_more_is_decided(desk: Desk) -> None:
+    desk.ask(AgentDeclared(spec("a")))
+    desk.let(desk.journal.seconds * 4)
+    desk.answers.clear()
+    assert desk.finish(desk.journal.seconds * 3) == []
+    desk.ask(AgentDeclared(spec("b")))
+    desk.let(desk.journal.seconds * 4)
+    assert desk.answers == []
+    assert set(desk.supervisor.fleet.agents) == {"a"}
+
+
+def test_the_end_gives_a_journal_that_fails_one_more_try(desk: Desk) -> None:
+    desk.journal.seconds = 0.01
+    desk.journal.fails = True
+    desk.ask(AgentDeclared(spec("a")))
+    desk.let(5.2)
+    began = desk.loop.time()
+    assert "a" in desk.finish(20.0)
+    assert desk.loop.time() - began < 5
+    desk.journal.fails = False
+    assert desk.finish(20.0) == []
+    assert {agent.name for agent in desk.journal.load().agents} == {"a"}
