@@ -172,8 +172,10 @@ class FleetMachine(RuleBasedStateMachine):
         self.request_running(name, RestartRequested(name, fresh))
 
     def request_running(self, name: str, event: Event) -> None:
-        # Who starts the first of a sequence starts them all.
-        down = {name, "e" if name == "d" else name} & self.kept_down
+        # Who starts the first of a sequence starts them all: as it is declared now.
+        agent = self.fleet.agents.get(name)
+        members = {one.agent for one in agent.spec.loop.sequence} if agent is not None else set()
+        down = ({name} | members) & self.kept_down
         self.kept_down -= down
         if not self.tell(event):
             self.kept_down |= down
@@ -189,7 +191,8 @@ class FleetMachine(RuleBasedStateMachine):
 
     @rule(name=names, which=st.integers(0, 2), begin=st.booleans())
     def declare(self, name: str, which: int, begin: bool) -> None:
-        if name not in self.fleet.agents and begin:
+        if name not in self.fleet.agents and (begin or SPECS[name][0].turn_of is not None):
+            # Nobody has stopped this one yet: what is declared anew starts, or has its turns.
             self.kept_down.discard(name)
         self.tell(AgentDeclared(SPECS[name][which % len(SPECS[name])], start=begin))
 
@@ -486,3 +489,25 @@ class FleetMachine(RuleBasedStateMachine):
 
 TestFleetMachine = FleetMachine.TestCase
 TestFleetMachine.settings = settings(max_examples=2 * settings().max_examples, stateful_step_count=60)
+
+
+def test_the_model_knows_who_takes_a_members_stop_back() -> None:
+    """A stopped member has its turns again once the first of its sequence is started, or it is declared anew."""
+    for take_back in ("start", "declare"):
+        machine = FleetMachine()
+        machine.declare_all()
+        machine.stop("e", False)
+        machine.act_on_everything(FAIR)
+        if take_back == "start":
+            machine.start("d", False)
+        else:
+            machine.withdraw("e")
+            machine.act_on_everything(FAIR)
+            machine.declare("e", 0, False)
+        machine.agent_dies("d", 0, True)
+        machine.act_on_everything(FAIR)
+        for _ in range(20):
+            machine.alarm()
+            machine.act_on_everything(FAIR)
+        assert machine.newest["e"] > 1, take_back
+        machine.teardown()
