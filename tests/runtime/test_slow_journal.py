@@ -13,6 +13,7 @@ import structlog
 
 from phoenixd.core.actions import Action, Spawn, Terminate
 from phoenixd.core.decision import Refusal
+from phoenixd.core.durability import PROBE, QUIET
 from phoenixd.core.events import AgentDeclared, Event, StopRequested
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
@@ -54,11 +55,13 @@ class SlowJournal(MemoryJournal):
 class Desk:
     """A supervisor, what it did and told, and when it turned."""
 
-    def __init__(self, seconds: float) -> None:
-        self.loop = VirtualLoop()
+    def __init__(self, seconds: float, before: Desk | None = None) -> None:
+        """before: a daemon that was killed; this one reads what it left."""
+        self.loop = VirtualLoop() if before is None else before.loop
         host = Host(self.loop, "slow")
         host.is_calm = True
-        self.journal = SlowJournal(host, seconds)
+        self.journal = SlowJournal(host, seconds) if before is None else before.journal
+        self.journal.seconds = seconds
         self.done: list[tuple[float, Action]] = []
         self.turned: list[float] = []
         self.answers: list[tuple[float, Refusal | None]] = []
@@ -96,10 +99,13 @@ class Desk:
     def when(self, kind: type[Action]) -> list[float]:
         return [at for at, action in self.done if isinstance(action, kind)]
 
-    def end(self) -> None:
+    def die(self) -> None:
         for task in self._tasks:
             task.cancel()
         self.loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+
+    def end(self) -> None:
+        self.die()
         self.loop.close()
 
 
@@ -215,3 +221,30 @@ def test_the_end_gives_a_journal_that_fails_one_more_try(desk: Desk) -> None:
     desk.journal.fails = False
     assert desk.finish(20.0) == []
     assert {agent.name for agent in desk.journal.load().agents} == {"a"}
+
+
+def test_a_trouble_that_stood_when_a_daemon_died_is_over_in_the_next_one_that_has_nothing_to_commit() -> None:
+    both = ["degraded", "slow disk"]
+    dead = Desk(3.0)
+    dead.ask(AgentDeclared(spec("a")))
+    dead.let(10)
+    dead.journal.fails = True
+    dead.ask(AgentDeclared(spec("b")))
+    dead.let(10)
+    dead.journal.fails = False
+    dead.let(10)
+    dead.die()
+    assert sorted(one.kind for one in dead.journal.load().alerts) == both
+    dead.let(3600)
+    commits = dead.journal.commits
+    following = Desk(0.01, before=dead)
+    following.let(0.1)
+    assert following.supervisor.degraded is not None, "nobody has seen the disk since"
+    following.let(QUIET + PROBE)
+    assert following.supervisor.degraded is None
+    told = following.journal.commits
+    assert told - commits <= QUIET / PROBE + 2, "some probes, and a row for each"
+    following.let(600)
+    assert following.journal.commits == told
+    following.end()
+    assert (sorted(dead.raised()), sorted(dead.raised("alert_over")), dead.journal.load().alerts) == (both, both, ())
