@@ -23,6 +23,9 @@ from phoenixd.ports import Batch, Clock, Epochs, Sink
 RETRY = 10.0
 """Seconds after which what could not be written is tried again."""
 
+KIND = "epoch"
+"""Of the alert that tells of it."""
+
 log = structlog.get_logger()
 
 
@@ -48,9 +51,12 @@ class EpochKeeper:
         self.durable = 0
         """The newest epoch that stands in its file."""
 
-    def knows(self, wishes: dict[str, Wish], durable: int) -> None:
-        """What was found on the disk at the daemon's start."""
+    def knows(self, wishes: dict[str, Wish], durable: int, trouble: str = "") -> None:
+        """What was found on the disk at the daemon's start. trouble: what an earlier daemon left standing."""
         self._wishes, self.durable = dict(wishes), durable
+        if trouble:
+            self._episode = self._episode.bad(trouble, self._clock.at())
+            self._troubled.set()
 
     async def run(self) -> None:
         """Write, for ever: also what nobody waits for any longer, and once more what could not be written."""
@@ -158,9 +164,9 @@ class EpochKeeper:
             if not before.stands:
                 self._troubled.set()
                 text = f"epoch and wishes cannot be written ({why}): a journal that is lost now would not be missed"
-                self._tell(TroubleSeen(None, "epoch", text))
+                self._tell(TroubleSeen(None, KIND, text))
         elif before.stands:
             self._episode = before.well(ENOUGH).settled(now)
             if not self._episode.stands:
                 self._troubled = anyio.Event()
-                self._tell(TroubleGone(None, "epoch", "they are written again"))
+                self._tell(TroubleGone(None, KIND, "they are written again"))

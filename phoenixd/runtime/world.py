@@ -9,13 +9,14 @@ import anyio
 import structlog
 from anyio import to_thread
 
+from phoenixd.core import alerts
 from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, World
 from phoenixd.core.events import JournalBehind
 from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import Epochs, Outside, RunFiles, ShimHello
-from phoenixd.runtime.epochs import EpochKeeper
+from phoenixd.runtime.epochs import KIND, EpochKeeper
 from phoenixd.runtime.supervisor import Supervisor
 
 CONCURRENT = 16
@@ -53,7 +54,9 @@ async def face(
     world = await look(outside, epochs, fleet.epoch, {*fleet.agents, *(spec.name for spec in specs)})
     world = replace(world, is_damaged=is_damaged)
     keeper.committed = fleet.epoch
-    keeper.knows({one.agent: one.wish for one in world.traces if one.wish is not None}, world.epoch)
+    wishes = {one.agent: one.wish for one in world.traces if one.wish is not None}
+    standing = alerts.find(fleet.alerts, KIND)
+    keeper.knows(wishes, world.epoch, standing.text if standing is not None else "")
     why = lag(world, fleet.agents, fleet.retired, {spec.name for spec in specs})
     if why is not None:
         log.error("journal_behind", reason=why)

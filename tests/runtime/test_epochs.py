@@ -21,6 +21,7 @@ from phoenixd.core.events import (
     Event,
     StartRequested,
     StopRequested,
+    TroubleGone,
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec
@@ -235,3 +236,14 @@ async def test_promise_3_what_the_journal_does_not_take_is_known_after_a_restart
     (judged,) = judge_all(world, saved.agents, {}, FastClock().now())
     assert judged.agent is not None
     assert judged.agent.desired is (Desired.STOPPED if word == "stopped" else Desired.RUNNING)
+
+
+async def test_a_trouble_with_the_epoch_that_stood_when_a_daemon_died_is_over_in_the_next_one() -> None:
+    told, heard = Told(), list[Event]()
+    keeper = EpochKeeper(told, FastClock(), heard.append)  # type: ignore[arg-type]
+    keeper.knows({}, 1, trouble="epoch and wishes cannot be written (No space left on device)")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keeper.run)
+        await eventually(lambda: bool(heard))
+        tasks.cancel_scope.cancel()
+    assert heard == [TroubleGone(None, "epoch", "they are written again")]
