@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
 import secrets
-import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from phoenixd.drivers.tmux_control import ControlConnection, Lost, Refused
 from phoenixd.drivers.tmux_keyboard import Keyboard
 from phoenixd.drivers.tmux_panes import MARK, OWN_SESSION, Pane, Panes, mark
 from phoenixd.drivers.tmux_server import INERT, TmuxServer, settings
-from phoenixd.drivers.tmux_strays import end_clients, see_off
+from phoenixd.drivers.tmux_strays import end_clients, have_socket_made, see_off
 from phoenixd.drivers.tmux_text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
@@ -177,10 +175,8 @@ class TmuxTerminal(Keyboard):
         try:
             answer = await self._control.run(("display-message", "-p", "#{pid}"), timeout=self._timeout)
             pid = int(answer[0]) if answer and answer[0].isdigit() else 0
-            # An agent can give tmux's commands another meaning, and the signal would end any other program.
-            if pid and Path(f"/proc/{pid}/comm").read_bytes().startswith(b"tmux: server"):
+            if have_socket_made(pid):
                 log.warning("terminal_socket_gone", socket=str(self.server.socket), remedy="the server makes it anew")
-                os.kill(pid, signal.SIGUSR1)
         except (OSError, TerminalFailed) as failure:
             log.warning("terminal_socket_not_made", reason=str(failure))
 

@@ -64,6 +64,23 @@ async def see_off(path: Path, patience: float) -> bool:
         os.close(pidfd)
 
 
+def have_socket_made(pid: int) -> bool:
+    """Have a server make its socket anew, if it is one: the signal would end any other program."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except (OSError, OverflowError):  # It may be any number at all.
+        return False
+    try:
+        if not _comm(pid).startswith(b"tmux: server"):
+            return False
+        signal.pidfd_send_signal(pidfd, signal.SIGUSR1)
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        os.close(pidfd)
+    return True
+
+
 async def _ending_server(path: Path) -> int | None:
     """The pid of a server that takes a connection and closes it unasked; None where none does."""
     loop = asyncio.get_running_loop()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from phoenixd.drivers.tmux import OWN_SESSION
 from phoenixd.drivers.tmux_server import TmuxServer
+from phoenixd.drivers.tmux_strays import have_socket_made
 from tests.drivers.terminals import a_terminal, recorder, tmux
 from tests.waiting import eventually, eventually_sync
 
@@ -100,3 +101,14 @@ def _is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def test_what_is_no_server_gets_no_signal_whatever_a_server_says_its_number_is() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as stranger:
+        try:
+            assert not have_socket_made(stranger.pid)
+            assert not have_socket_made(0)
+            assert not have_socket_made(10**30)
+            assert stranger.poll() is None
+        finally:
+            stranger.kill()
