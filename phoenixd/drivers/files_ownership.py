@@ -27,6 +27,7 @@ from phoenixd.drivers.files_owner import (
     read_owner,
     same,
     settled,
+    unreadable,
     write_owner,
 )
 from phoenixd.errors import AlreadyRunning, BelongsToAnother, PhoenixdError
@@ -230,6 +231,12 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
         )
     if left := left_behind(state, runtime):
         raise _refusal_of_left(state, mine, left)
+    record = None if taking else unreadable(runtime, mine)
+    if record is not None and (alive := living_shims(runtime)):
+        raise BelongsToAnother(
+            f"{record} names no owner that there could be, and below {runtime} agents live ({_listed(alive)})",
+            f"if they are of {state}, hand them over: {_taking(state, runtime)}; else start it on another --runtime-dir",
+        )
     if taking or theirs is None or not is_foreign(state, mine, theirs) or not (alive := living_shims(runtime)):
         return
     raise BelongsToAnother(
