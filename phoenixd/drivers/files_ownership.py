@@ -235,7 +235,7 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
     if record is not None and (alive := living_shims(runtime)):
         raise BelongsToAnother(
             f"{record} names no owner that there could be, and below {runtime} agents live ({_listed(alive)})",
-            f"if they are of {state}, hand them over: {_taking(state, runtime)}; else start it on another --runtime-dir",
+            f"if they are of {state}, hand them over: {_taking(state, runtime)}; or choose another --runtime-dir",
         )
     if taking or theirs is None or not is_foreign(state, mine, theirs) or not (alive := living_shims(runtime)):
         return

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers import files
 from phoenixd.drivers.files_owner import RECORD, read_owner
-from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers.files_ownership import examine, own, take
 from phoenixd.errors import AlreadyRunning, BelongsToAnother, FileUnreadable
 from phoenixd.runs import is_locked
