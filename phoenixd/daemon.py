@@ -75,7 +75,7 @@ from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
-from phoenixd.runtime.world import face
+from phoenixd.runtime.world import face, left_alone
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
@@ -464,6 +464,8 @@ async def _build(
         describe=facts,
         examine=doctor.examine,
         stop=ending.begin,
+        left_alone=lambda name: left_alone(outside, epochs, name),
+        adopted=greeted,
         living_shims=above_agents,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )

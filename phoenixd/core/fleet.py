@@ -262,7 +262,10 @@ def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
         changed = outage.moved(requests.redeclare(known, event.spec, now), now)
         told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
         return _answer(fleet, told, now)
-    agent = declared(event.spec, now, fleet.retired.get(event.spec.name, 0))
+    last = fleet.retired.get(event.spec.name, 0)
+    if (found := plan.newcomer(event, last, now)) is not None:
+        return _put(Step(fleet), weights.ordered(event, None, found), now)
+    agent = declared(event.spec, now, last)
     if event.start:
         started = requests.start(agent, StartRequested(agent.name, by="autostart"), now)
         return _put(Step(fleet), weights.ordered(event, None, started), now)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
-from phoenixd.core.events import EpochBegun, StartRequested, Tick
+from phoenixd.core.events import AgentDeclared, EpochBegun, StartRequested, Tick
 from phoenixd.core.fleet import Fleet, declared, step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
@@ -99,6 +100,26 @@ def test_what_nobody_declares_is_left_alone_and_what_was_removed_is_forgotten() 
     assert judged is not None
     assert judged.forgotten
     assert judge(world(removed), removed, None, None, NOW) is None
+
+
+@pytest.mark.parametrize("start", [False, True])
+@pytest.mark.parametrize(
+    ("wish", "state", "desired"),
+    [(None, Running, R), (Wish("running", 18), Running, R), (Wish("removed", 25), Running, R),
+     (Wish("stopped", 25), Stopping, S)],
+)  # fmt: skip
+def test_promise_2_what_lives_is_adopted_when_it_is_declared_and_nothing_is_started_over_it(
+    start: bool, wish: Wish | None, state: type[object], desired: Desired
+) -> None:
+    seen = world(Trace("a", wish, "runs", NEW, NEW, 3))
+    result = step(Fleet(retired={"a": 7}), AgentDeclared(SPEC, start, seen), NOW)
+    after = result.fleet.agents["a"]
+    assert (type(after.state), after.desired, after.incarnation, after.found) == (state, desired, 7, None)
+    assert after.run is not None
+    assert after.run.run_id == NEW.run_id
+    assert not any(isinstance(action, Spawn) for one in result.decisions for action in one.actions)
+    dead = step(Fleet(), AgentDeclared(SPEC, world=world(Trace("a", wish, "idle", None, NEW, 3))), NOW)
+    assert type(dead.fleet.agents["a"].state) is Stopped
 
 
 PAST, PAST_NEW = replace(OLD, epoch=0), replace(NEW, epoch=0)

@@ -129,3 +129,33 @@ def test_promises_3_and_9_an_old_journal_and_a_lost_one_kill_nobody_and_start_no
     assert alerts(stage) == []
     os.kill(pids["b"], signal.SIGKILL)
     stage.until_running("b", 4, patience=LONG)
+
+
+@pytest.mark.parametrize("by", ["add", "apply"])
+def test_promise_2_an_agent_that_was_left_alone_is_adopted_as_soon_as_it_is_declared_again(
+    stage: Stage, by: str
+) -> None:
+    """A start that follows at once does not end its run."""
+    declare(stage, "a")
+    stage.up()
+    pid = stage.until_running("a", 1, patience=LONG)["pid"]
+    stage.kill()
+    lose(stage)
+    declaration = stage.state / "agents.d" / "a.toml"
+    text = declaration.read_text(encoding="utf-8")
+    declaration.unlink()
+    stage.up()
+    assert stage.rows() == {}
+    assert "declared by nobody: a" in " ".join(stage.ask("status").split())
+    if by == "add":
+        stage.ask("add", "a", "--cwd", "/", "--", "sleep", "100000")
+    else:
+        declaration.write_text(text, encoding="utf-8")
+        stage.ask("apply")
+    stage.ask("start", "a")
+    row = stage.row("a")
+    assert (row["state"], row["pid"], row["incarnation"]) == ("running", pid, 1)
+    assert len(incarnations(stage.root, "a")) == 1
+    # It is watched from then on, and healed.
+    os.kill(pid, signal.SIGKILL)
+    stage.until_running("a", 2, patience=LONG)

@@ -10,7 +10,7 @@ from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.behind import verdicts
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import JournalBehind, StartRequested
+from phoenixd.core.events import AgentDeclared, JournalBehind, StartRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 
@@ -43,6 +43,25 @@ def decisions(
             was = Agent(gone, Desired.STOPPED, Stopped(), now.wall, "there was one of that name", trace.incarnation)
             reason = f"nobody declares it any more; its incarnations go on from {trace.incarnation}"
             yield Decision(was, reason=reason, removed=True, weight="detail")
+
+
+def newcomer(event: AgentDeclared, incarnation: int, now: Moment) -> Decision | None:
+    """One that was left alone is declared while its run lives: what becomes of it; None where nothing of it lives.
+
+    incarnation: the last one that its name had.
+    """
+    if event.world is None:
+        return None
+    seen = (trace for trace in event.world.traces if trace.agent == event.spec.name and trace.living is not None)
+    trace = next(seen, None)
+    if trace is None:
+        return None
+    known = replace(trace, incarnation=max(trace.incarnation, incarnation))
+    judged = verdicts.judge(event.world, known, None, event.spec, now)
+    assert judged is not None
+    assert judged.agent is not None
+    reason = f"declared while it runs: {judged.finding.reason}"
+    return Decision(replace(judged.agent, found=None, reason=reason), reason=reason)
 
 
 def left_alone(agents: Mapping[str, Agent], event: JournalBehind, now: Moment) -> list[str]:
