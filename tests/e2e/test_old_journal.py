@@ -85,7 +85,10 @@ def confirm(stage: Stage) -> None:
     commands = re.findall(r"^phoenixctl (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands[-1] == "recover --yes"
     for command in commands:
-        stage.ask(*command.split())
+        answer = stage.ask(*command.split())
+    # What was done, and nothing more to do.
+    assert answer.startswith("Done. Nothing is left to be recovered.")
+    assert "phoenixctl recover" not in " ".join(answer.split())
     assert alerts(stage) == []
     assert not json.loads(stage.ask("recover", "--json"))["behind"]
 
@@ -144,8 +147,9 @@ def test_promise_2_an_agent_that_was_left_alone_is_adopted_as_soon_as_it_is_decl
     declaration = stage.state / "agents.d" / "a.toml"
     text = declaration.read_text(encoding="utf-8")
     declaration.unlink()
+    declare(stage, "b", 'argv = ["sleep", "100001"]\ncwd = "/"\nautostart = false\n')
     stage.up()
-    assert stage.rows() == {}
+    assert set(stage.rows()) == {"b"}
     assert "declared by nobody: a" in " ".join(stage.ask("status").split())
     if by == "add":
         stage.ask("add", "a", "--cwd", "/", "--", "sleep", "100000")
@@ -155,6 +159,11 @@ def test_promise_2_an_agent_that_was_left_alone_is_adopted_as_soon_as_it_is_decl
     stage.ask("start", "a")
     row = stage.row("a")
     assert (row["state"], row["pid"], row["incarnation"]) == ("running", pid, 1)
+    # It is no more part of the plan, and who was started by hand is not either.
+    assert "declared by nobody" not in " ".join(stage.ask("recover").split())
+    stage.ask("start", "b")
+    assert alerts(stage) == []
+    assert "Nothing is to be recovered" in stage.ask("recover")
     assert len(incarnations(stage.root, "a")) == 1
     # It is watched from then on, and healed.
     os.kill(pid, signal.SIGKILL)
