@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers.files import ensure_private_dir, replace
 from phoenixd.drivers.files_left import left_behind
-from phoenixd.drivers.files_lock import DirectoryLock, holder_of
+from phoenixd.drivers.files_lock import DirectoryLock, holder_of, is_ending
 from phoenixd.drivers.files_owner import (
     Owner,
     is_foreign,
@@ -74,6 +74,11 @@ class Ownership:
             one.release()
         self._again = lock
 
+    def say_ending(self) -> None:
+        """Say to whoever waits for the directories that they will be free soon; raises OSError."""
+        for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
+            lock.say_ending()
+
     def release(self) -> None:
         for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
             lock.release()
@@ -103,6 +108,11 @@ def examine(state: Path, runtime: Path, patience: float = 0.0) -> None:
             lock.release()
 
     _await(look, patience, None)
+
+
+def ends(runtime: Path) -> bool:
+    """Whether the daemon that owns it was told to end, and has not ended yet."""
+    return is_ending(runtime)
 
 
 def take(state: Path, runtime: Path, hand: Hand) -> tuple[list[str], dict[str, str]]:
@@ -292,10 +302,11 @@ def _named(directory: Path, refusal: AlreadyRunning, pid: int | None = None) -> 
     known = [f"pid {pid}"] if pid else []
     if owner is not None:
         known.append(f"state directory {owner.state}")
+    whose = f"another phoenixd owns {directory}" + (f" ({', '.join(known)})" if known else "")
+    if is_ending(directory):
+        return AlreadyRunning(f"{whose}; it is ending", "the same again, when it has ended", ending=True)
     return AlreadyRunning(
-        f"another phoenixd owns {directory}" + (f" ({', '.join(known)})" if known else ""),
-        "use that one, or choose other directories: --state-dir, --runtime-dir",
-        passing=refusal.passing,
+        whose, "use that one, or choose other directories: --state-dir, --runtime-dir", passing=refusal.passing
     )
 
 
