@@ -16,6 +16,7 @@ from phoenixd.demo.stage import Stage
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.runtime.recovery import BOOT_KEY
 from tests.e2e.census import incarnations
+from tests.e2e.test_answers import Asking
 from tests.e2e.test_lifecycle import declare
 
 pytestmark = pytest.mark.slow
@@ -168,3 +169,27 @@ def test_promise_2_an_agent_that_was_left_alone_is_adopted_as_soon_as_it_is_decl
     # It is watched from then on, and healed.
     os.kill(pid, signal.SIGKILL)
     stage.until_running("a", 2, patience=LONG)
+
+
+def test_promise_11_a_question_that_was_open_when_the_journal_was_lost_is_asked_again(stage: Stage) -> None:
+    """Its shim holds the request, and remembers what it asks."""
+    asking = Asking(stage, "a")
+    try:
+        stage.up()
+        pid = stage.until_running("a", 1, patience=LONG)["pid"]
+        asked = asking.ask("lost")
+        stage.kill()
+        lose(stage)
+        stage.up()
+        again = asking.item("lost")
+        assert (again["kind"], again["answer_by"]) == ("permission", "answer")
+        assert again["id"] != asked["id"]
+        assert (stage.row("a")["pid"], stage.row("a")["activity"]) == (pid, "waiting")
+        # Neither doubled nor lost by one more start, whose journal knows it.
+        stage.kill()
+        stage.up()
+        assert [item["id"] for item in asking.items() if item["kind"] == "permission"] == [again["id"]]
+        stage.ask("answer", str(again["id"]), "allow")
+        assert asking.outcome("lost") == ("answer", "yes")
+    finally:
+        asking.close()
