@@ -76,7 +76,7 @@ from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
-from phoenixd.runtime.world import face
+from phoenixd.runtime.world import face, left_alone
 from phoenixd.service import DaemonService
 
 EXIT_BAD_CONFIGURATION = 78
@@ -167,7 +167,7 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
     keep = configuration.settings.journal.keep
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         async with anyio.create_task_group() as tasks:
-            daemon = await _build(directories, configuration, journal, tasks, owned.owner.id)
+            daemon = await _build(directories, configuration, journal, tasks, owned)
             specs = tuple(configuration.agents.values())
             faced = await face(
                 daemon.supervisor, daemon.outside, daemon.epochs, daemon.keeper, specs,
@@ -244,22 +244,27 @@ class _Daemon:
 class _Ending:
     """The end of the daemon's life, and whether shims and terminals, which serve nobody then, end with it."""
 
+    owned: Ownership
     begun: anyio.Event = field(default_factory=anyio.Event)
     dismiss: bool = False
 
     def begin(self, dismiss: bool = False) -> None:
         self.dismiss = dismiss
+        try:
+            self.owned.say_ending()
+        except OSError as error:
+            log.warning("ending_not_said", reason=str(error))
         self.begun.set()
 
 
 async def _build(
-    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup, owner: str
+    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup, owned: Ownership
 ) -> _Daemon:
     """Make every part, and tie them together."""
     settings, manager = configuration.settings, ServiceManager()
     saved = journal.load()
     clock = SupervisedClock(saved.at)
-    ending = _Ending()
+    ending, owner = _Ending(owned), owned.owner.id
     shims: SeqpacketShims
     processes: Processes
 
@@ -467,6 +472,8 @@ async def _build(
         describe=facts,
         examine=doctor.examine,
         stop=ending.begin,
+        left_alone=lambda name: left_alone(outside, epochs, name),
+        adopted=greeted,
         living_shims=above_agents,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )

@@ -53,11 +53,15 @@ class FileUnreadable(UnsafeFile):
 
 
 class AlreadyRunning(PhoenixdError):
-    """Another process owns this state or runtime directory. passing: it does so for a moment alone."""
+    """Another process owns this state or runtime directory.
 
-    def __init__(self, message: str, remedy: str = "", *, passing: bool = False) -> None:
+    passing: it does so for a moment alone. ending: it is a daemon that was told to end, and has not ended yet.
+    """
+
+    def __init__(self, message: str, remedy: str = "", *, passing: bool = False, ending: bool = False) -> None:
         super().__init__(message, remedy)
         self.passing = passing
+        self.ending = ending
 
 
 class BelongsToAnother(AlreadyRunning):

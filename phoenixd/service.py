@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ import anyio
 from phoenixd import config
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core.agent import Agent
+from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import (
     AgentDeclared,
@@ -89,6 +90,10 @@ class DaemonService:
     describe: Callable[[], Facts]
     examine: Callable[[Fleet], Any]
     stop: Callable[[bool], None]
+    left_alone: Callable[[str], Awaitable[World | None]]
+    """What is known of an agent that nobody declared so far; None where nothing of it lives."""
+    adopted: Callable[[str], None]
+    """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     agents_cgroup: str | None = None
     _newest: int = 0
@@ -191,7 +196,7 @@ class DaemonService:
                 return Refusal(
                     "invalid", "; ".join(wrong) or f"{name} could not be declared", "phoenixctl config check"
                 )
-            refusal = await self.order(AgentDeclared(spec))
+            (refusal,) = await self._declare([AgentDeclared(spec)])
             if refusal is not None:
                 return refusal
             problems = await self.knowledge.start_problems(self.fleet().agents[name])
@@ -220,10 +225,9 @@ class DaemonService:
             configuration = await self._load()
             difference = self._compare(configuration)
             orders: list[Event] = [LimitsDeclared(configuration.limits)]
-            orders += [AgentDeclared(spec, start=spec.autostart) for spec in difference.added]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
-            await self.supervisor.ask_all(orders)
+            await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
             return _changes(difference)
 
     async def doctor(self) -> tuple[Finding, ...]:
@@ -273,6 +277,15 @@ class DaemonService:
 
     def shim_pids(self) -> Mapping[int, str]:
         return {identity.pid: name for name, identity in self.living_shims().items()}
+
+    async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
+        """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
+        seen = [replace(one, world=await self.left_alone(one.spec.name)) for one in added]
+        answers = await self.supervisor.ask_all([*others, *seen])
+        for one in seen:
+            if one.world is not None:
+                self.adopted(one.spec.name)
+        return answers
 
     async def _recheck(self, agent: Agent) -> Rechecked:
         state = agent.state_name

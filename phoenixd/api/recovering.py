@@ -9,7 +9,7 @@ from phoenixd.api import problems
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.layout import Page, page, wrap
 from phoenixd.core.agent import Agent, StandingAlert
-from phoenixd.core.behind.plan import BEHIND, is_waiting
+from phoenixd.core.behind.plan import BEHIND, is_waiting, without_remedy
 from phoenixd.core.events import RecoveryConfirmed
 
 WORDS = {
@@ -22,6 +22,9 @@ WORDS = {
     "forget": "was removed",
     "leave": "was left alone",
 }
+
+DONE = {"start": "started", "leave it stopped": "left stopped", "none": "none"}
+"""What was done, by what was proposed."""
 
 
 async def recover(ask: Ask) -> Reply:
@@ -39,7 +42,8 @@ async def confirm_recovery(ask: Ask) -> Reply:
     refusal = await ask.service.order(RecoveryConfirmed(ask.caller.name))
     if refusal is not None:
         raise problems.of_refusal(refusal)
-    return Reply({**_body(agents, alert), "done": True}, lambda here: _text(agents, alert, here, done=True))
+    done = {"behind": _alert(ask) is not None, "done": True, "agents": [_done(agent) for agent in agents]}
+    return Reply({**_body(agents, alert), **done}, lambda here: _text(agents, alert, here, done=True))
 
 
 def _found(ask: Ask) -> tuple[Agent, ...]:
@@ -53,7 +57,7 @@ def _alert(ask: Ask) -> StandingAlert | None:
 def _body(agents: Sequence[Agent], alert: StandingAlert | None) -> dict[str, Any]:
     return {
         "behind": alert is not None,
-        "reason": alert.text if alert is not None else None,
+        "reason": without_remedy(alert.text) if alert is not None else None,
         "agents": [_row(agent) for agent in agents],
         "done": False,
     }
@@ -75,6 +79,11 @@ def _row(agent: Agent) -> dict[str, Any]:
     }
 
 
+def _done(agent: Agent) -> dict[str, Any]:
+    """The row of an agent as the plan had it, after what it proposed was done."""
+    return {**_row(agent), "waits": False, "proposal": "none", "done": DONE[_proposal(agent)]}
+
+
 def _proposal(agent: Agent) -> str:
     if not is_waiting(agent) or agent.found is None:
         return "none"
@@ -84,7 +93,8 @@ def _proposal(agent: Agent) -> str:
 def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, done: bool) -> str:
     if not agents and alert is None:
         return page(["Nothing is to be recovered: the journal is as new as the world. See: phoenixctl status"])
-    lines = wrap(alert.text, here.width) if alert is not None else []
+    lines = wrap(f"{without_remedy(alert.text)}.", here.width) if alert is not None else []
+    lines = ["Done. Nothing is left to be recovered. Found was:", *lines] if done else lines
     for agent in agents:
         found = agent.found
         assert found is not None
@@ -97,5 +107,5 @@ def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, d
         ):
             lines += [f"  {line}" for line in wrap(f"{what}: {words}", here.width - 2)]
         if is_waiting(agent):
-            lines.append(f"  {'done' if done else 'to do'}: {_proposal(agent)}")
-    return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl recover --yes"])
+            lines.append(f"  done: {DONE[_proposal(agent)]}" if done else f"  to do: {_proposal(agent)}")
+    return page([*lines, "", "See: phoenixctl status" if done else "do it: phoenixctl recover --yes"])

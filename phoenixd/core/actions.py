@@ -173,6 +173,8 @@ class Alert:
     watched: bool = False
     answerable: bool = False
     """It stands for an item that `phoenixctl answer` reaches by that number."""
+    about: tuple[str, ...] = ()
+    """What its text was made of, where that may have to be made anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -458,6 +458,8 @@ class StandingAlert:
     raised_wall: float
     incarnation: int = 0
     watched: bool = False
+    about: tuple[str, ...] = ()
+    """What its text was made of, where that may have to be made anew."""
 
 
 @dataclass(frozen=True, slots=True)

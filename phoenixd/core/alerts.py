@@ -91,11 +91,12 @@ def fold(
         text = (title(item) if item is not None else action.text)[:MAX_TEXT]
         known = next((one for one in standing if _is_same(one, action.kind, text, item)), None)
         if known is not None:
-            newer = replace(known, text=text)
+            newer = replace(known, text=text, about=action.about)
             standing = tuple(newer if one is known else one for one in standing)
             continue
         bears = item.id if item is not None else number
-        standing = (*standing, StandingAlert(bears, action.kind, text, now.wall, incarnation, action.watched))
+        newer = StandingAlert(bears, action.kind, text, now.wall, incarnation, action.watched, action.about)
+        standing = (*standing, newer)
         reached = item is not None and is_reachable(item)
         kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
         number += item is None

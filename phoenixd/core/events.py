@@ -19,6 +19,8 @@ class AgentDeclared:
 
     spec: AgentSpec
     start: bool = False
+    world: World | None = None
+    """What was seen of one whose run lives although nobody declared it so far."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,9 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
 
+SETTLING = StartRequested | StopRequested | RestartRequested | AgentWithdrawn
+"""Orders that decide whether an agent is to run: what an old journal proposed for it is settled by them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
@@ -210,8 +213,19 @@ def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
     known = replace(fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP)
     found = _put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
     left = plan.left_alone(fleet.agents, event, now)
-    text = plan.summary(event.why, found.fleet.agents.values(), left)
-    return _raise(found, Decision(None, (plan.alert(text),), text), now)
+    alert = plan.alert(event.why, found.fleet.agents.values(), left)
+    return _raise(found, Decision(None, (alert,), alert.text), now)
+
+
+def _renew_plan(found: Step, now: Moment) -> Step:
+    """After an order: what it settled is not to be recovered any more."""
+    standing = alerts.find(found.fleet.alerts, plan.BEHIND)
+    if standing is None or found.refusal is not None:
+        return found
+    alert = plan.renewed(standing, found.fleet.agents)
+    if alert is None:
+        return _clear(found, standing, "every agent was settled by an order of its own")
+    return _raise(found, Decision(None, (alert,)), now)
 
 
 def _confirm_recovery(fleet: Fleet, by: str, now: Moment) -> Step:
@@ -222,10 +236,12 @@ def _confirm_recovery(fleet: Fleet, by: str, now: Moment) -> Step:
 
 def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
     if isinstance(event, AgentDeclared):
-        return _declare(fleet, event, now)
+        return _renew_plan(_declare(fleet, event, now), now)
     agent = fleet.agents.get(event.agent)
     if agent is None:
         return Step(fleet, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
+    if isinstance(event, SETTLING):
+        agent = plan.settled(agent)
     match event:
         case StartRequested():
             decision = requests.start(agent, event, now)
@@ -244,6 +260,8 @@ def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
         case _:
             assert_never(event)
     answered = _answer(fleet, weights.ordered(event, agent, decision), now)
+    if isinstance(event, SETTLING):
+        answered = _renew_plan(answered, now)
     if answered.refusal is None and isinstance(event, StartRequested | RestartRequested):
         return _put_all(answered, sequence.taken_up(answered.fleet.agents, agent), now)
     return answered
@@ -262,7 +280,10 @@ def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
         changed = outage.moved(requests.redeclare(known, event.spec, now), now)
         told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
         return _answer(fleet, told, now)
-    agent = declared(event.spec, now, fleet.retired.get(event.spec.name, 0))
+    last = fleet.retired.get(event.spec.name, 0)
+    if (found := plan.newcomer(event, last, now)) is not None:
+        return _put(Step(fleet), weights.ordered(event, None, found), now)
+    agent = declared(event.spec, now, last)
     if event.start:
         started = requests.start(agent, StartRequested(agent.name, by="autostart"), now)
         return _put(Step(fleet), weights.ordered(event, None, started), now)

@@ -16,7 +16,7 @@ from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, are_named, find_directories, make_private
-from phoenixd.drivers.files_ownership import examine
+from phoenixd.drivers.files_ownership import ends, examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runs import ASK, forbids_daemon
 
@@ -37,7 +37,8 @@ def up(command: Command) -> int:
     if (forbidden := _forbidden(command, wanted)) is not None:
         return refuse(exits.CONFLICT, forbidden, ASK)
     places = _places(command, wanted)
-    answer, is_new = _version(places), False
+    # One that was told to end may answer for a moment still.
+    answer, is_new = None if ends(wanted.runtime) else _version(places), False
     if answer is None:
         if (code := start(command)) != 0:
             return code
@@ -95,11 +96,11 @@ def start(command: Command) -> int:
         directories = directories_of(command)
         if (forbidden := _forbidden(command, directories)) is not None:
             return refuse(exits.CONFLICT, forbidden, ASK)
-        examine(directories.state, directories.runtime, PATIENCE)
+        _await_end(directories)
     except ConfigurationError as error:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     except AlreadyRunning as owner:
-        return refuse(exits.CONFLICT, owner.message, owner.remedy)
+        return refuse(exits.TIMED_OUT if owner.ending else exits.CONFLICT, owner.message, owner.remedy)
     except PhoenixdError as error:
         return refuse(exits.FAILED, error.message, error.remedy)
     terminal = local_doctor.tmux()
@@ -128,6 +129,26 @@ def start(command: Command) -> int:
     os.close(log)
     checked = ["phoenixctl", "config", "check", *(["--config", given["config"]] if given.get("config") else [])]
     return _await_answer(process, directories, os.fspath(log_path), began, shlex.join(checked))
+
+
+def _await_end(directories: Directories) -> None:
+    """Return when the directories are free, where need be after a daemon has ended that is about to.
+
+    Raises AlreadyRunning where they are not.
+    """
+    deadline, is_told = time.monotonic() + END_TIMEOUT, False
+    while True:
+        try:
+            return examine(directories.state, directories.runtime, PATIENCE)
+        except AlreadyRunning as owner:
+            if not owner.ending:
+                raise
+            if time.monotonic() >= deadline:
+                why = f"{owner.message}, and has not ended after {END_TIMEOUT:.0f} s"
+                raise AlreadyRunning(why, "phoenixctl up, in a while", ending=True) from None
+            if not is_told:
+                print(f"{owner.message}. Waiting until it has ended, for {END_TIMEOUT:.0f} s", file=sys.stderr)
+            is_told = True
 
 
 def directories_of(command: Command) -> Directories:

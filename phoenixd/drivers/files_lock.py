@@ -19,7 +19,8 @@ Location = str | os.PathLike[str]
 LOCK = "phoenixd.lock"
 """The file in a locked directory. It names the holder, and is all that phoenixd 0.1 locked."""
 
-PASSING = " in passing"
+PASSING, ENDING = " in passing", " ending"
+"""What a lock file says of its holder after the pid. An older version takes the second for no pid at all."""
 
 FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CANNOT = frozenset({errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
@@ -57,6 +58,11 @@ class DirectoryLock:
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}{PASSING if self._passing else ''}\n".encode(), 0)
 
+    def say_ending(self) -> None:
+        """Say in the lock file that its holder is about to end; raises OSError."""
+        if self._file is not None:
+            os.pwrite(self._file, f"{os.getpid()}{ENDING}\n".encode(), 0)
+
     def is_of(self, directory: Location) -> bool:
         """Whether that name still leads to what is held."""
         if self._inode is not None:
@@ -81,16 +87,14 @@ class DirectoryLock:
         self.release()
 
 
+def is_ending(directory: Path) -> bool:
+    """Whether the lock file says that the process which it names, and which lives, is about to end."""
+    return _noted(directory).endswith(ENDING) and holder_of(directory) is not None
+
+
 def holder_of(directory: Path) -> int | None:
     """The pid that the lock file names; None where it names none, or that process is gone."""
-    try:
-        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        pid = _note(descriptor).removesuffix(PASSING)
-    finally:
-        os.close(descriptor)
+    pid = _pid(_noted(directory))
     if not pid.isdigit():
         return None
     try:
@@ -176,13 +180,29 @@ def _is_named(descriptor: int, path: Path) -> bool:
         return False
 
 
+def _noted(directory: Path) -> str:
+    """What stands in the lock file of a directory; empty where there is none that can be read."""
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return _note(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _pid(note: str) -> str:
+    return note.removesuffix(PASSING).removesuffix(ENDING)
+
+
 def _note(descriptor: int) -> str:
     """What a lock's holder wrote into its file."""
     return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
 
 
 def _taken(path: Path, note: str, passing: bool = False) -> AlreadyRunning:
-    pid = note.removesuffix(PASSING)
+    pid = _pid(note)
     return AlreadyRunning(
         f"another phoenixd holds {path}" + (f" (pid {pid})" if pid.isdigit() else ""),
         remedy="use that one, or choose another --state-dir",

@@ -53,14 +53,33 @@ def read_owner(directory: Path) -> Owner | None:
         found = Owner(*(record[name] for name in ("id", "state", "runtime")))
         if (
             all(isinstance(value, str) for value in asdict(found).values())
-            and os.path.isabs(found.state)
-            and os.path.isabs(found.runtime)
+            and _is_path(found.state)
+            and _is_path(found.runtime)
         ):
             return found
     except (ValueError, RecursionError, KeyError, TypeError):
         pass
     named = os.fsdecode(_content(directory / STATE_POINTER)).rstrip("\n")
-    return Owner("", named, os.fspath(directory)) if os.path.isabs(named) else None
+    return Owner("", named, os.fspath(directory)) if _is_path(named) else None
+
+
+def unreadable(runtime: Path, mine: Owner | None) -> Path | None:
+    """The file of a runtime directory that ought to say whose it is, and names nobody who could be.
+
+    None where there is no such file, and where the state directory says that this one is its own. Raises
+    FileUnreadable.
+    """
+    if read_owner(runtime) is not None or (mine is not None and mine.id and same(runtime, mine.runtime)):
+        return None
+    return next((runtime / name for name in (RECORD, STATE_POINTER) if os.path.lexists(runtime / name)), None)
+
+
+def _is_path(text: str) -> bool:
+    """Whether the system could have such a name at all: it asks for none with a NUL, or that cannot be encoded."""
+    try:
+        return os.path.isabs(text) and b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _content(path: Path) -> bytes:

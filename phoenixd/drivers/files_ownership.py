@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers.files import ensure_private_dir, replace
 from phoenixd.drivers.files_left import left_behind
-from phoenixd.drivers.files_lock import DirectoryLock, holder_of
+from phoenixd.drivers.files_lock import DirectoryLock, holder_of, is_ending
 from phoenixd.drivers.files_owner import (
     Owner,
     is_foreign,
@@ -27,6 +27,7 @@ from phoenixd.drivers.files_owner import (
     read_owner,
     same,
     settled,
+    unreadable,
     write_owner,
 )
 from phoenixd.errors import AlreadyRunning, BelongsToAnother, PhoenixdError
@@ -73,6 +74,11 @@ class Ownership:
             one.release()
         self._again = lock
 
+    def say_ending(self) -> None:
+        """Say to whoever waits for the directories that they will be free soon; raises OSError."""
+        for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
+            lock.say_ending()
+
     def release(self) -> None:
         for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
             lock.release()
@@ -102,6 +108,11 @@ def examine(state: Path, runtime: Path, patience: float = 0.0) -> None:
             lock.release()
 
     _await(look, patience, None)
+
+
+def ends(runtime: Path) -> bool:
+    """Whether the daemon that owns it was told to end, and has not ended yet."""
+    return is_ending(runtime)
 
 
 def take(state: Path, runtime: Path, hand: Hand) -> tuple[list[str], dict[str, str]]:
@@ -230,6 +241,12 @@ def _require_free(state: Path, runtime: Path, taking: bool) -> None:
         )
     if left := left_behind(state, runtime):
         raise _refusal_of_left(state, mine, left)
+    record = None if taking else unreadable(runtime, mine)
+    if record is not None and (alive := living_shims(runtime)):
+        raise BelongsToAnother(
+            f"{record} names no owner that there could be, and below {runtime} agents live ({_listed(alive)})",
+            f"if they are of {state}, hand them over: {_taking(state, runtime)}; or choose another --runtime-dir",
+        )
     if taking or theirs is None or not is_foreign(state, mine, theirs) or not (alive := living_shims(runtime)):
         return
     raise BelongsToAnother(
@@ -285,10 +302,11 @@ def _named(directory: Path, refusal: AlreadyRunning, pid: int | None = None) -> 
     known = [f"pid {pid}"] if pid else []
     if owner is not None:
         known.append(f"state directory {owner.state}")
+    whose = f"another phoenixd owns {directory}" + (f" ({', '.join(known)})" if known else "")
+    if is_ending(directory):
+        return AlreadyRunning(f"{whose}; it is ending", "the same again, when it has ended", ending=True)
     return AlreadyRunning(
-        f"another phoenixd owns {directory}" + (f" ({', '.join(known)})" if known else ""),
-        "use that one, or choose other directories: --state-dir, --runtime-dir",
-        passing=refusal.passing,
+        whose, "use that one, or choose other directories: --state-dir, --runtime-dir", passing=refusal.passing
     )
 
 

@@ -20,6 +20,8 @@ from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
 
 PROTOCOL = 1
 HELLO_TIMEOUT = 2.0
+MOST_EARLY = 16
+"""Questions that a shim may tell again before its hello."""
 AT_ONCE = 3
 """How often a link is opened again without a pause, before one has stood for some time."""
 STEADY = 10.0
@@ -183,6 +185,7 @@ class SeqpacketShims:
         if connection is None:
             return None
         greeting: asyncio.Future[ShimHello] = asyncio.get_running_loop().create_future()
+        early: list[ShimMessage] = []
         pid, _ = credentials(connection)
         try:
             is_of_a_run = self._is_of_a_run(pid)
@@ -196,14 +199,15 @@ class SeqpacketShims:
         link = Link(
             peer.agent,
             connection,
-            on_message=lambda message: self._received(peer, link, greeting, message),
+            on_message=lambda message: self._received(peer, link, greeting, early, message),
             on_close=lambda reason: self._closed(peer, greeting, reason),
         )
         peer.link, peer.hello, peer.is_leaving = link, None, False
         try:
             if link.peer_uid != os.geteuid():
                 raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
-            link.send({"op": "hello", "protocol": self._protocol, "version": __version__, **self._owner})
+            hello = {"op": "hello", "protocol": self._protocol, "version": __version__, "held_again": True}
+            link.send({**hello, **self._owner})
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:
@@ -216,14 +220,27 @@ class SeqpacketShims:
                 peer.link = None
             greeting.cancel()
 
-    def _received(self, peer: _Peer, link: Link, greeting: asyncio.Future[ShimHello], message: ShimMessage) -> None:
+    def _received(
+        self,
+        peer: _Peer,
+        link: Link,
+        greeting: asyncio.Future[ShimHello],
+        early: list[ShimMessage],
+        message: ShimMessage,
+    ) -> None:
+        """early: what the shim tells again before its hello; it is passed on once it is known whose shim that is."""
         try:
             if peer.hello is None:
+                if _is_told_again(message) and len(early) < MOST_EARLY:
+                    early.append(message)
+                    return
                 peer.hello = self._verified(peer, link, message)
                 peer.shim = peer.hello.shim
                 peer.opened_at = asyncio.get_running_loop().time()
                 greeting.set_result(peer.hello)
                 peer.greeting = message
+                for one in early:
+                    self._sink(one)
                 return
             peer.hello = _updated(peer.hello, message)
         except (Malformed, ShimFailed) as error:
@@ -303,6 +320,10 @@ class SeqpacketShims:
             return "" if await self._open(peer) else "nobody listens on its socket"
         except ShimFailed as error:
             return error.message
+
+
+def _is_told_again(message: ShimMessage) -> bool:
+    return message.event == "hook" and message.body.get("again") is True
 
 
 class _Peer:

@@ -31,6 +31,7 @@ from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+from phoenixd.runtime.open_questions import OpenQuestions
 from phoenixd.runtime.throttle import HookThrottle
 
 EXIT_WORD_GRACE = 0.25
@@ -100,6 +101,7 @@ class Hearing:
         self._greeted_with: dict[str, ShimHello] = {}
         self._let_go: dict[str, deque[int]] = {}
         self._numbers: dict[str, _Numbers] = {}
+        self._questions = OpenQuestions()
 
     def hear(self, message: ShimMessage) -> None:
         """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
@@ -135,6 +137,8 @@ class Hearing:
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
+            case "hook" if body.get("again") is True:
+                self._questions.keep(agent, body)
             case "hook":
                 self._hear_hook(agent, body)
             case "released":
@@ -167,10 +171,13 @@ class Hearing:
         if not isinstance(payload, dict):
             raise TypeError("payload is no object")
         incarnation = int(body["incarnation"])
-        if self._is_told_again(agent, incarnation, seq):
+        is_told_anew = body.get("again") is True
+        if not is_told_anew and self._is_told_again(agent, incarnation, seq):
             return
         self._heard(agent, kind, payload)
-        acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 else None
+        if payload.get("held") is True:
+            self._questions.note(agent, seq)
+        acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 and not is_told_anew else None
         event = hook_event(agent, incarnation, kind, payload, self._clock.now().wall)
         event = replace(event, seq=seq, more=_count(body.get("more")))
         if kind == "tool-start":
@@ -232,6 +239,9 @@ class Hearing:
             held = hello.held if unwatched else None
             pid, start_time = hello.run.pid, hello.run.start_time
             self._tell(RunAdopted(agent.name, run.incarnation, pid, start_time, unwatched, held, hello.last_seq), None)
+            for hook in self._questions.forgotten(agent, hello):
+                log.info("question_told_again", agent=agent.name, incarnation=run.incarnation)
+                self._hear_hook(agent.name, hook)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
             self._tell(self._with_oom(_exit_event(agent.name, hello.exit, _wall(hello.exit))), None)

@@ -64,6 +64,14 @@ async def face(
     return Faced(world.newest, why is not None, any(trace.living is not None for trace in world.traces))
 
 
+async def left_alone(outside: Outside, epochs: Epochs, name: str) -> World | None:
+    """What is known of an agent that nobody declares and whose run lives; None where nothing of it does."""
+    trace = await _trace(outside, name, await to_thread.run_sync(epochs.run_files, name))
+    if trace.living is None:
+        return None
+    return World(outside.processes.boot_id(), 0, await to_thread.run_sync(epochs.epoch), (trace,))
+
+
 async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[str]) -> World:
     """All that is known of these agents, and of those that have a directory, beside the journal."""
     met = sorted({*names, *(await to_thread.run_sync(epochs.names))})

@@ -18,7 +18,7 @@ from reactor import HUNG_UP, PEER_CLOSED, READABLE, WRITABLE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from reactor import Reactor
@@ -54,10 +54,11 @@ class Link:
         self._untold = 0
         self._doorstep = Doorstep(path, reactor, is_agents, self._hear_newcomer)
 
-    def greet(self, hello: dict[str, Any]) -> None:
+    def greet(self, hello: dict[str, Any], again: Iterable[bytes] = ()) -> None:
         """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again.
 
         So is the call that was the last thing heard: a daemon that starts in the middle of it has to know of it.
+        again: what comes before the hello, so that who has read that knows it.
         """
         if self._newcomer is not None:
             self._hang_up()
@@ -65,6 +66,7 @@ class Link:
             self._reactor.watch(self._peer.fileno(), READABLE | PEER_CLOSED, self._serve)
         self._queue.clear()
         self._spool.send_again()
+        self._queue.extend((0, packet) for packet in again)
         self._queue.append((0, records.encode(hello)))
         if self._evidence is None and self._open_call is not None:
             self._evidence = (self._spool.last_seq, self._open_call)

@@ -26,6 +26,7 @@ class HookReports:
         self._heartbeat = heartbeat
         self._spool = spool
         self._link = link
+        self._asked: dict[int, bytes] = {}
 
     def report(self, run: Run, kind: str, hook_input: dict[str, Any], can_hold: bool = False, late: float = 0.0) -> int:
         """Tell one event of the living run; returns its number if the answer to it is to be held, else 0.
@@ -66,8 +67,24 @@ class HookReports:
             self._link.forget_call()
         event["seq"] = number = self._spool.next_seq()
         self._spool.add(number, _fitting(event, hook_input, held), (event["incarnation"], kind))
+        if held:
+            self._asked[number] = _fitting({**event, "again": True}, hook_input, held)
         self._link.send_spooled()
         return number if held else 0
+
+    def forget_but(self, held: list[int]) -> None:
+        """Keep of the questions only those that are held still."""
+        for number in self._asked.keys() - set(held):
+            del self._asked[number]
+
+    def acknowledged(self, held: list[int]) -> list[bytes]:
+        """Of these questions those that a daemon has heard of, and may have forgotten, as where its journal was lost.
+
+        The others are told from the spool.
+        """
+        self.forget_but(held)
+        waiting = self._spool.after(0)
+        return [packet for number, packet in sorted(self._asked.items()) if waiting is None or number < waiting[0]]
 
 
 def _fitting(event: dict[str, Any], hook_input: dict[str, Any], held: dict[str, Any]) -> bytes:

@@ -143,7 +143,9 @@ class Shim:
                 "held": self._held,
                 "last_seq": self._spool.last_seq,
                 "epoch": self._epoch,
-            }
+            },
+            # An older daemon would not understand.
+            self._reports.acknowledged(self._held) if message.get("held_again") is True else (),
         )
         if self._spool.dropped:
             self._complain(f"{self._spool.dropped} hook events were dropped while nobody acknowledged any")
@@ -267,7 +269,9 @@ class Shim:
     def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool, late: float) -> int:
         if self._run is None:
             return 0
-        return self._reports.report(self._run, kind, hook_input, waits and len(self._held) < MAX_HELD, late)
+        held = self._held
+        self._reports.forget_but(held)
+        return self._reports.report(self._run, kind, hook_input, waits and len(held) < MAX_HELD, late)
 
     @property
     def _held(self) -> list[int]:

@@ -6,10 +6,23 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
-from phoenixd.core.events import EpochBegun, StartRequested, Tick
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentWithdrawn,
+    EpochBegun,
+    JournalBehind,
+    OperatorEvent,
+    RecoveryConfirmed,
+    RestartRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+    Tick,
+)
 from phoenixd.core.fleet import Fleet, declared, step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
@@ -99,6 +112,69 @@ def test_what_nobody_declares_is_left_alone_and_what_was_removed_is_forgotten() 
     assert judged is not None
     assert judged.forgotten
     assert judge(world(removed), removed, None, None, NOW) is None
+
+
+def faced(*names: str, stranger: str = "") -> Fleet:
+    """After a lost journal: agents that wait, and maybe one that lives and that nobody declares."""
+    specs = tuple(replace(SPEC, name=name, autostart=True) for name in names)
+    traces = [Trace(name) for name in names]
+    if stranger:
+        traces.append(Trace(stranger, None, "runs", NEW, NEW, 3))
+    event = JournalBehind("it is lost", World("boot", 0, 5, tuple(traces)), specs)
+    return step(Fleet(), event, NOW).fleet
+
+
+def told(fleet: Fleet) -> str:
+    return " ".join(one.text for one in fleet.alerts)
+
+
+@pytest.mark.parametrize(
+    "order", [StartRequested("a"), StopRequested("a"), RestartRequested("a"), AgentWithdrawn("a")], ids=str
+)
+def test_what_an_operator_ordered_since_is_not_proposed_any_more(order: OperatorEvent) -> None:
+    fleet = faced("a", "b", stranger="c")
+    assert "waiting for you: a, b" in told(fleet)
+    fleet = step(fleet, order, NOW).fleet
+    assert "a" not in fleet.agents or fleet.agents["a"].found is None
+    assert not any(item.kind == "recover" for name in fleet.agents if name != "b" for item in fleet.agents[name].items)
+    assert "waiting for you: b, alive, and declared by nobody: c. Do: phoenixctl recover" in told(fleet)
+    seen = World("boot", 0, 5, (Trace("c", None, "runs", NEW, NEW, 3),))
+    fleet = step(fleet, AgentDeclared(replace(SPEC, name="c"), world=seen), NOW).fleet
+    assert "waiting for you: b. Do: phoenixctl recover" in told(fleet)
+    assert "nobody" not in told(fleet)
+    wanted = {name: agent.desired for name, agent in fleet.agents.items() if name != "b"}
+    after = step(fleet, RecoveryConfirmed(), NOW).fleet
+    assert {name: agent.desired for name, agent in after.agents.items() if name != "b"} == wanted
+    assert after.agents["b"].desired is Desired.RUNNING
+    # Who decides on each of them has nothing left to confirm.
+    assert told(step(fleet, StopRequested("b"), NOW).fleet) == told(after) == ""
+
+
+def test_an_order_that_was_refused_settles_nothing() -> None:
+    fleet = faced("a")
+    refused = step(fleet, SendRequested("a", "hi", "m"), NOW)
+    assert refused.refusal is not None
+    assert refused.fleet == fleet
+
+
+@pytest.mark.parametrize("start", [False, True])
+@pytest.mark.parametrize(
+    ("wish", "state", "desired"),
+    [(None, Running, R), (Wish("running", 18), Running, R), (Wish("removed", 25), Running, R),
+     (Wish("stopped", 25), Stopping, S)],
+)  # fmt: skip
+def test_promise_2_what_lives_is_adopted_when_it_is_declared_and_nothing_is_started_over_it(
+    start: bool, wish: Wish | None, state: type[object], desired: Desired
+) -> None:
+    seen = world(Trace("a", wish, "runs", NEW, NEW, 3))
+    result = step(Fleet(retired={"a": 7}), AgentDeclared(SPEC, start, seen), NOW)
+    after = result.fleet.agents["a"]
+    assert (type(after.state), after.desired, after.incarnation, after.found) == (state, desired, 7, None)
+    assert after.run is not None
+    assert after.run.run_id == NEW.run_id
+    assert not any(isinstance(action, Spawn) for one in result.decisions for action in one.actions)
+    dead = step(Fleet(), AgentDeclared(SPEC, world=world(Trace("a", wish, "idle", None, NEW, 3))), NOW)
+    assert type(dead.fleet.agents["a"].state) is Stopped
 
 
 PAST, PAST_NEW = replace(OLD, epoch=0), replace(NEW, epoch=0)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from phoenixd.drivers.files_lock import is_ending
 from tests.ctl.conftest import Ran, environment, run_ctl
+from tests.slow_disk import slow_syncs
 from tests.waiting import eventually
 
 
@@ -186,6 +190,50 @@ async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, 
     place.env["PATH"] = os.fspath(home)
     unknown = (await place.ctl("status")).err
     assert "Whether a shim is alive is not known (the terminal server in" in unknown
+
+
+ENDS = """
+import sys
+from pathlib import Path
+from phoenixd.drivers.files_ownership import own
+with own(*map(Path, sys.argv[1:])) as owned:
+    owned.say_ending()
+    print(flush=True)
+    sys.stdin.read()
+"""
+
+
+async def test_up_waits_for_a_daemon_that_is_ending_and_then_starts_one(place: Place) -> None:
+    """As on a slow disk."""
+    ending = subprocess.Popen([sys.executable, "-c", ENDS, place.state, place.runtime], stdin=-1, stdout=-1)
+    assert ending.stdout is not None
+    assert ending.stdout.readline() == b"\n"
+    started = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "phoenixd.ctl", "up", env=place.env, stdout=-1, stderr=-1
+    )
+    try:
+        assert started.stderr is not None
+        said = (await asyncio.wait_for(started.stderr.readline(), 60)).decode()
+    finally:
+        ending.communicate()
+    assert all(word in said for word in (f"pid {ending.pid}", "it is ending", "Waiting")), said
+    out, err = await asyncio.wait_for(started.communicate(), 60)
+    assert started.returncode == 0, err
+    assert f"phoenixd is up, pid {await place.daemon_pid()}".encode() in out
+    assert (await place.ctl("down", "--agents")).code == 0
+
+
+@pytest.mark.slow
+async def test_up_right_after_a_daemon_was_told_to_end_starts_another_one(place: Place) -> None:
+    assert (await place.ctl("up")).code == 0
+    first = await place.daemon_pid()
+    with slow_syncs(first, 2.5):
+        os.kill(first, signal.SIGTERM)
+        await eventually(lambda: is_ending(place.state), 60, "it has heard that it is to end")
+        again = await place.ctl("up")
+    assert again.code == 0, again.err
+    assert await place.daemon_pid() != first
+    assert (await place.ctl("down", "--agents")).code == 0
 
 
 async def test_up_shows_what_a_daemon_that_cannot_start_has_said(place: Place, home: Path) -> None:

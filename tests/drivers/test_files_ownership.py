@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers import files
 from phoenixd.drivers.files_owner import RECORD, read_owner
 from phoenixd.drivers.files_ownership import examine, own, take
@@ -68,8 +69,16 @@ def test_the_id_stays_and_stands_in_both(places: tuple[Path, Path]) -> None:
         assert [owned.owner, owned.owner] == first
 
 
+NO_PATHS = (
+    rb'{"id": "x", "state": "/s\u0000", "runtime": "/r"}',
+    rb'{"id": "x", "state": "/s", "runtime": "/r\u0000"}',
+    rb'{"id": "x", "state": "/s\ud800", "runtime": "/r"}',
+)
+"""Records that name what no directory can be called."""
+
+
 @pytest.mark.parametrize(
-    "content", [None, b"", b"{", b"[]", b'{"id": 7}', b'{"id": "x", "state": "s", "runtime": "r"}']
+    "content", [None, b"", b"{", b"[]", b'{"id": 7}', b'{"id": "x", "state": "s", "runtime": "r"}', *NO_PATHS]
 )
 def test_a_lost_record_is_taken_from_the_runtime_directory_where_the_journal_is_there(
     places: tuple[Path, Path], content: bytes | None
@@ -88,6 +97,31 @@ def test_a_lost_record_is_taken_from_the_runtime_directory_where_the_journal_is_
     with own(state, runtime) as owned:
         assert known is not None
         assert owned.owner.id != known.id
+
+
+@pytest.mark.parametrize("content", [b"{", *NO_PATHS])
+@pytest.mark.parametrize("pointer", [None, b"/s\0\n"])
+def test_a_runtime_directory_whose_record_names_nobody_is_free_for_its_own_and_for_whom_it_is_handed_to(
+    places: tuple[Path, Path], tmp_path: Path, content: bytes, pointer: bytes | None
+) -> None:
+    state, runtime = places
+    known = read_owner(state)
+    (runtime / RECORD).write_bytes(content)
+    if pointer is not None:
+        (runtime / STATE_POINTER).write_bytes(pointer)
+    other = tmp_path / "other"
+    with a_living_shim(runtime):
+        with pytest.raises(BelongsToAnother) as refusal:
+            own(other, runtime)
+        assert (str(runtime / RECORD) in refusal.value.message, "a" in refusal.value.message) == (True, True)
+        assert f"phoenixctl recover --take --state-dir {other} --runtime-dir {runtime}" in refusal.value.remedy
+        assert not other.exists()
+        with own(state, runtime) as owned:
+            assert owned.owner == known
+        (runtime / RECORD).write_bytes(content)
+        assert take(other, runtime, lambda agent, owner: None) == (["a"], {})
+        with own(other, runtime):
+            pass
 
 
 def test_a_record_that_the_host_cannot_read_is_not_taken_for_none(

@@ -57,7 +57,7 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         links.shims.notice("a", ["stopped", "by operator"])
         await shim.was_told("ack")
 
-        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0"}
+        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0", "held_again": True}
         assert shim.told[1:] == [
             {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
             {"op": "terminate", "incarnation": 7},

@@ -16,6 +16,7 @@ from phoenixd.demo.stage import Stage
 from phoenixd.drivers.journal import SqliteJournal
 from phoenixd.runtime.recovery import BOOT_KEY
 from tests.e2e.census import incarnations
+from tests.e2e.test_answers import Asking
 from tests.e2e.test_lifecycle import declare
 
 pytestmark = pytest.mark.slow
@@ -85,7 +86,10 @@ def confirm(stage: Stage) -> None:
     commands = re.findall(r"^phoenixctl (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands[-1] == "recover --yes"
     for command in commands:
-        stage.ask(*command.split())
+        answer = stage.ask(*command.split())
+    # What was done, and nothing more to do.
+    assert answer.startswith("Done. Nothing is left to be recovered.")
+    assert "phoenixctl recover" not in " ".join(answer.split())
     assert alerts(stage) == []
     assert not json.loads(stage.ask("recover", "--json"))["behind"]
 
@@ -129,3 +133,63 @@ def test_promises_3_and_9_an_old_journal_and_a_lost_one_kill_nobody_and_start_no
     assert alerts(stage) == []
     os.kill(pids["b"], signal.SIGKILL)
     stage.until_running("b", 4, patience=LONG)
+
+
+@pytest.mark.parametrize("by", ["add", "apply"])
+def test_promise_2_an_agent_that_was_left_alone_is_adopted_as_soon_as_it_is_declared_again(
+    stage: Stage, by: str
+) -> None:
+    """A start that follows at once does not end its run."""
+    declare(stage, "a")
+    stage.up()
+    pid = stage.until_running("a", 1, patience=LONG)["pid"]
+    stage.kill()
+    lose(stage)
+    declaration = stage.state / "agents.d" / "a.toml"
+    text = declaration.read_text(encoding="utf-8")
+    declaration.unlink()
+    declare(stage, "b", 'argv = ["sleep", "100001"]\ncwd = "/"\nautostart = false\n')
+    stage.up()
+    assert set(stage.rows()) == {"b"}
+    assert "declared by nobody: a" in " ".join(stage.ask("status").split())
+    if by == "add":
+        stage.ask("add", "a", "--cwd", "/", "--", "sleep", "100000")
+    else:
+        declaration.write_text(text, encoding="utf-8")
+        stage.ask("apply")
+    stage.ask("start", "a")
+    row = stage.row("a")
+    assert (row["state"], row["pid"], row["incarnation"]) == ("running", pid, 1)
+    # It is no more part of the plan, and who was started by hand is not either.
+    assert "declared by nobody" not in " ".join(stage.ask("recover").split())
+    stage.ask("start", "b")
+    assert alerts(stage) == []
+    assert "Nothing is to be recovered" in stage.ask("recover")
+    assert len(incarnations(stage.root, "a")) == 1
+    # It is watched from then on, and healed.
+    os.kill(pid, signal.SIGKILL)
+    stage.until_running("a", 2, patience=LONG)
+
+
+def test_promise_11_a_question_that_was_open_when_the_journal_was_lost_is_asked_again(stage: Stage) -> None:
+    """Its shim holds the request, and remembers what it asks."""
+    asking = Asking(stage, "a")
+    try:
+        stage.up()
+        pid = stage.until_running("a", 1, patience=LONG)["pid"]
+        asked = asking.ask("lost")
+        stage.kill()
+        lose(stage)
+        stage.up()
+        again = asking.item("lost")
+        assert (again["kind"], again["answer_by"]) == ("permission", "answer")
+        assert again["id"] != asked["id"]
+        assert (stage.row("a")["pid"], stage.row("a")["activity"]) == (pid, "waiting")
+        # Neither doubled nor lost by one more start, whose journal knows it.
+        stage.kill()
+        stage.up()
+        assert [item["id"] for item in asking.items() if item["kind"] == "permission"] == [again["id"]]
+        stage.ask("answer", str(again["id"]), "allow")
+        assert asking.outcome("lost") == ("answer", "yes")
+    finally:
+        asking.close()

@@ -207,6 +207,33 @@ def test_one_shim_for_each_agent(pane: Pane, daemon: Daemon) -> None:
     assert daemon.hello()["run"]["pid"] == started["pid"]
 
 
+LOOKS = "import sys\nfrom phoenixd.runs import is_locked\nprint(flush=True)\nwhile True: is_locked(sys.argv[1])"
+
+
+def test_a_shim_gets_its_directory_however_often_somebody_looks_whether_one_lives(
+    open_pane: Callable[..., Pane], short_tmp: Path
+) -> None:
+    """Whoever looks holds the lock for an instant, and an agent's start is not to fail by that."""
+    room = short_tmp / "a"
+    (room / "run").mkdir(parents=True)
+    lookers = [
+        subprocess.Popen([sys.executable, "-c", LOOKS, str(room / "run")], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    try:
+        for looker in lookers:
+            assert looker.stdout is not None
+            assert looker.stdout.readline() == b"\n"
+        for _ in range(5):
+            pane = open_pane(room=room)
+            pane.connect().hello()
+            pane.process.kill()
+            pane.process.wait()
+    finally:
+        for looker in lookers:
+            looker.kill()
+            looker.communicate()
+
+
 def test_nothing_of_the_package_is_needed_once_the_shim_runs(
     open_pane: Callable[..., Pane], library: Path, short_tmp: Path
 ) -> None:

@@ -77,6 +77,29 @@ def test_promise_11_a_question_is_held_until_its_answer_comes_byte_for_byte(runn
     assert running.hello()["held"] == []
 
 
+def test_promise_11_a_question_that_a_daemon_has_heard_of_is_told_again_to_who_asks_for_it(
+    running: Daemon, ask: Any
+) -> None:
+    """Its journal may have been lost. It comes before the hello, and a daemon that does not ask is not told."""
+    question, event = ask()
+
+    def greeted() -> list[Any]:
+        running.send(op="hello", protocol=1, version="0.1.0", held_again=True)
+        before = len(running.events)
+        running.expect("hello")
+        return [(one["seq"], one["payload"]) for one in running.events[before:] if one.get("again") is True]
+
+    assert greeted() == [], "it is told from the spool"
+    running.send(op="ack", seq=event["seq"])
+    assert greeted() == [(event["seq"], event["payload"])]
+    before = len(running.events)
+    running.hello()
+    assert not any(one.get("again") for one in running.events[before:])
+    give(running, event["seq"])
+    assert question.answer() == ALLOW
+    assert greeted() == []
+
+
 def test_promise_11_who_hangs_up_is_told_of_and_no_answer_reaches_anybody(running: Daemon, ask: Any) -> None:
     question, event = ask()
 

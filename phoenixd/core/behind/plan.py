@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent, Desired, StandingAlert, Stopped
 from phoenixd.core.behind import verdicts
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import JournalBehind, StartRequested
+from phoenixd.core.events import AgentDeclared, JournalBehind, StartRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 
@@ -20,6 +20,8 @@ EPOCH = "epoch"
 """The fleet's alert that epoch and wishes cannot be written."""
 ITEM_GAP = 10_000
 """Numbers of items that are skipped: somebody may know one that the journal has forgotten."""
+DO = ". Do: phoenixctl recover"
+"""How the alert ends: the next command."""
 NAMED = 5
 """Names in a summary at most."""
 
@@ -45,6 +47,25 @@ def decisions(
             yield Decision(was, reason=reason, removed=True, weight="detail")
 
 
+def newcomer(event: AgentDeclared, incarnation: int, now: Moment) -> Decision | None:
+    """One that was left alone is declared while its run lives: what becomes of it; None where nothing of it lives.
+
+    incarnation: the last one that its name had.
+    """
+    if event.world is None:
+        return None
+    seen = (trace for trace in event.world.traces if trace.agent == event.spec.name and trace.living is not None)
+    trace = next(seen, None)
+    if trace is None:
+        return None
+    known = replace(trace, incarnation=max(trace.incarnation, incarnation))
+    judged = verdicts.judge(event.world, known, None, event.spec, now)
+    assert judged is not None
+    assert judged.agent is not None
+    reason = f"declared while it runs: {judged.finding.reason}"
+    return Decision(replace(judged.agent, found=None, reason=reason), reason=reason)
+
+
 def left_alone(agents: Mapping[str, Agent], event: JournalBehind, now: Moment) -> list[str]:
     """The agents that live although nobody declares them."""
     specs = {spec.name: spec for spec in event.specs}
@@ -53,7 +74,7 @@ def left_alone(agents: Mapping[str, Agent], event: JournalBehind, now: Moment) -
 
 
 def summary(why: str, agents: Iterable[Agent], left: Iterable[str]) -> str:
-    """The alert in a sentence: why, how many became what, who waits, and the next command."""
+    """The plan in a sentence: why, how many became what, and who waits."""
     found = [(agent.name, agent.found.verdict) for agent in agents if agent.found is not None]
     told = [
         f"{sum(verdict == wanted for _, verdict in found)} {words}"
@@ -67,7 +88,7 @@ def summary(why: str, agents: Iterable[Agent], left: Iterable[str]) -> str:
         told.append(f"waiting for you: {_named(waiting)}")
     if strangers := list(left):
         told.append(f"alive, and declared by nobody: {_named(strangers)}")
-    return f"the journal is older than the world ({why}): {', '.join(told) or 'no agent'}. Do: phoenixctl recover"
+    return f"the journal is older than the world ({why}): {', '.join(told) or 'no agent'}"
 
 
 def is_waiting(agent: Agent) -> bool:
@@ -75,9 +96,37 @@ def is_waiting(agent: Agent) -> bool:
     return any(item.kind == verdicts.ITEM for item in agent.items)
 
 
-def alert(text: str) -> Alert:
+def alert(why: str, agents: Iterable[Agent], left: Iterable[str]) -> Alert:
     """The one alert of it."""
-    return Alert(None, BEHIND, text, watched=True)
+    names = tuple(sorted(left))
+    return Alert(None, BEHIND, summary(why, agents, names) + DO, watched=True, about=(why, *names))
+
+
+def without_remedy(text: str) -> str:
+    """What the alert says, without the next command."""
+    return text.removesuffix(DO)
+
+
+def settled(agent: Agent) -> Agent:
+    """An agent on which an operator has decided by an order of its own: nothing is proposed for it any more."""
+    if agent.found is None:
+        return agent
+    rest = tuple(item for item in agent.items if item.kind != verdicts.ITEM)
+    return replace(agent, found=None, items=rest)
+
+
+def renewed(standing: StandingAlert, agents: Mapping[str, Agent]) -> Alert | None:
+    """The alert as it is after an order; None where every agent was settled by hand, so that it is over.
+
+    One that an older version raised does not tell what it was made of, and stays as it is.
+    """
+    if not standing.about:
+        return Alert(None, BEHIND, standing.text, watched=True)
+    why, *left = standing.about
+    alone = [name for name in left if name not in agents]
+    if not alone and all(agent.found is None for agent in agents.values()):
+        return None
+    return alert(why, agents.values(), alone)
 
 
 def confirmed(agents: Iterable[Agent], by: str, now: Moment) -> Iterator[Decision]:
@@ -86,12 +135,11 @@ def confirmed(agents: Iterable[Agent], by: str, now: Moment) -> Iterator[Decisio
         finding = agent.found
         if finding is None:
             continue
-        seen = replace(agent, found=None)
         if is_waiting(agent) and finding.proposal == "start":
-            yield requests.start(seen, StartRequested(agent.name, by=f"{by}, who confirmed the recovery"), now)
+            order = StartRequested(agent.name, by=f"{by}, who confirmed the recovery")
+            yield requests.start(settled(agent), order, now)
             continue
-        rest = tuple(item for item in seen.items if item.kind != verdicts.ITEM)
-        yield Decision(replace(seen, items=rest), reason=f"what was found of it is confirmed by {by}", weight="detail")
+        yield Decision(settled(agent), reason=f"what was found of it is confirmed by {by}", weight="detail")
 
 
 def _named(names: list[str]) -> str:
