@@ -6,13 +6,13 @@ everything imported here and now: a package upgrade may take the files away from
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import sys
 
 import job
 import launch
+from place import Place
 from shim import Shim
 
 OPTIONS = ("agent", "state", "run", "version")
@@ -42,14 +42,15 @@ def main(arguments: list[str]) -> int:
     state_dir, run_dir = os.path.abspath(options["--state"]), os.path.abspath(options["--run"])
     for directory in (state_dir, run_dir):
         make_private(directory)
-    lock = lock_directory(run_dir)
-    if lock is None:
+    try:
+        place = Place(run_dir)
+    except BlockingIOError:
         sys.stderr.write(f"phoenixd: another shim serves {options['--agent']}\n")
         return ANOTHER_LIVES
-    close_inherited(lock)
+    close_inherited(place.fd)
     os.chdir("/")
     launch.become_subreaper(b"phoenix-shim")
-    shim = Shim(options["--agent"], state_dir, run_dir, options["--version"], owner)
+    shim = Shim(options["--agent"], state_dir, place, options["--version"], owner)
     # What exists by now lives as long as the process: the collector need not look at it again, nor fork copy it.
     gc.collect()
     gc.freeze()
@@ -59,17 +60,6 @@ def main(arguments: list[str]) -> int:
         shim.fence()
         raise
     return 0
-
-
-def lock_directory(path: str) -> int | None:
-    """Held until this process is gone, however it goes; None if another one holds it."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
-    return fd
 
 
 def close_inherited(keep: int) -> None:

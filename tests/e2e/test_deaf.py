@@ -6,7 +6,9 @@ The thief is a process that no agent started, and speaks as a daemon does.
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,4 +82,24 @@ def test_promise_10_a_lost_link_is_shown_and_found_again(stage: Stage, puppet: P
     row = stage.row("a")
     assert (row["hooks"], row["link_lost_since"], row["incarnation"]) == ("ok", None, 1)
     wait_for_loss(thief)
+    stage.ask("stop", "a")
+
+
+LOSSES: dict[str, Callable[[Path], None]] = {
+    "its socket": lambda place: (place / "link.sock").unlink(),
+    "its directory": shutil.rmtree,
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_promise_1_a_living_agent_whose_link_was_removed_is_adopted_by_the_next_daemon(
+    stage: Stage, puppet: Puppet, loss: str
+) -> None:
+    stage.kill()
+    LOSSES[loss](stage.runtime / "agents/a")
+    stage.up()
+    assert puppet.do(ASKS) == "0"
+    stage.until("its question is seen", lambda: stage.row("a")["activity"] == "waiting", PATIENCE)
+    row = stage.row("a")
+    assert (row["hooks"], row["link_lost_since"], row["incarnation"]) == ("ok", None, 1)
     stage.ask("stop", "a")
