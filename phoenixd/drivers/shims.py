@@ -25,7 +25,7 @@ AT_ONCE = 3
 STEADY = 10.0
 """Seconds for which a link has to stand."""
 SHORTEST_PAUSE, LONG, LONGEST_PAUSE = 0.25, 1.0, 5.0
-FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 10.0, 0.005, 0.1
+FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 5.0, 0.005, 0.1
 """Seconds for which a shim that lives and does not listen is waited for at first, and between two tries."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 

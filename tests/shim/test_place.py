@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,16 @@ def another_socket(path: Path) -> None:
 def anew(pane: Pane) -> None:
     shutil.rmtree(pane.run)
     pane.run.mkdir(0o700)
+
+
+@contextlib.contextmanager
+def asleep(pane: Pane) -> Iterator[None]:
+    """A shim that looked in the midst would put something back into what is being removed."""
+    os.kill(pane.pid, signal.SIGSTOP)
+    stopped = Path(f"/proc/{pane.pid}/stat")
+    eventually_sync(lambda: stopped.read_text().rpartition(")")[2].split()[0] == "T", what="the shim is stopped")
+    yield
+    os.kill(pane.pid, signal.SIGCONT)
 
 
 LOSSES: dict[str, Callable[[Pane], object]] = {
@@ -60,7 +72,8 @@ def test_promise_10_a_shim_whose_place_was_taken_away_can_be_reached_again(
     started = daemon.start(["sleep", "1000"])
     if not is_connected:
         daemon.close()
-    LOSSES[loss](pane)
+    with asleep(pane):
+        LOSSES[loss](pane)
     daemon.close()
     again = pane.daemon()
     assert again.events[0]["run"]["run_id"] == started["run_id"]
@@ -78,8 +91,7 @@ def test_promise_10_a_shim_whose_place_was_taken_away_can_be_reached_again(
 def test_promise_9_a_shim_leaves_the_place_alone_that_another_one_holds(pane: Pane) -> None:
     daemon = pane.daemon()
     daemon.start(["sleep", "1000"])
-    shutil.rmtree(pane.run)
-    pane.run.mkdir(0o700)
+    anew(pane)
     holder = os.open(pane.run, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(holder, fcntl.LOCK_EX)
     mine = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
