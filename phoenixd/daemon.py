@@ -312,7 +312,14 @@ async def _build(
             return known is not None and known.run is not None
         return processes.identity_of(shim.pid) == shim
 
-    shims = SeqpacketShims(directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, owner=owner)
+    def is_there(agent: str) -> bool:
+        named = (records.run_record(agent) or {}).get("shim")
+        pid = named.get("pid") if isinstance(named, dict) else None
+        return runs.seems_to_live(directories.state, directories.runtime, agent, pid if isinstance(pid, int) else 0)
+
+    shims = SeqpacketShims(
+        directories.runtime, hear, is_of_a_run=is_of_a_run, lives=lives, is_there=is_there, owner=owner
+    )
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     epochs = EpochFiles(directories.state)
     keeper = EpochKeeper(epochs, clock, lambda event: supervisor.tell(event), shims.tell_epoch)

@@ -93,6 +93,8 @@ class Batch:
     alerts: tuple[StandingAlert, ...] = ()
     """The fleet's own; an agent's stand in its snapshot."""
     epoch: int = 0
+    gap: int = 0
+    """Row numbers that are skipped before these entries."""
 
 
 @dataclass(frozen=True, slots=True)

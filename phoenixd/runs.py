@@ -53,6 +53,19 @@ def is_locked(directory: str) -> bool:
     return False
 
 
+def seems_to_live(state: str | os.PathLike[str], runtime: str | os.PathLike[str], agent: str, pid: int) -> bool:
+    """Whether a shim holds the agent's directory, or runs as this process where that was removed. Raises OSError.
+
+    What an agent started can seem to be one: it is no proof of anything.
+    """
+    if is_locked(os.path.join(runtime, "agents", agent)):
+        return True
+    found = shim(pid) if pid > 0 else None
+    if found is None or found.agent != agent or found.state is None:
+        return False
+    return os.path.realpath(found.state) == os.path.realpath(state)
+
+
 def surroundings() -> list[Surrounding]:
     """The runs that this process is inside of, the innermost first: a living shim above it, or a run's own leaf.
 

@@ -198,7 +198,7 @@ class TreeGone:
     """A fence found nothing of the run alive any more.
 
     unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
-    and may be the run's.
+    and may be the run's. ended: what its exit.json says of an end that is unproven; the agent may have written that.
     """
 
     agent: str
@@ -206,6 +206,7 @@ class TreeGone:
     killed: tuple[str, ...] = ()
     unproven: bool = False
     unread: tuple[int, ...] = ()
+    ended: AgentExited | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -416,6 +416,8 @@ def _tree_gone(agent: Agent, event: TreeGone, now: Moment) -> Decision:
     match agent.state:
         case Stopping(step=StopStep.FENCE) as state if waiting := unproven.wait(agent, state, event, now):
             return waiting
+        case Stopping(step=StopStep.FENCE, run=run) as state if event.ended and event.ended.run_id == run.run_id:
+            return unproven.told(_exited(agent, event.ended, now), state, event, now)
         case Stopping(step=StopStep.FENCE, run=run, code=code) as state:
             ran = run.pid is not None
             lived = now.at - run.began if ran else 0.0

@@ -3,6 +3,8 @@
 Nobody knows a shim's orphans once the shim is gone, and what emptied its environment bears no mark. Where every process
 of our user could be read and none is the run's, a while of that is taken for the end, and told. Where some could not be
 read, only a person can say whose they are; unless nothing is to start, for then nothing can be doubled.
+
+An exit.json beside it proves nothing: without a control group the agent is the user whose file that is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from phoenixd.core import cleanup
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Afterwards, Agent, Desired, Stopping
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import TreeGone
+from phoenixd.core.events import AgentExited, TreeGone
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.transitions import FENCE_PAUSE
 
@@ -21,6 +23,17 @@ UNFENCED = "unfenced"
 UNREAD = "unread"
 LOOK_EVERY = 10.0
 NAMED = 5
+
+
+def weighed(gone: TreeGone, ended: AgentExited | None) -> TreeGone | AgentExited:
+    """What a look that found nothing tells, with the exit record beside it.
+
+    Where the look is a proof, the record says how the run ended. Where it is none, neither is what the agent can write:
+    the record is kept for how the run ended, once that was waited for.
+    """
+    if ended is None:
+        return gone
+    return replace(gone, ended=ended) if gone.unproven else ended
 
 
 def wait(agent: Agent, state: Stopping, event: TreeGone, now: Moment) -> Decision | None:

@@ -26,7 +26,6 @@ EVENTS = ("SessionStart", *HTTP_EVENTS)
 MARK = "PHOENIX_HOOK"
 """What tells our hooks from other people's."""
 TIMEOUT = 5
-SETTINGS_LIMIT = 4 * 1024 * 1024
 
 
 def settings() -> dict[str, Any]:

@@ -68,11 +68,6 @@ class SqliteJournal:
         """What housekeeping last failed at, while commits went on."""
         return self._writer.trouble
 
-    @property
-    def unreadable_entries(self) -> int:
-        """Entries that a read left out because they fail their checksum."""
-        return self._reader.unreadable
-
     def load(self) -> Saved:
         """Read the snapshot. Specifications come without environment: that stands in the configuration."""
         try:
@@ -187,7 +182,6 @@ class Reader:
     """The connection that only reads. Opened at the first question, and again after an error or a salvage."""
 
     def __init__(self, path: Path) -> None:
-        self.unreadable = 0
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._inode = -1
@@ -210,7 +204,6 @@ class Reader:
         # Fetched whole: a cursor left open would keep the log from being emptied.
         rows = connection.execute(*query.statement).fetchall()
         entries = [entry for entry in map(stored_entry, rows) if entry is not None]
-        self.unreadable += len(rows) - len(entries)
         return entries[::-1] if query.newest else entries
 
     def _current(self) -> sqlite3.Connection:

@@ -27,6 +27,8 @@ AT_ONCE = 3
 STEADY = 10.0
 """Seconds for which a link has to stand."""
 SHORTEST_PAUSE, LONG, LONGEST_PAUSE = 0.25, 1.0, 5.0
+FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 5.0, 0.005, 0.1
+"""Seconds for which a shim that lives and does not listen is waited for at first, and between two tries."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 log = structlog.get_logger()
@@ -51,9 +53,13 @@ class SeqpacketShims:
         is_of_a_run: Callable[[int], bool] = lambda pid: False,
         owner: str = "",
         lives: Callable[[str, ProcessIdentity | None], bool] = lambda agent, shim: True,
+        is_there: Callable[[str], bool] = lambda agent: False,
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
-        """owner: the id of the state directory whose daemon this is; a shim that knows another one refuses."""
+        """owner: the id of the state directory whose daemon this is; a shim that knows another one refuses.
+
+        is_there: whether a shim of the agent seems to live that has never been linked to. It may raise OSError.
+        """
         self._runtime_dir = runtime_dir
         self._sink = sink
         self._protocol = protocol
@@ -61,6 +67,7 @@ class SeqpacketShims:
         self._is_of_a_run = is_of_a_run
         self._owner = {"owner": owner} if owner else {}
         self._lives = lives
+        self._is_there = is_there
         self._longest_pause = longest_pause
         self._peers: dict[str, _Peer] = {}
         self._reconnecting: set[asyncio.Task[None]] = set()
@@ -68,14 +75,15 @@ class SeqpacketShims:
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
 
-        A process that an agent started is nobody: it may have put its own socket in the place of its shim's.
+        A process that an agent started is nobody: it may have put its own socket in the place of its shim's. A shim
+        whose socket somebody removed listens again soon, and is waited for once: without it a living run seems lost.
         Raises ShimFailed when somebody listens who is not a shim of this agent that this daemon can speak to.
         """
         peer = self._peer(agent)
         async with peer.opening:
             if peer.link is not None and peer.hello is not None:
                 return peer.hello
-            return await self._open(peer)
+            return await self._open(peer) or await self._first_word(peer)
 
     def take_up(self, agent: str, reason: str) -> None:
         """Go on trying to reach a shim that could not be connected to, as after a loss."""
@@ -143,11 +151,6 @@ class SeqpacketShims:
             name: peer.shim for name, peer in self._peers.items() if peer.link is not None and peer.shim is not None
         }
 
-    def needs_restart(self, agent: str) -> bool:
-        """Whether the agent's shim is older than this daemon speaks to; it is left alone until its agent ends."""
-        peer = self._peers.get(agent)
-        return peer is not None and peer.hello is not None and self._is_too_old(peer.hello)
-
     def close(self) -> None:
         """Drop all links. The shims go on, and wait for the next daemon."""
         for task in self._reconnecting:
@@ -175,6 +178,20 @@ class SeqpacketShims:
 
     def _is_too_old(self, hello: ShimHello) -> bool:
         return hello.protocol < self._protocol - 1
+
+    async def _first_word(self, peer: _Peer) -> ShimHello | None:
+        """Wait for a shim that lives, was never heard by this daemon, and does not listen."""
+        now = asyncio.get_running_loop().time
+        until, pause, hello = now() + FIRST_PATIENCE, FIRST_PAUSE, None
+        try:
+            while peer.shim is None and not peer.is_waited_for and hello is None and self._is_there(peer.agent):
+                peer.is_waited_for = now() >= until
+                await asyncio.sleep(pause)
+                pause = min(LONGEST_FIRST_PAUSE, pause * 1.5)
+                hello = await self._open(peer)
+        except OSError as error:
+            raise ShimFailed(f"whether {peer.agent}'s shim lives cannot be told: {error.strerror}") from error
+        return hello
 
     async def _open(self, peer: _Peer) -> ShimHello | None:
         path = self._runtime_dir / "agents" / peer.agent / "link.sock"
@@ -340,6 +357,8 @@ class _Peer:
         self.acknowledged = 0
         """The newest event that the shim is about to be told of as journaled; 0 for none."""
         self.is_reopening = False
+        self.is_waited_for = False
+        """It was once waited for in vain, though a shim seemed to live."""
         self.opened_at = 0.0
         self._tries = 0
 

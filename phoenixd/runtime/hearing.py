@@ -271,14 +271,6 @@ class Hearing:
             log.warning("exit_record_malformed", agent=agent, fault=repr(fault)[:200])
             return None
 
-    def report_exit_record(self, agent: str, incarnation: int, run_id: str) -> bool:
-        """Tell `recorded_end`; False when there is none."""
-        ended = self.recorded_end(agent, incarnation, run_id)
-        if ended is None:
-            return False
-        self._tell(ended, None)
-        return True
-
     def was_begun(self, agent: str, run_id: str) -> bool:
         """Whether a shim wrote that it had begun this run."""
         record = self._records.run_record(agent)

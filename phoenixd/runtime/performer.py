@@ -50,6 +50,7 @@ from phoenixd.core.events import (
     WorkMeasured,
 )
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
+from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
@@ -274,12 +275,11 @@ class Performer:
         if fenced.remaining:
             self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
             return
-        if not self._hearing.report_exit_record(action.agent, action.incarnation, action.run_id):
-            # A run of which neither its shim nor its shim's file ever told was never begun.
-            is_known = child is not None or self._hearing.was_begun(action.agent, action.run_id)
-            unproven, unread = (fenced.unproven, fenced.unread) if is_known else (False, ())
-            gone = TreeGone(action.agent, action.incarnation, fenced.killed, unproven, unread)
-            self._tell(gone)
+        ended = self._hearing.recorded_end(action.agent, action.incarnation, action.run_id)
+        # A run of which neither its shim nor its shim's files ever told was never begun.
+        is_known = child is not None or ended is not None or self._hearing.was_begun(action.agent, action.run_id)
+        unproven, unread = (fenced.unproven, fenced.unread) if is_known else (False, ())
+        self._tell(weighed(TreeGone(action.agent, action.incarnation, fenced.killed, unproven, unread), ended))
 
     async def _deliver(self, action: Deliver) -> None:
         agent = self._find(action.agent)

@@ -6,7 +6,6 @@ everything imported here and now: a package upgrade may take the files away from
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import sys
@@ -14,6 +13,7 @@ import time
 
 import job
 import launch
+from place import Place
 from shim import Shim
 
 OPTIONS = ("agent", "state", "run", "version")
@@ -45,14 +45,15 @@ def main(arguments: list[str]) -> int:
     state_dir, run_dir = os.path.abspath(options["--state"]), os.path.abspath(options["--run"])
     for directory in (state_dir, run_dir):
         make_private(directory)
-    lock = lock_directory(run_dir)
-    if lock is None:
+    try:
+        place = Place(run_dir)
+    except BlockingIOError:
         sys.stderr.write(f"phoenixd: another shim serves {options['--agent']}\n")
         return ANOTHER_LIVES
-    close_inherited(lock)
+    close_inherited(place.fd)
     os.chdir("/")
     launch.become_subreaper(b"phoenix-shim")
-    shim = Shim(options["--agent"], state_dir, run_dir, options["--version"], owner)
+    shim = Shim(options["--agent"], state_dir, place, options["--version"], owner)
     # What exists by now lives as long as the process: the collector need not look at it again, nor fork copy it.
     gc.collect()
     gc.freeze()
@@ -64,6 +65,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+<<<<<<< HEAD
 def lock_directory(path: str) -> int | None:
     """Held until this process is gone, however it goes; None if another one holds it.
 
@@ -89,6 +91,8 @@ def try_lock(fd: int, kind: int) -> bool:
     return True
 
 
+=======
+>>>>>>> own-b
 def close_inherited(keep: int) -> None:
     """Close what the starter left open: the agent would inherit it, and the shim has no use for it."""
     for name in os.listdir("/proc/self/fd"):

@@ -12,15 +12,17 @@ import time
 
 import records
 from reactor import HUNG_UP, PEER_CLOSED, READABLE
-from sockets import listen, peer_of, remove_socket, send_if_possible
+from sockets import Listener, peer_of, send_if_possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from place import Place
     from reactor import Reactor
 
+NAME = "link.sock"
 PLACES = 4
 SECONDS = 1.0
 PACKET_LIMIT = 64 * 1024
@@ -31,29 +33,37 @@ class Doorstep:
 
     def __init__(
         self,
-        path: str,
+        place: Place,
         reactor: Reactor,
         is_agents: Callable[[int], bool],
         on_hello: Callable[[socket.socket, dict[str, Any]], None],
     ) -> None:
-        self._path = path
+        self._place = place
         self._reactor = reactor
         self._is_agents = is_agents
         self._on_hello = on_hello
         self._waiting: dict[int, tuple[socket.socket, float]] = {}  # The oldest comes first.
-        self._listener = listen(path, socket.SOCK_SEQPACKET)
-        reactor.watch(self._listener.fileno(), READABLE, self._accept)
+        self._listener = Listener(place, NAME, socket.SOCK_SEQPACKET)
+        reactor.watch(self._listener.socket.fileno(), READABLE, self._accept)
+
+    def reopen(self) -> None:
+        """Listen again where the socket is no longer found; raises OSError."""
+        if self._listener.is_found:
+            return
+        lost, self._listener = self._listener, Listener(self._place, NAME, socket.SOCK_SEQPACKET)
+        self._reactor.watch(self._listener.socket.fileno(), READABLE, self._accept)
+        self._reactor.forget(lost.socket.fileno())
+        lost.close()
 
     def close(self) -> None:
         for peer, _ in list(self._waiting.values()):
             self._dismiss(peer)
-        self._reactor.forget(self._listener.fileno())
+        self._reactor.forget(self._listener.socket.fileno())
         self._listener.close()
-        remove_socket(self._path)
 
     def _accept(self, _mask: int) -> None:
         try:
-            peer, _ = self._listener.accept()
+            peer, _ = self._listener.socket.accept()
         except OSError:  # It hung up before it was answered.
             return
         peer.setblocking(False)

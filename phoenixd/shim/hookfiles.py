@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from place import Place
     from reactor import Reactor
 
+DIRECTORY, FIFO = "hooks", "hook.fifo"
 LINE_LIMIT = 4096
 READ_SIZE = 4096
 PIECE_SIZE = 64 * 1024
@@ -75,7 +77,7 @@ class HookFiles:
 
     def __init__(
         self,
-        run_dir: str,
+        place: Place,
         reactor: Reactor,
         incarnation: Callable[[], int | None],
         on_hook: Callable[[str, dict[str, Any], bool, float], int],
@@ -83,8 +85,8 @@ class HookFiles:
         on_held: Callable[[int, str, int], None],
     ) -> None:
         self._on_held = on_held
-        self._directory = os.path.join(run_dir, "hooks")
-        self._fifo = os.path.join(run_dir, "hook.fifo")
+        self._place = place
+        self._directory = os.path.join(place.path, DIRECTORY)
         self._reactor = reactor
         self._incarnation = incarnation
         self._on_hook = on_hook
@@ -92,9 +94,23 @@ class HookFiles:
         self._torn = b""
         self._large: Large | None = None
         self._lines: list[bytes] = []  # Read and not taken in yet, the next one last.
-        os.makedirs(self._directory, 0o700, exist_ok=True)
-        self._fd = _make_fifo(self._fifo)
-        reactor.watch(self._fd, READABLE, lambda _: self._take_turn(), HOOKS_FIRST)
+        self._fd = self._open_fifo()
+
+    def reopen(self) -> None:
+        """Make directory and FIFO again where they are no longer found; raises OSError."""
+        found = os.fstat(self._fd)
+        if self._place.leads_to(FIFO, (found.st_dev, found.st_ino)):
+            _make_directory(self._place.fd)
+            return
+        lost, self._fd = self._fd, self._open_fifo()
+        self._reactor.forget(lost)
+        os.close(lost)
+
+    def _open_fifo(self) -> int:
+        _make_directory(self._place.fd)
+        fd = _make_fifo(self._place)
+        self._reactor.watch(fd, READABLE, lambda _: self._take_turn(), HOOKS_FIRST)
+        return fd
 
     def drain(self, seconds: float = SECONDS_AT_END) -> None:
         """Take in what has been announced, as far as that goes in so many seconds; the rest has the next turn."""
@@ -146,7 +162,7 @@ class HookFiles:
         self._leave_large()
         self._reactor.forget(self._fd)
         os.close(self._fd)
-        _remove(self._fifo, None)
+        _remove(FIFO, self._place.fd)
 
     def _take(self, line: bytes) -> None:
         named = _parse(line)
@@ -241,14 +257,22 @@ def _age(name: str, directory: int) -> float:
     return min(max(0.0, time.time() - written), LATEST)
 
 
-def _make_fifo(path: str) -> int:
+def _make_directory(above: int) -> None:
+    try:
+        os.mkdir(DIRECTORY, 0o700, dir_fd=above)
+    except FileExistsError:
+        return
+
+
+def _make_fifo(place: Place) -> int:
     """A FIFO that never ends and never blocks, in the place of whatever a predecessor left; raises OSError."""
-    _remove(path, None)
-    os.mkfifo(path, 0o600)
+    _remove(FIFO, place.fd)
+    os.mkfifo(FIFO, 0o600, dir_fd=place.fd)
     # Open for writing as well, or every last writer would leave an end of file behind.
-    fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = os.open(FIFO, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.fd)
     if not stat.S_ISFIFO(os.fstat(fd).st_mode):
-        raise OSError(f"{path}: replaced while it was made")
+        os.close(fd)
+        raise OSError(f"{place.path}/{FIFO}: replaced while it was made")
     try:
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, FIFO_SIZE)
     except OSError:  # The user's pages for pipes are used up; the usual 64 KiB serve too.

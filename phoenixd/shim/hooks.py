@@ -19,17 +19,19 @@ import payload
 import records
 from connection import PLACES, Connection
 from reactor import HOOKS_FIRST, READABLE, WRITABLE
-from sockets import listen, peer_of, remove_socket
+from sockets import Listener, peer_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from place import Place
     from reactor import Reactor
     from refusals import Refusals
 
 MAX_CONNECTIONS = 32
+NAME = "hook.sock"
 BACKLOG = 1024
 READ_SIZE = 64 * 1024
 # An agent decides how much it sends; others, and orders, have their turn in between.
@@ -54,7 +56,7 @@ class HookEndpoint:
 
     def __init__(
         self,
-        socket_path: str,
+        place: Place,
         reactor: Reactor,
         token: Callable[[], str | None],
         on_hook: Callable[[str, dict[str, Any]], int],
@@ -71,20 +73,20 @@ class HookEndpoint:
         self._on_answered = on_answered
         self._refusals = refusals
         self._paused: list[socket.socket] = []
-        self._socket_path = socket_path
+        self._place = place
         self._connections: dict[int, Connection] = {}  # The one unused for longest comes first.
-        self._unix = listen(socket_path, socket.SOCK_STREAM, BACKLOG)
+        self._unix = Listener(place, NAME, socket.SOCK_STREAM, BACKLOG)
         self._tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         self._tcp.bind(("127.0.0.1", 0))
         self._tcp.listen(BACKLOG)
         self.port: int = self._tcp.getsockname()[1]
         self._hosts = (f"127.0.0.1:{self.port}".encode(), f"localhost:{self.port}".encode())
-        reactor.watch(self._unix.fileno(), READABLE, lambda _: self._accept(self._unix), HOOKS_FIRST)
+        reactor.watch(self._unix.socket.fileno(), READABLE, lambda _: self._accept(self._unix.socket), HOOKS_FIRST)
         reactor.watch(self._tcp.fileno(), READABLE, lambda _: self._accept(self._tcp), HOOKS_FIRST)
 
     def drain(self) -> None:
         """Take in what has already arrived: the last words of an agent that is dead."""
-        self._accept(self._unix, is_last=True)
+        self._accept(self._unix.socket, is_last=True)
         self._accept(self._tcp, is_last=True)
         for connection in list(self._connections.values()):
             self._serve(connection, READABLE)
@@ -120,10 +122,23 @@ class HookEndpoint:
     def close(self) -> None:
         for connection in list(self._connections.values()):
             self._drop(connection)
-        for listener in (self._unix, self._tcp):
+        for listener in (self._unix.socket, self._tcp):
             self._reactor.forget(listener.fileno())
-            listener.close()
-        remove_socket(self._socket_path)
+        self._unix.close()
+        self._tcp.close()
+
+    def reopen(self) -> None:
+        """Listen again where the unix socket is no longer found; raises OSError."""
+        if self._unix.is_found:
+            return
+        lost, self._unix = self._unix, Listener(self._place, NAME, socket.SOCK_STREAM, BACKLOG)
+        self._reactor.watch(
+            self._unix.socket.fileno(), READABLE, lambda _: self._accept(self._unix.socket), HOOKS_FIRST
+        )
+        self._reactor.forget(lost.socket.fileno())
+        if lost.socket in self._paused:
+            self._paused.remove(lost.socket)
+        lost.close()
 
     def _accept(self, listener: socket.socket, is_last: bool = False) -> None:
         """is_last: the agent is dead, and nobody has to be given time."""

@@ -21,25 +21,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from place import Place
     from reactor import Reactor
     from spool import Spool
 
 QUEUE_LIMIT = 256
 PACKETS_PER_TURN = 64
 COMPLAINT_INTERVAL = 1.0
+# Seconds between two looks whether a daemon would find the way here, while none is on the line.
+LOOK_EVERY = 1.0
 
 
 class Link:
-    """`on_message(message)` gets each well-formed packet; `is_agents(pid)` tells a peer that some agent started."""
+    """`on_message(message)` gets each well-formed packet; `is_agents(pid)` tells a peer that some agent started.
+
+    `on_alone()` is called now and then while no daemon is on the line.
+    """
 
     def __init__(
         self,
-        path: str,
+        place: Place,
         reactor: Reactor,
         spool: Spool,
         on_message: Callable[[dict[str, Any]], None],
         is_agents: Callable[[int], bool],
+        on_alone: Callable[[], None],
     ) -> None:
+        self._on_alone = on_alone
         self._reactor = reactor
         self._spool = spool
         self._on_message = on_message
@@ -52,7 +60,12 @@ class Link:
         self._open_call: bytes | None = None
         self._silent_until = 0.0
         self._untold = 0
-        self._doorstep = Doorstep(path, reactor, is_agents, self._hear_newcomer)
+        self._doorstep = Doorstep(place, reactor, is_agents, self._hear_newcomer)
+        reactor.at("alone", time.monotonic() + LOOK_EVERY, self._be_alone)
+
+    def reopen(self) -> None:
+        """Listen again where the socket is no longer found; raises OSError. Who is on the line stays."""
+        self._doorstep.reopen()
 
     def greet(self, hello: dict[str, Any], again: Iterable[bytes] = ()) -> None:
         """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again.
@@ -63,6 +76,7 @@ class Link:
         if self._newcomer is not None:
             self._hang_up()
             self._peer, self._newcomer = self._newcomer, None
+            self._reactor.cancel("alone")
             self._reactor.watch(self._peer.fileno(), READABLE | PEER_CLOSED, self._serve)
         self._queue.clear()
         self._spool.send_again()
@@ -208,3 +222,8 @@ class Link:
             self._reactor.forget(self._peer.fileno())
             self._peer.close()
             self._peer = None
+            self._reactor.at("alone", time.monotonic(), self._be_alone)
+
+    def _be_alone(self) -> None:
+        self._reactor.at("alone", time.monotonic() + LOOK_EVERY, self._be_alone)
+        self._on_alone()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from launch import StartFailure
+    from place import Place
 
 PROTOCOL = 1
 REPORTED_PIDS = 1000
@@ -38,9 +39,10 @@ MAX_HELD = 8
 class Shim:
     """One per agent and pane; outlives the daemon and every run."""
 
-    def __init__(self, agent: str, state_dir: str, run_dir: str, version: str, owner: str | None = None) -> None:
+    def __init__(self, agent: str, state_dir: str, place: Place, version: str, owner: str | None = None) -> None:
         """owner: the id of the state directory that it serves; without one it takes the first that it is told."""
         self._agent = agent
+        self._place = place
         self._owner = owner
         self._version = version
         self._run: Run | None = None
@@ -61,12 +63,12 @@ class Shim:
         self._spool = Spool(os.path.join(state_dir, "spool.jsonl"))
         self._refusals = Refusals(self._reactor, self._run_identity, lambda event: self._link.send_if_room(event))
         self._hooks = HookEndpoint(
-            os.path.join(run_dir, "hook.sock"), self._reactor, self._token, self._on_posted, self._complain_of_hook,
-            self._on_released, self._on_answered, self._refusals,
+            place, self._reactor, self._token, self._on_posted, self._complain_of_hook, self._on_released,
+            self._on_answered, self._refusals,
         )  # fmt: skip
         self._replies = Replies(self._reactor, self._on_released, self._on_answered)
         self._hook_files = HookFiles(
-            run_dir, self._reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
+            place, self._reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
         )
         self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
@@ -81,9 +83,7 @@ class Shim:
         }
         self._show_notice()
         # Last, because a daemon that can connect must find everything else in its place.
-        self._link = Link(
-            os.path.join(run_dir, "link.sock"), self._reactor, self._spool, self._on_message, self._is_agents
-        )
+        self._link = Link(place, self._reactor, self._spool, self._on_message, self._is_agents, self._keep_reachable)
         self._reports = HookReports(self._heartbeat, self._spool, self._link)
 
     def serve(self) -> None:
@@ -182,6 +182,8 @@ class Shim:
 
     def _launch(self, taken: order.Order, identity: dict[str, Any]) -> None:
         self._notice = []
+        # A daemon that has stayed on the line may know of no loss.
+        self._keep_reachable()
         self._hook_files.forget_all()
         self._refusals.begin()
         controlling_fd = None
@@ -314,6 +316,19 @@ class Shim:
             self.leave("shim_terminated")
         if signal.SIGCHLD in arrived and self._run is not None:
             self._run.reap()
+
+    def _keep_reachable(self) -> None:
+        """Whoever took the directory away, or a socket in it, has not taken the shim: make again what is missing."""
+        try:
+            self._place.regain()
+        except OSError as error:  # Another shim holds it, or nothing can be made there; the next look tries again.
+            self._complain(f"{self._place.path} cannot be held: {error.strerror}")
+            return
+        for part in (self._hook_files, self._hooks, self._link):
+            try:
+                part.reopen()
+            except OSError as error:
+                self._complain(f"{self._place.path}: {error.strerror}")
 
     def _open_terminal(self) -> Terminal | None:
         fd = open_terminal()

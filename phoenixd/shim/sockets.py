@@ -6,25 +6,48 @@ import os
 import socket
 import struct
 
+from place import identity
 
-def listen(path: str, kind: int, backlog: int = 64) -> socket.socket:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from place import Place
+
+
+class Listener:
     """A unix socket that only its owner may connect to, in the place of whatever a predecessor left there."""
-    listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-    remove_socket(path)
-    umask = os.umask(0o177)
-    try:
-        listener.bind(path)
-    finally:
-        os.umask(umask)
-    listener.listen(backlog)
-    return listener
 
+    def __init__(self, place: Place, name: str, kind: int, backlog: int = 64) -> None:
+        self._place = place
+        self._name = name
+        self.socket = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        umask = os.umask(0o177)
+        try:
+            self._remove()
+            self.socket.bind(place.inside(name))
+            self._file = identity(name, place.fd)
+            self.socket.listen(backlog)
+        except OSError:
+            self.socket.close()
+            raise
+        finally:
+            os.umask(umask)
 
-def remove_socket(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return
+    @property
+    def is_found(self) -> bool:
+        """Whether its name still leads to it; a hand may have removed or replaced what stands there."""
+        return self._place.leads_to(self._name, self._file)
+
+    def close(self) -> None:
+        """Listen no more, and leave nothing behind; what somebody else put there is left alone."""
+        if self.is_found:
+            self._remove()
+        self.socket.close()
+
+    def _remove(self) -> None:
+        try:
+            os.unlink(self._name, dir_fd=self._place.fd)
+        except FileNotFoundError:
+            return
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:

@@ -8,8 +8,9 @@ import pytest
 
 from phoenixd.core.actions import CleanUp, Fence
 from phoenixd.core.agent import BackingOff, Running, Starting, Stopped, Stopping
-from phoenixd.core.events import AgentWithdrawn, RunMissing, ShimLost, TreeGone
+from phoenixd.core.events import AgentExited, AgentWithdrawn, RunMissing, ShimLost, TreeGone
 from phoenixd.core.spec import RestartRules, StopRules
+from phoenixd.core.unproven import weighed
 from tests.core.story import Story, spec
 
 
@@ -57,6 +58,37 @@ def test_what_is_proven_gone_is_started_at_once_as_ever() -> None:
     story.tell(TreeGone("a", 1))
     assert isinstance(story.state, BackingOff | Starting)
     assert not story.alerts()
+
+
+@pytest.mark.parametrize("unproven", [True, False], ids=["unproven", "proven"])
+def test_promise_2_an_exit_record_is_no_proof_of_an_end_that_nothing_else_proves(unproven: bool) -> None:
+    """The agent may have written it, before or after it killed its shim."""
+    story = lost()
+    record = AgentExited("a", 1, story.run.run_id, 3, None)
+
+    def look() -> None:
+        story.tell(weighed(TreeGone("a", 1, unproven=unproven), record))
+
+    look()
+    assert isinstance(story.state, Stopping) is unproven
+    while isinstance(story.state, Stopping):
+        assert story.at < 1000
+        story.wait(story.state.deadline - story.at)
+        look()
+    assert story.alerts() == (["unfenced"] if unproven else [])
+    assert story.agent.last_exit is not None
+    assert (story.agent.last_exit.code, story.agent.last_exit.cause) == (3, "exit")
+
+
+def test_an_exit_record_of_another_run_says_nothing_of_this_one() -> None:
+    story = lost()
+    looks_at = TreeGone("a", 1, unproven=True, ended=AgentExited("a", 1, "another", 0, None))
+    story.tell(looks_at)
+    while isinstance(story.state, Stopping):
+        story.wait(story.state.deadline - story.at)
+        story.tell(looks_at)
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.cause == "fenced"
 
 
 def test_what_is_found_and_ended_meanwhile_begins_the_wait_anew() -> None:

@@ -122,6 +122,16 @@ async def test_row_numbers_are_never_used_twice(path: Path) -> None:
         assert await journal.commit(Batch(2, 2, (an_entry(),))) == (3,)
 
 
+async def test_row_numbers_that_are_skipped_are_never_given(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite3"
+    with SqliteJournal(path) as journal:
+        assert await journal.commit(Batch(1, 1, (an_entry(),))) == (1,)
+        assert await journal.commit(Batch(2, 2, (an_entry(), an_entry()), gap=500)) == (502, 503)
+        assert await journal.commit(Batch(3, 3, (an_entry(),))) == (504,)
+    with SqliteJournal(path) as journal:
+        assert await journal.commit(Batch(4, 4, (an_entry(),))) == (505,)
+
+
 async def test_batches_that_wait_together_are_saved_in_their_order(path: Path) -> None:
     with SqliteJournal(path) as journal:
         numbers = await asyncio.gather(*[journal.commit(numbered_batch(n)) for n in range(1, 201)])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.drivers import shims
 from phoenixd.drivers.shims import SeqpacketShims
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import ShimMessage
@@ -148,16 +149,52 @@ async def test_a_shim_that_does_not_answer_is_given_up(short_tmp: Path) -> None:
             await links.shims.connect("a")
 
 
+async def test_promise_2_a_shim_that_lives_is_waited_for_until_it_listens_again(short_tmp: Path) -> None:
+    """Without its word its run would be taken for lost, and ended."""
+    asked: list[str] = []
+    shim = FakeShim(short_tmp, run=RUN)
+
+    def is_there(agent: str) -> bool:
+        asked.append(agent)
+        return True
+
+    links = Links(short_tmp, is_there=is_there)
+    task = asyncio.create_task(links.shims.connect("a"))
+    await eventually(lambda: len(asked) > 2)
+    async with shim:
+        hello = await task
+    assert hello is not None
+    assert hello.run is not None
+    links.shims.close()
+
+
+async def test_what_seems_to_be_a_shim_and_never_listens_is_waited_for_once(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shims, "FIRST_PATIENCE", 0.1)
+    asked: list[str] = []
+
+    def is_there(agent: str) -> bool:
+        asked.append(agent)
+        return True
+
+    links = Links(short_tmp, is_there=is_there)
+    assert await links.shims.connect("a") is None
+    count = len(asked)
+    assert count > 0
+    assert await links.shims.connect("a") is None
+    assert len(asked) == count
+    links.shims.close()
+
+
 async def test_the_protocol_before_is_spoken_and_an_older_one_is_left_alone(short_tmp: Path) -> None:
     links = Links(short_tmp, protocol=3)
     async with FakeShim(short_tmp, "before", protocol=2), FakeShim(short_tmp, "older", protocol=1) as older:
         assert await links.shims.connect("before") is not None
-        assert not links.shims.needs_restart("before")
         links.shims.kill("before", 1)
         hello = await links.shims.connect("older")
         assert hello is not None
         assert hello.protocol == 1
-        assert links.shims.needs_restart("older")
         with pytest.raises(ShimFailed, match="speaks protocol 1"):
             links.shims.kill("older", 1)
         assert [message["op"] for message in older.told] == ["hello"]

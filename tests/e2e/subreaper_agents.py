@@ -1,5 +1,7 @@
 """Run within a world without control groups: a real daemon, and an agent that kills its own shim.
 
+Before that it writes the record of an end of its own, as its shim would: no file of its user is a proof.
+
 Prints what became of it, as JSON. `stayed` bears the run's mark and has left its session and its parents; it asks for
 an operator's work as fast as it can from before the shim dies until it is ended itself.
 """
@@ -20,7 +22,7 @@ from phoenixd.demo.stage import Stage
 from tests.waiting import eventually_sync
 
 BAD = """
-import os, signal, socket, sys, time
+import json, os, signal, socket, sys, time
 room, api = sys.argv[1:]
 shim = os.getppid()
 if os.environ["PHOENIX_INCARNATION"] == "1" and os.fork() == 0:
@@ -31,6 +33,8 @@ if os.environ["PHOENIX_INCARNATION"] == "1" and os.fork() == 0:
     open(room + "/stayed", "w").write(str(os.getpid()))
     while not os.path.exists(room + "/go"):
         time.sleep(0.01)
+    forged = {"run_id": os.environ["PHOENIX_RUN_ID"], "incarnation": 1, "code": 3, "signal": None, "cause": "exit"}
+    open(os.environ["PHOENIX_STATE_DIR"] + "/exit.json", "w").write(json.dumps({**forged, "ended_at": None}))
     os.kill(shim, signal.SIGKILL)
     while True:
         asked = socket.socket(socket.AF_UNIX)

@@ -84,6 +84,18 @@ def put(kind, path):
 """
 
 
+TAKE_PLACE = """
+import fcntl, os
+place = os.environ["PHOENIX_HOOK_DIR"]
+os.rename(place, {aside!r})
+os.mkdir(place, 0o700)
+held = os.open(place, os.O_RDONLY)
+fcntl.flock(held, fcntl.LOCK_EX)
+open(place + "/link.sock", "w").close()
+"""
+"""A shim takes its place back as soon as its daemon is gone, unless somebody holds it as only a shim does."""
+
+
 class Arena:
     """A stage with two puppets: `bad`, which attacks, and `good`, which must not feel it."""
 
@@ -101,6 +113,10 @@ class Arena:
 
     def link(self, name: str) -> str:
         return str(self.stage.runtime / "agents" / name / "link.sock")
+
+    @property
+    def take_place(self) -> str:
+        return TAKE_PLACE.format(aside=str(self.stage.root / "aside"))
 
     def file(self, name: str) -> Path:
         return self.stage.state / "agents" / "bad" / name
@@ -158,7 +174,10 @@ def test_an_agent_has_its_own_rights_and_no_more_whatever_it_detaches_from(arena
 def test_a_forged_exit_record_beside_a_missing_socket_does_not_hide_a_living_run(
     arena: Arena, forged: dict[str, Any]
 ) -> None:
-    """One that was well-formed once left the process running and the agent stopped; the other ended every daemon."""
+    """One that was well-formed once left the process running and the agent stopped; the other ended every daemon.
+
+    Its shim makes the socket again, so that the run is adopted.
+    """
     run = arena.run()
     record = {"agent": "bad", "incarnation": 1, "run_id": run["run_id"], "code": 1, "signal": None, "cause": "exit"}
     arena.bad.do(
@@ -166,7 +185,8 @@ def test_a_forged_exit_record_beside_a_missing_socket_does_not_hide_a_living_run
         f"os.unlink({arena.link('bad')!r})"
     )
     arena.restart_daemon()
-    arena.stage.until("the old run is gone", lambda: run["run_id"] not in incarnations(arena.stage.root, "bad"))
+    assert (arena.stage.row("bad")["state"], arena.stage.row("bad")["incarnation"]) == ("running", 1)
+    assert run["run_id"] in incarnations(arena.stage.root, "bad")
     arena.stage.ask("stop", "bad")
     assert arena.stage.row("bad")["state"] == "stopped"
     assert incarnations(arena.stage.root, "bad") == {}
@@ -178,10 +198,11 @@ def test_promise_5_an_impostor_at_the_link_has_no_stranger_killed(arena: Arena) 
     try:
         run = {"incarnation": 1, "run_id": arena.run()["run_id"], "pid": stranger.pid}
         arena.bad.do(
-            f"{IMPOSTOR}\nrun = {run!r} | {{'start_time': start_time({stranger.pid})}}\n"
+            f"{arena.take_place}\n{IMPOSTOR}\nrun = {run!r} | {{'start_time': start_time({stranger.pid})}}\n"
             f"threading.Thread(target=serve, args=({arena.link('bad')!r}, run), daemon=True).start()"
         )
         arena.restart_daemon()
+        assert "impostor_at_link" in arena.stage.log.read_text()
         arena.stage.until("the impostor is gone", lambda: run["run_id"] not in incarnations(arena.stage.root, "bad"))
         arena.stage.ask("stop", "bad")
         assert stranger.poll() is None
@@ -197,7 +218,8 @@ def test_promise_5_an_agent_that_serves_its_shims_socket_is_told_no_order(arena:
     listening = IMPOSTOR.replace("link.recv(65536)", f"open({str(told)!r}, 'ab').write(b'[' + link.recv(65536) + b']')")
     assert listening != IMPOSTOR
     arena.bad.do(
-        f"{listening}\nthreading.Thread(target=serve, args=({arena.link('bad')!r}, None), daemon=True).start()"
+        f"{arena.take_place}\n{listening}\n"
+        f"threading.Thread(target=serve, args=({arena.link('bad')!r}, None), daemon=True).start()"
     )
     arena.restart_daemon()
     arena.stage.until("it was met", told.exists, 60)

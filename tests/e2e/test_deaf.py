@@ -6,6 +6,7 @@ The thief is a process that no agent started, and speaks as a daemon does.
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 from pathlib import Path
 
@@ -80,4 +81,21 @@ def test_promise_10_a_lost_link_is_shown_and_found_again(stage: Stage, puppet: P
     row = stage.row("a")
     assert (row["hooks"], row["link_lost_since"], row["incarnation"]) == ("ok", None, 1)
     wait_for_loss(thief)
+    stage.ask("stop", "a")
+
+
+def test_promise_1_a_living_agent_whose_link_was_removed_is_adopted_by_the_next_daemon(
+    stage: Stage, puppet: Puppet
+) -> None:
+    shutil.rmtree(stage.runtime / "agents/a")
+    stage.kill()
+    stage.up()
+    assert (stage.row("a")["state"], stage.row("a")["incarnation"]) == ("running", 1)
+    stage.kill()
+    (stage.runtime / "agents/a/link.sock").unlink()
+    stage.up()
+    assert puppet.do(ASKS) == "0"
+    stage.until("its question is seen", lambda: stage.row("a")["activity"] == "waiting", PATIENCE)
+    row = stage.row("a")
+    assert (row["hooks"], row["link_lost_since"], row["incarnation"]) == ("ok", None, 1)
     stage.ask("stop", "a")

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import time
 from pathlib import Path
 
 import anyio
@@ -193,3 +195,48 @@ def test_promise_11_a_question_that_was_open_when_the_journal_was_lost_is_asked_
         assert asking.outcome("lost") == ("answer", "yes")
     finally:
         asking.close()
+
+
+def row_ids(stage: Stage) -> list[int]:
+    return [one["id"] for one in json.loads(stage.ask("events", "--all", "--json"))["events"]]
+
+
+def follow(stage: Stage, last: int, word: str) -> list[int]:
+    """The ids of the frames behind `last`, up to the first that holds the word."""
+    until = time.monotonic() + LONG
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(LONG)
+        line.connect(str(stage.runtime / "api.sock"))
+        line.sendall(
+            f"GET /v1/events?all=1 HTTP/1.0\r\naccept: text/event-stream\r\nlast-event-id: {last}\r\n\r\n".encode()
+        )
+        ids = []
+        for text in line.makefile("r", encoding="utf-8"):
+            if text.startswith("id: "):
+                ids.append(int(text.removeprefix("id: ")))
+            if text.startswith("data: ") and word in text:
+                return ids
+            if time.monotonic() > until:  # Beats keep the line alive.
+                break
+    raise AssertionError(f"the stream did not tell {word!r}")
+
+
+def test_promise_9_who_follows_the_events_misses_nothing_of_a_journal_that_went_back(stage: Stage) -> None:
+    declare(stage, "a")
+    stage.up()
+    stage.until_running("a", 1)
+    stage.kill()
+    backup = copy_of(stage)
+    stage.up()
+    for _ in range(3):
+        stage.ask("stop", "a")
+        stage.ask("start", "a")
+    known = max(row_ids(stage))
+    stage.kill()
+    put_back(stage, backup)
+    stage.up()
+    seen = follow(stage, known, "the journal is old")
+    assert seen == sorted(set(seen))
+    assert min(seen) > known
+    assert min(row_ids(stage)) < known, "what the older copy knows stands there under its old numbers"
+    stage.ask("stop", "a")
