@@ -28,6 +28,8 @@ READ_LIMIT = 65536
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 """What the kernel says where nothing is wrong with what was asked for, and it has nothing left to ask with."""
+PF_EXITING = 4
+"""Of the kernel's flags of a process: set before its memory goes, and with that its environment."""
 GONE = "its lineage is not known: it ended, or its ancestors did, while they were looked at"
 NO_DESCRIPTORS = "phoenixd has no descriptors left to look who asks"
 TOO_DEEP = f"its lineage is not known: it has more than {DEPTH} ancestors"
@@ -68,10 +70,11 @@ def is_scarce(error: OSError) -> bool:
 
 
 class Stat(NamedTuple):
-    """Of /proc/PID/stat. start_time: clock ticks since boot."""
+    """Of /proc/PID/stat. start_time: clock ticks since boot. is_ending: it gives back its memory, or has."""
 
     parent: int
     start_time: int
+    is_ending: bool
 
 
 @dataclass(slots=True)
@@ -161,6 +164,12 @@ def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> L
         if agent is not None:
             return Lineage(agent)
     return Lineage(None, GONE, Lack.GONE)
+
+
+def is_ending(pid: int) -> bool:
+    """Whether a process is on its way out, or its first thread is: then nobody can read what it was started with."""
+    found = _stat(pid)
+    return found is not None and found.is_ending
 
 
 def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
@@ -310,4 +319,4 @@ def _stat(pid: int) -> Stat | None:
     fields = read(pid, "stat").rpartition(")")[2].split()
     if len(fields) < 20 or not fields[1].isdigit():
         return None
-    return Stat(int(fields[1]), int(fields[19]))
+    return Stat(int(fields[1]), int(fields[19]), bool(int(fields[6]) & PF_EXITING))

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, is_scarce, lineage, read
+from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, is_ending, is_scarce, lineage, read
 from phoenixd.api.marks import agent_by_mark
 
 SO_PEERGROUPS = 59
@@ -64,7 +64,8 @@ def _lineage(
         found = lineage(pid, shims, agents_cgroup)
         if found.agent is None and (marked := agent_by_mark(pid, agents_dir)) is not None:
             found = Lineage(marked)
-        if pidfd is not None and _has_ended(pidfd):
+        # Its environment is gone long before the pidfd tells of its end: a mark that is not found proves nothing then.
+        if is_ending(pid) or (pidfd is not None and _has_ended(pidfd)):
             return Lineage(None, GONE, Lack.GONE)
     finally:
         if pidfd is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import time
 
 import job
 import launch
@@ -19,8 +18,6 @@ from shim import Shim
 OPTIONS = ("agent", "state", "run", "version")
 OWNER = "--owner"
 USAGE, ANOTHER_LIVES = 64, 75
-LOOKERS_PATIENCE, LOOK_EVERY = 10.0, 0.001
-"""Seconds for which those are waited for who hold the directory to see whether a shim does, and between two tries."""
 
 
 def make_private(directory: str) -> None:
@@ -65,34 +62,6 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-<<<<<<< HEAD
-def lock_directory(path: str) -> int | None:
-    """Held until this process is gone, however it goes; None if another one holds it.
-
-    Whoever asks whether a shim lives has the lock for an instant, shared, since no other way to ask sees it everywhere:
-    /proc/locks hides what is held in another pid namespace. A shim alone holds it for itself.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    deadline = time.monotonic() + LOOKERS_PATIENCE
-    while not try_lock(fd, fcntl.LOCK_EX):
-        if not try_lock(fd, fcntl.LOCK_SH) or time.monotonic() > deadline:
-            os.close(fd)
-            return None
-        fcntl.flock(fd, fcntl.LOCK_UN)
-        time.sleep(LOOK_EVERY)  # flock has no time limit of its own.
-    return fd
-
-
-def try_lock(fd: int, kind: int) -> bool:
-    try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-=======
->>>>>>> own-b
 def close_inherited(keep: int) -> None:
     """Close what the starter left open: the agent would inherit it, and the shim has no use for it."""
     for name in os.listdir("/proc/self/fd"):

@@ -9,8 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 
 FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LOOKERS_PATIENCE, LOOK_EVERY = 10.0, 0.001
+"""Seconds for which those are waited for who hold the directory to see whether a shim does, and between two tries."""
 
 
 class Place:
@@ -18,7 +21,7 @@ class Place:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.fd = _hold(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.fd = _hold(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, LOOKERS_PATIENCE)
 
     def regain(self) -> None:
         """Hold what the path leads to now, made anew where nothing does; raises OSError as the constructor does.
@@ -70,14 +73,34 @@ def identity(name: str, directory: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _hold(path: str, flags: int) -> int:
+def _hold(path: str, flags: int, patience: float = 0.0) -> int:
+    """Held until this process is gone, however it goes; raises BlockingIOError where another shim holds it.
+
+    Whoever asks whether a shim lives has the lock for an instant, shared, since no other way to ask sees it everywhere:
+    /proc/locks hides what is held in another pid namespace. A shim alone holds it for itself.
+    """
     fd = os.open(path, flags)
+    deadline = time.monotonic() + patience
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while not _is_locked_for_us(fd):
+            # Where a shim holds it, this raises.
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            if time.monotonic() >= deadline:
+                raise BlockingIOError(f"{path} is held by somebody who only looks")
+            time.sleep(LOOK_EVERY)  # flock has no time limit of its own.
     except OSError:
         os.close(fd)
         raise
     return fd
+
+
+def _is_locked_for_us(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _make(path: str) -> None:

@@ -8,6 +8,8 @@ import errno
 import os
 import resource
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from phoenixd.api.server import AT_ONCE
 from phoenixd.core.events import StartRequested
 from tests.api.conftest import Live, parse, serving
 from tests.api.daemon import FakeDaemon
-from tests.waiting import eventually
+from tests.waiting import eventually, eventually_sync
 
 FOLLOW = b"GET /v1/events HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n"
 WAIT = b"GET /v1/agents/docs/wait?for=stopped HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -218,3 +220,35 @@ async def test_promise_10_a_look_that_fails_is_answered_and_leaves_no_connection
     await eventually(lambda: not live.server.server_state.connections, what="nothing stays open")
     monkeypatch.undo()
     assert (await live.ask("GET", "/healthz")).status == 200
+
+
+HEADLESS = """
+import ctypes, os, socket, sys, threading
+def ask():
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(sys.argv[1])
+    line.recv(1)
+    os._exit(0)
+threading.Thread(target=ask).start()
+ctypes.CDLL(None).syscall(60, 0)
+"""
+"""Its first thread ends (exit, on x86-64) and the second one asks: the kernel shows the environment of the first."""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of a system call")
+def test_who_is_on_its_way_out_and_shows_no_mark_any_more_is_no_operator(tmp_path: Path) -> None:
+    """A process gives back its memory, and with it the mark of its run, before anything tells that it ends."""
+    agents = tmp_path / "agents"
+    environ = {**os.environ, "PHOENIX_STATE_DIR": str(agents / "docs")}
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(tmp_path / "api.sock"))
+        door.listen()
+        asking = subprocess.Popen([sys.executable, "-c", HEADLESS, str(tmp_path / "api.sock")], env=environ)
+        connection, _ = door.accept()
+        with asking, connection:
+            eventually_sync(lambda: lineages.is_ending(asking.pid), 60, "its first thread has ended")
+            found = identify(connection, {}, None, str(agents))
+            connection.close()
+
+    assert (found.agent, found.lack) == (None, Lack.GONE)
+    assert Doorkeeper(lambda token: None).caller(found, None).role is Role.NOBODY

@@ -20,14 +20,11 @@ EPOCH = "epoch"
 """The fleet's alert that epoch and wishes cannot be written."""
 ITEM_GAP = 10_000
 """Numbers of items that are skipped: somebody may know one that the journal has forgotten."""
-<<<<<<< HEAD
 DO = ". Do: phoenixctl recover"
 """How the alert ends: the next command."""
-=======
 ROW_GAP = 1_000_000_000
 """Numbers of the journal's rows that are skipped: whoever follows them knows some that the journal has forgotten, and
 goes on behind the newest that it was given. No journal gains so many between a copy and its coming back."""
->>>>>>> own-b
 NAMED = 5
 """Names in a summary at most."""
 
