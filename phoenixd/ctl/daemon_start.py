@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from phoenixd.api import exits
@@ -16,7 +17,7 @@ from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, are_named, find_directories, make_private
-from phoenixd.drivers.files_ownership import ends, examine
+from phoenixd.drivers.files_ownership import ending, examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runs import ASK, forbids_daemon
 
@@ -38,7 +39,7 @@ def up(command: Command) -> int:
         return refuse(exits.CONFLICT, forbidden, ASK)
     places = _places(command, wanted)
     # One that was told to end may answer for a moment still.
-    answer, is_new = None if ends(wanted.runtime) else _version(places), False
+    answer, is_new = None if ending(wanted.runtime) is not None else _version(places), False
     if answer is None:
         if (code := start(command)) != 0:
             return code
@@ -63,7 +64,7 @@ def down(command: Command) -> int:
     try:
         answer = calls.ask(command, command.operation, command.given)
         if answer is None:
-            return absence.explain(calls.places(command))
+            return _no_answer(calls.places(command))
         code = calls.tell(command, answer)
         if code != 0 or held is None or _ends(held, END_TIMEOUT):
             return code
@@ -71,6 +72,16 @@ def down(command: Command) -> int:
     finally:
         if held is not None:
             os.close(held)
+
+
+def _no_answer(places: list[bytes]) -> int:
+    """Say who does not answer: nobody, or one that lives on until its journal is written."""
+    for place in places:
+        runtime = Path(os.fsdecode(os.path.dirname(place)))
+        if (pid := ending(runtime)) is not None:
+            why = f"phoenixd (pid {pid}) was told to end, and has not ended yet: its journal is still being written"
+            return refuse(exits.UNREACHABLE, why, "to wait for that, and start another one: phoenixctl up")
+    return absence.explain(places)
 
 
 def _hold(answer: wire.Answer | None) -> int | None:

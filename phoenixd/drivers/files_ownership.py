@@ -31,7 +31,7 @@ from phoenixd.drivers.files_owner import (
     write_owner,
 )
 from phoenixd.errors import AlreadyRunning, BelongsToAnother, PhoenixdError
-from phoenixd.runs import living_shims
+from phoenixd.runs import is_locked, living_shims
 
 T = TypeVar("T")
 PASSING_PATIENCE = 30.0
@@ -110,9 +110,15 @@ def examine(state: Path, runtime: Path, patience: float = 0.0) -> None:
     _await(look, patience, None)
 
 
-def ends(runtime: Path) -> bool:
-    """Whether the daemon that owns it was told to end, and has not ended yet."""
-    return is_ending(runtime)
+def ending(runtime: Path) -> int | None:
+    """The pid of the daemon that owns it, if it was told to end, and has not ended yet."""
+    if not is_ending(runtime):
+        return None
+    try:
+        # The word of one that was killed stays, and its pid may be another process's by now.
+        return holder_of(runtime) if is_locked(os.fspath(runtime)) else None
+    except OSError:  # A file system that locks no directories: then the word alone has to do.
+        return holder_of(runtime)
 
 
 def take(state: Path, runtime: Path, hand: Hand) -> tuple[list[str], dict[str, str]]:

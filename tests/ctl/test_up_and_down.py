@@ -212,6 +212,9 @@ async def test_up_waits_for_a_daemon_that_is_ending_and_then_starts_one(place: P
         sys.executable, "-m", "phoenixd.ctl", "up", env=place.env, stdout=-1, stderr=-1
     )
     try:
+        down = await place.ctl("down")
+        assert down.code == 7
+        assert f"phoenixd (pid {ending.pid}) was told to end, and has not ended yet" in down.err
         assert started.stderr is not None
         said = (await asyncio.wait_for(started.stderr.readline(), 60)).decode()
     finally:

@@ -18,7 +18,7 @@ import pytest
 from phoenixd.directories import STATE_POINTER
 from phoenixd.drivers import files
 from phoenixd.drivers.files_owner import RECORD, read_owner
-from phoenixd.drivers.files_ownership import examine, own, take
+from phoenixd.drivers.files_ownership import ending, examine, own, take
 from phoenixd.errors import AlreadyRunning, BelongsToAnother, FileUnreadable
 from phoenixd.runs import is_locked
 
@@ -301,3 +301,15 @@ def test_a_run_record_that_says_nothing_keeps_nobody_from_starting(
         (state / RECORD).unlink()
         with own(state, tmp_path / "new"):
             pass
+
+
+def test_the_word_of_a_daemon_that_was_killed_while_it_ended_is_not_believed(tmp_path: Path) -> None:
+    """Its pid may be another process's by now: here it is the test's."""
+    state, runtime = tmp_path / "state", tmp_path / "runtime"
+    with own(state, runtime) as owned:
+        assert ending(runtime) is None
+        owned.say_ending()
+        assert ending(runtime) == os.getpid()
+    assert ending(runtime) is None
+    with own(state, runtime):
+        assert ending(runtime) is None
