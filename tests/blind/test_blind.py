@@ -8,13 +8,15 @@ from __future__ import annotations
 import pytest
 
 from tests.blind.__main__ import CORPORA, MOST_MISSED, figures, play_all
-from tests.blind.tables import HALVES
+from tests.blind.tables import HALVES, HERE
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_judgement_holds_where_its_author_has_not_looked(corpus: str, half: str) -> None:
+    if not (HERE / corpus / f"{half}.toml").exists():
+        pytest.skip(f"not run: the {half} half of {corpus} is not opened yet")
     outcomes = play_all(corpus, half)
     found = figures(outcomes)
     assert found["cases"] >= 20
