@@ -82,6 +82,7 @@ class Daemons:
         self._restarts = sorted(quantity(row["at"]) for row in case.get("daemon", ()))
         self._crash = crash
         self._spawned_at: float | None = None
+        self._decided = anyio.Event()
         self.withheld = ""
         self.told: list[tuple[float, Alert | Reassure]] = []
         agent = _running(self._host.wall)
@@ -99,6 +100,8 @@ class Daemons:
         began = 0.0
         for ends in (*self._restarts, self._until):
             await self._one(began, ends)
+            if self._decided.is_set():
+                return
             began = ends
 
     async def _one(self, began: float, ends: float) -> None:
@@ -114,7 +117,8 @@ class Daemons:
             tasks.start_soon(self._look_for_room, began, ends)
             if self._crash is not None and self._spawned_at is None:
                 tasks.start_soon(self._die, self._crash, began, ends, clock)
-            await self._sleep_until(ends)
+            with anyio.move_on_after(ends - self._host.now):
+                await self._decided.wait()
             tasks.cancel_scope.cancel()
 
     async def _commit_on(self, began: float, ends: float) -> None:
@@ -133,16 +137,18 @@ class Daemons:
             room = manner.room
 
     async def _die(self, at: float, began: float, ends: float, clock: SupervisedClock) -> None:
-        if began <= at < ends:
-            await self._sleep_until(at)
-            self._supervisor.tell(self._died)
-        elif at >= ends:
+        """Its exit record is there for the next daemon as well, should this one not live to save what follows."""
+        if at >= ends:
             return
-        while self._spawned_at is None:
+        await self._sleep_until(max(at, began))
+        self._supervisor.tell(self._died)
+        while self._spawned_at is None and not self.withheld:
             await anyio.sleep(LOOK)
             known = self._supervisor.saver.known
             is_silent = known.since is not None and clock.at() - known.since >= SILENT
-            self.withheld = self.withheld or known.withholds or (known.failing.why if is_silent else "")
+            if self._spawned_at is None:
+                self.withheld = known.withholds or (known.failing.why if is_silent else "")
+        self._decided.set()
 
     async def _sleep_until(self, at: float) -> None:
         await anyio.sleep(max(0.0, at - self._host.now))
