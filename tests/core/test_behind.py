@@ -114,6 +114,15 @@ def test_what_nobody_declares_is_left_alone_and_what_was_removed_is_forgotten() 
     assert judge(world(removed), removed, None, None, NOW) is None
 
 
+def test_promise_9_what_nobody_declares_and_what_does_not_live_is_not_started_by_an_old_journal() -> None:
+    trace = Trace("a", Wish("running", 18, 3), "none", None, NEW, 3)
+    for known in (agent(2, R), agent(3, R)):
+        judged = judge(world(trace), trace, known, None, NOW)
+        assert judged is not None
+        assert judged.agent is not None
+        assert (judged.finding.verdict, judged.agent.desired) == ("wait", Desired.STOPPED)
+
+
 def faced(*names: str, stranger: str = "") -> Fleet:
     """After a lost journal: agents that wait, and maybe one that lives and that nobody declares."""
     specs = tuple(replace(SPEC, name=name, autostart=True) for name in names)

@@ -167,6 +167,8 @@ class _Case:
                 return Judged(self.trace.agent, self.finding("forget", "it was removed"), base, forgotten=True)
             case "stopped" | "ending" | "removed":
                 return self._down(base, "it was stopped")
+            case "running" if self.spec is None:
+                return self._waiting(base, "nobody declares it any more")
             case "running":
                 return self._wanted(base)
             case _ if self.agent is not None and self.agent.desired is Desired.STOPPED:
