@@ -93,8 +93,8 @@ class Batch:
     alerts: tuple[StandingAlert, ...] = ()
     """The fleet's own; an agent's stand in its snapshot."""
     epoch: int = 0
-    gap: int = 0
-    """Row numbers that are skipped before these entries."""
+    after_row: int = 0
+    """The numbers of these rows are higher than that."""
 
 
 @dataclass(frozen=True, slots=True)

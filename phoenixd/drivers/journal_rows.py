@@ -79,7 +79,7 @@ class BatchRows:
     saved: str
     at: float
     epoch: int = 0
-    gap: int = 0
+    after_row: int = 0
 
 
 def batch_rows(batch: Batch) -> BatchRows:
@@ -94,7 +94,7 @@ def batch_rows(batch: Batch) -> BatchRows:
         ),
         at=batch.at,
         epoch=batch.epoch,
-        gap=batch.gap,
+        after_row=batch.after_row,
     )
 
 

@@ -131,8 +131,8 @@ class Writer:
         if isinstance(request, Fact):
             connection.execute(INSERT_META, request.row)
             return ()
-        first = 1 + (connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone() or (0,))[0]
-        first += request.gap
+        last = (connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone() or (0,))[0]
+        first = 1 + max(last, request.after_row)
         numbers = tuple(range(first, first + len(request.entries)))
         connection.executemany(INSERT_ENTRY, map(sealed_entry, numbers, request.entries))
         connection.executemany(INSERT_AGENT, request.agents)

@@ -53,6 +53,10 @@ def cleaned(event: Event, clean: Clean) -> Event:
         return event
     agent: str | None = getattr(event, "agent", None)
     changed: dict[str, Any] = {}
+    if isinstance(event, TreeGone) and event.ended is not None:
+        ended = cleaned(event.ended, clean)
+        if ended != event.ended:
+            changed["ended"] = ended
     for name in names:
         value = getattr(event, name)
         found = _cleaned(value, agent, clean)

@@ -8,7 +8,15 @@ from dataclasses import fields
 from typing import Any
 
 from phoenixd.core.actions import Action
-from phoenixd.core.events import AgentDeclared, Event, JournalBehind, LimitsDeclared, Rebooted, WorkMeasured
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    Event,
+    JournalBehind,
+    LimitsDeclared,
+    Rebooted,
+    WorkMeasured,
+)
 
 NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd"})
 """Fields that stand elsewhere, or that only the next decision needs."""
@@ -36,6 +44,8 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
             continue
         if isinstance(event, WorkMeasured) and one.name == "deeds":
             value = tuple(f"{deed.kind}{' of notes' if deed.notes else ''} in {deed.where}" for deed in event.deeds)
+        if isinstance(value, AgentExited):
+            value = describe_event(value)[1]
         detail[one.name] = (
             value[:MAX_FIELD] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         )

@@ -220,8 +220,8 @@ def _merge(batches: list[Batch]) -> Batch:
         removed.update(batch.removed)
     kept = tuple(agent for name, agent in changed.items() if name not in removed)
     entries = tuple(entry for batch in batches for entry in batch.entries)
-    gap = sum(batch.gap for batch in batches)
-    return replace(batches[-1], entries=entries, changed=kept, removed=tuple(removed.items()), gap=gap)
+    after = max(batch.after_row for batch in batches)
+    return replace(batches[-1], entries=entries, changed=kept, removed=tuple(removed.items()), after_row=after)
 
 
 def _without_oldest(entries: tuple[Entry, ...], surplus: int) -> tuple[Entry, ...]:

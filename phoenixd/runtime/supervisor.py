@@ -16,7 +16,7 @@ from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.behind.epochs import ORDERS
-from phoenixd.core.behind.plan import ROW_GAP
+from phoenixd.core.behind.plan import first_row_after
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.durability import LATE, Durability, told
 from phoenixd.core.events import (
@@ -89,8 +89,8 @@ class _Turn:
     """Somebody is told that a stop or a removal stands: for that the journal's reserve is there."""
     orders: bool = False
     """An operator's order, or the daemon's start, began another epoch."""
-    gap: int = 0
-    """Row numbers to skip before these entries."""
+    after_row: int = 0
+    """The numbers of its rows are higher than that."""
 
 
 class Supervisor:
@@ -264,7 +264,7 @@ class Supervisor:
             next_item=self.fleet.next_item,
             alerts=self.fleet.alerts,
             epoch=self.fleet.epoch,
-            gap=turn.gap,
+            after_row=turn.after_row,
         )
 
     def _probe(self) -> Batch:
@@ -283,8 +283,9 @@ class Supervisor:
             now = self._clock.now()
             result = step(self.fleet, waiting.event, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
-            turn.gap += ROW_GAP if isinstance(waiting.event, JournalBehind) else 0
             self.fleet = result.fleet
+            if isinstance(waiting.event, JournalBehind):
+                turn.after_row = first_row_after(self.fleet.epoch)
             self._note(turn, waiting.event, result.decisions, now)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))

@@ -80,11 +80,10 @@ class HookReports:
     def acknowledged(self, held: list[int]) -> list[bytes]:
         """Of these questions those that a daemon has heard of, and may have forgotten, as where its journal was lost.
 
-        The others are told from the spool.
+        Those that the spool had no room for count as such; the others are told from it.
         """
         self.forget_but(held)
-        waiting = self._spool.after(0)
-        return [packet for number, packet in sorted(self._asked.items()) if waiting is None or number < waiting[0]]
+        return [packet for number, packet in sorted(self._asked.items()) if number not in self._spool]
 
 
 def _fitting(event: dict[str, Any], hook_input: dict[str, Any], held: dict[str, Any]) -> bytes:

@@ -91,6 +91,10 @@ class Spool:
         kept = self._kept[self._seqs[place]]
         return self._seqs[place], _counting(kept.packet, kept.more - kept.told)
 
+    def __contains__(self, seq: int) -> bool:
+        """Whether the event itself is still to be told, and not only counted."""
+        return seq in self._kept
+
     def unsent(self) -> tuple[int, bytes] | None:
         """The first event that the daemon on the line has not been sent."""
         return self.after(self._sent)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from phoenixd.core import lifecycle
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
+from phoenixd.core.behind.plan import ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.events import (
@@ -145,6 +147,18 @@ def faced(*names: str, stranger: str = "") -> Fleet:
         traces.append(Trace(stranger, None, "runs", NEW, NEW, 3))
     event = JournalBehind("it is lost", World("boot", 0, 5, tuple(traces)), specs)
     return step(Fleet(), event, NOW).fleet
+
+
+def test_rows_are_numbered_anew_each_time_also_where_the_same_copy_comes_back_twice() -> None:
+    """Who follows them knows those of the first time."""
+    world, floors = World("boot", 0, 5), [0]
+    for _ in range(3):
+        faced = step(Fleet(), JournalBehind("it is lost", world, ()), NOW).fleet
+        floors.append(first_row_after(faced.epoch))
+        world = replace(world, epoch=faced.epoch)
+    assert all(later - earlier >= ROW_GAP for earlier, later in pairwise(floors))
+    # An agent may have written an epoch of any size, and readers of JSON have no more digits.
+    assert first_row_after(2**60) + ROW_GAP // 10 < 2**53
 
 
 def told(fleet: Fleet) -> str:

@@ -126,8 +126,8 @@ async def test_row_numbers_that_are_skipped_are_never_given(tmp_path: Path) -> N
     path = tmp_path / "journal.sqlite3"
     with SqliteJournal(path) as journal:
         assert await journal.commit(Batch(1, 1, (an_entry(),))) == (1,)
-        assert await journal.commit(Batch(2, 2, (an_entry(), an_entry()), gap=500)) == (502, 503)
-        assert await journal.commit(Batch(3, 3, (an_entry(),))) == (504,)
+        assert await journal.commit(Batch(2, 2, (an_entry(), an_entry()), after_row=500)) == (501, 502)
+        assert await journal.commit(Batch(3, 3, (an_entry(), an_entry()), after_row=500)) == (503, 504)
     with SqliteJournal(path) as journal:
         assert await journal.commit(Batch(4, 4, (an_entry(),))) == (505,)
 

@@ -231,12 +231,13 @@ def test_promise_9_who_follows_the_events_misses_nothing_of_a_journal_that_went_
     for _ in range(3):
         stage.ask("stop", "a")
         stage.ask("start", "a")
-    known = max(row_ids(stage))
-    stage.kill()
-    put_back(stage, backup)
-    stage.up()
-    seen = follow(stage, known, "the journal is old")
-    assert seen == sorted(set(seen))
-    assert min(seen) > known
-    assert min(row_ids(stage)) < known, "what the older copy knows stands there under its old numbers"
+    for _ in ("once", "the same copy again"):
+        known = max(row_ids(stage))
+        stage.kill()
+        put_back(stage, backup)
+        stage.up()
+        seen = follow(stage, known, "the journal is old")
+        assert seen == sorted(set(seen))
+        assert min(seen) > known
+        assert min(row_ids(stage)) < known, "what the older copy knows stands there under its old numbers"
     stage.ask("stop", "a")

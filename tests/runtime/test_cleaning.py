@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from phoenixd.core import background
-from phoenixd.core.events import AnswerRequested, Event, HookSeen, SendRequested
+from phoenixd.core.events import AgentExited, AnswerRequested, Event, HookSeen, SendRequested, TreeGone
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.redact import redact
 from phoenixd.runtime.cleaning import cleaned, kept
@@ -68,3 +69,15 @@ def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_
     assert SECRET in str(detail)
     assert SECRET not in str(found)
     assert found.keys() == detail.keys()
+
+
+def test_an_exit_record_beside_an_unproven_end_is_kept_as_plain_fields_without_secrets() -> None:
+    """The agent may have written it, and what it says was killed are command lines."""
+    record = AgentExited("a", 1, "r", 3, None, killed=(f"7 TOKEN={SECRET} make",))
+    found = cleaned(TreeGone("a", 1, unproven=True, ended=record), lambda agent, words: redact(words))
+    _, detail = describe_event(found)
+
+    assert isinstance(found, TreeGone)
+    assert SECRET not in str(found)
+    assert (detail["ended"]["run_id"], detail["ended"]["code"]) == ("r", 3)
+    assert json.loads(json.dumps(detail)) == detail

@@ -100,6 +100,24 @@ def test_promise_11_a_question_that_a_daemon_has_heard_of_is_told_again_to_who_a
     assert greeted() == []
 
 
+def test_promise_11_a_question_that_the_spool_had_no_room_for_is_told_still(running: Daemon, ask: Any) -> None:
+    """An older event of another kind is kept; of the question the spool knows only that there was one more."""
+    with Poster(running.pane) as poster:
+        poster.post("session-start", {"session_id": "s"})
+        running.expect("hook")
+        question, event = ask()
+        for _ in range(150):
+            assert poster.post("permission-request", {"tool_name": "Bash", "prompt": "x" * 8000}) == 200
+
+    running.send(op="hello", protocol=1, version="0.1.0", held_again=True)
+    before = len(running.events)
+    running.expect("hello")
+    told = [one for one in running.events[before:] if one["event"] == "hook" and one["seq"] == event["seq"]]
+    assert [(one.get("again"), one["payload"]) for one in told] == [(True, event["payload"])]
+    give(running, event["seq"])
+    assert question.answer() == ALLOW
+
+
 def test_promise_11_who_hangs_up_is_told_of_and_no_answer_reaches_anybody(running: Daemon, ask: Any) -> None:
     question, event = ask()
 

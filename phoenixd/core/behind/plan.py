@@ -24,8 +24,9 @@ ITEM_GAP = 10_000
 DO = ". Do: phoenixctl recover"
 """How the alert ends: the next command."""
 ROW_GAP = 1_000_000_000
-"""Numbers of the journal's rows that are skipped: whoever follows them knows some that the journal has forgotten, and
-goes on behind the newest that it was given. No journal gains so many between a copy and its coming back."""
+"""Row numbers for each epoch: more than a journal gains between two copies that come back."""
+MOST_ROWS = 2**53
+"""Where readers of JSON lose digits."""
 NAMED = 5
 """Names in a summary at most."""
 
@@ -104,6 +105,15 @@ def alert(why: str, agents: Iterable[Agent], left: Iterable[str]) -> Alert:
     """The one alert of it."""
     names = tuple(sorted(left))
     return Alert(None, BEHIND, summary(why, agents, names) + DO, watched=True, about=(why, *names))
+
+
+def first_row_after(epoch: int) -> int:
+    """The number behind which rows go on in a journal that was faced with the world, in that epoch.
+
+    Whoever follows them knows some that the journal has forgotten, and goes on behind the newest that it was given. No
+    gap from what the journal knows would do: the same old copy may come back twice, and no two times in one epoch.
+    """
+    return min(epoch, MOST_ROWS // ROW_GAP - 1) * ROW_GAP
 
 
 def without_remedy(text: str) -> str:
