@@ -199,6 +199,7 @@ class TreeGone:
 
     unproven: neither a control group nor a living shim proves it. unread: processes of our user that could not be read,
     and may be the run's. ended: what its exit.json says of an end that is unproven; the agent may have written that.
+    untold: of an unproven end, that neither shim nor file tells of a begin; the agent may have taken the file away.
     """
 
     agent: str
@@ -207,6 +208,7 @@ class TreeGone:
     unproven: bool = False
     unread: tuple[int, ...] = ()
     ended: AgentExited | None = None
+    untold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ from phoenixd.core.moment import Moment
 ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn"})
 """Kinds of items that stand for what a living run waits for."""
 
+RECOVER = "recover"
+"""The kind of item that asks whether an agent of which nothing is known is to run. No end of a run answers it."""
+
 FENCE_PAUSE = 60.0
 """Seconds between two fences of the same remains, to which the pause grows."""
 

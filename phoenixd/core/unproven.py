@@ -4,7 +4,10 @@ Nobody knows a shim's orphans once the shim is gone, and what emptied its enviro
 of our user could be read and none is the run's, a while of that is taken for the end, and told. Where some could not be
 read, only a person can say whose they are; unless nothing is to start, for then nothing can be doubled.
 
-An exit.json beside it proves nothing: without a control group the agent is the user whose file that is.
+No file proves anything here: without a control group the agent is the user whose files those are. It can write an
+exit.json, and take a run.json away, or end its shim before that has written one. So a start of which nothing tells is
+waited for as well, for it may have become a run. But it holds nobody for what could not be read: hardly ever was there
+a run, and something that cannot be read there is on most hosts.
 """
 
 from __future__ import annotations
@@ -25,14 +28,14 @@ LOOK_EVERY = 10.0
 NAMED = 5
 
 
-def weighed(gone: TreeGone, ended: AgentExited | None) -> TreeGone | AgentExited:
+def weighed(gone: TreeGone, ended: AgentExited | None, begun: bool) -> TreeGone | AgentExited:
     """What a look that found nothing tells, with the exit record beside it.
 
     Where the look is a proof, the record says how the run ended. Where it is none, neither is what the agent can write:
-    the record is kept for how the run ended, once that was waited for.
+    the record is kept for how the run ended, once that was waited for. begun: whether anything tells that it was begun.
     """
     if ended is None:
-        return gone
+        return replace(gone, untold=gone.unproven and not begun)
     return replace(gone, ended=ended) if gone.unproven else ended
 
 
@@ -44,10 +47,10 @@ def wait(agent: Agent, state: Stopping, event: TreeGone, now: Moment) -> Decisio
     over = since + agent.spec.stop.unproven
     if now.at < over:
         again = replace(state, unseen_since=since, deadline=min(now.at + LOOK_EVERY, over))
-        why = "its shim is lost and it had no control group: nothing of the run is seen, and nothing proves it gone"
+        why = f"{_lacks(event)}: nothing of the run is seen, and nothing proves it gone"
         first = state.unseen_since is None or event.killed
         return Decision(replace(agent, state=again, reason=why), reason=why if first else "")
-    if not event.unread or _starts_nothing(agent, state):
+    if not event.unread or event.untold or _starts_nothing(agent, state):
         return None
     pause = max(LOOK_EVERY, min(FENCE_PAUSE, (now.at - since) / 4))
     text = (
@@ -64,8 +67,8 @@ def told(decision: Decision, state: Stopping, event: TreeGone, now: Moment) -> D
     if not event.unproven or decision.agent is None:
         return decision
     text = (
-        f"nothing proves that run {event.incarnation} is gone: its shim is lost, it had no control group, and nothing "
-        f"of it was seen for {now.at - _since(state, event, now):.0f} s"
+        f"nothing proves that run {event.incarnation} is gone: {_lacks(event)}; nothing of it was seen for "
+        f"{now.at - _since(state, event, now):.0f} s"
     )
     if event.unread:
         text += f"; {_named(event.unread)} could not be read"
@@ -75,6 +78,13 @@ def told(decision: Decision, state: Stopping, event: TreeGone, now: Moment) -> D
     alert = Alert(decision.agent.name, UNFENCED, text)
     agent = replace(decision.agent, unproven=event.incarnation)
     return cleanup.sweep(replace(decision, agent=agent, actions=(*decision.actions, alert), reason=reason))
+
+
+def _lacks(event: TreeGone) -> str:
+    """Of what nothing is left that could prove an end."""
+    if event.untold:
+        return f"nothing tells whether run {event.incarnation} was begun, and no shim lives that could"
+    return "its shim is lost and it had no control group"
 
 
 def _since(state: Stopping, event: TreeGone, now: Moment) -> Instant:

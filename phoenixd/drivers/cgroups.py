@@ -34,13 +34,12 @@ log = structlog.get_logger("phoenixd.cgroups")
 
 
 class CgroupTree:
-    """A delegated subtree with `agents/<name>/<incarnation>` leaves, and `shims`, which is never killed."""
+    """A delegated subtree with `agents/<name>/<incarnation>` leaves. No shim is in it: a kill must not reach one."""
 
     def __init__(self, root: Path, mount: Path) -> None:
         self.root = root
         self._mount = mount
         self._agents = root / "agents"
-        self._shims = root / "shims"
 
     @classmethod
     def find(cls, state_dir: Path, *, explicit: Path | None = None, server_pid: int | None = None) -> CgroupTree | None:
@@ -55,8 +54,7 @@ class CgroupTree:
         for root in _candidates(mount, state_dir, explicit, server_pid):
             tree = cls(root, mount)
             try:
-                for directory in (tree._agents, tree._shims):
-                    directory.mkdir(parents=True, exist_ok=True)
+                tree._agents.mkdir(parents=True, exist_ok=True)
             except OSError:
                 continue
             if os.access(tree._agents / "cgroup.kill", os.W_OK) and os.access(root / "cgroup.procs", os.W_OK):
@@ -79,14 +77,6 @@ class CgroupTree:
             log.warning("no cgroup for run", agent=agent, incarnation=incarnation, error=error.strerror)
             return None
         return str(leaf)
-
-    def place_shim(self, pid: int) -> bool:
-        """Move a shim out of harm's way: what it forks starts there, and the agent moves on to its leaf by itself."""
-        with contextlib.suppress(OSError):
-            self._shims.mkdir(parents=True, exist_ok=True)
-            (self._shims / "cgroup.procs").write_text(str(pid), encoding="ascii")
-            return True
-        return False
 
     def members(self, agent: str, incarnation: int) -> frozenset[int]:
         """Processes in a run's leaf, also in cgroups that the run made below it. Zombies are not among them."""

@@ -170,16 +170,6 @@ class TmuxServer:
         self._is_checked = True
         self.version = found
 
-    async def has_session(self, name: str) -> bool:
-        """Whether the server has a session of exactly that name."""
-        return await self._in_thread(lambda: self._libtmux("has-session", "-t", f"={name}").returncode == 0)
-
-    async def drift(self) -> list[str]:
-        """Options that somebody has set to something else since we set them: `name value`, for doctor."""
-        shown = await self._in_thread(self._shown_options)
-        wanted = {**SERVER_OPTIONS, **SESSION_OPTIONS, **WINDOW_OPTIONS}
-        return [f"{name} {shown[name]}" for name in wanted if name in shown and shown[name] != wanted[name]]
-
     async def start(self) -> None:
         """Start the server so that it outlives this process; raises TerminalFailed.
 
@@ -222,18 +212,6 @@ class TmuxServer:
             return str(libtmux.common.get_version(tmux_bin=found))
         except libtmux.exc.LibTmuxException as error:
             raise TerminalFailed(f"{found} does not tell its version: {error}", remedy) from error
-
-    def _libtmux(self, *arguments: str) -> libtmux.common.tmux_cmd:
-        server = libtmux.Server(socket_path=self.socket, tmux_bin=self._tmux)
-        return server.cmd("-N", *arguments)
-
-    def _shown_options(self) -> dict[str, str]:
-        shown: dict[str, str] = {}
-        for scope in ("-s", "-g", "-wg"):
-            for line in self._libtmux("show-options", scope).stdout:
-                name, _, value = line.partition(" ")
-                shown[name] = value.strip('"') if value != "''" else ""
-        return shown
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         """Run what blocks in a thread that is abandoned when it takes too long.

@@ -276,10 +276,9 @@ class Performer:
             self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
             return
         ended = self._hearing.recorded_end(action.agent, action.incarnation, action.run_id)
-        # A run of which neither its shim nor its shim's files ever told was never begun.
-        is_known = child is not None or ended is not None or self._hearing.was_begun(action.agent, action.run_id)
-        unproven, unread = (fenced.unproven, fenced.unread) if is_known else (False, ())
-        self._tell(weighed(TreeGone(action.agent, action.incarnation, fenced.killed, unproven, unread), ended))
+        begun = child is not None or self._hearing.was_begun(action.agent, action.run_id)
+        gone = TreeGone(action.agent, action.incarnation, fenced.killed, fenced.unproven, fenced.unread)
+        self._tell(weighed(gone, ended, begun=begun))
 
     async def _deliver(self, action: Deliver) -> None:
         agent = self._find(action.agent)

@@ -63,6 +63,9 @@ async def recover(
         limit = anyio.CapacityLimiter(CONCURRENT)
         async with anyio.create_task_group() as tasks:
             for agent in tuple(supervisor.fleet.agents.values()):
+                if faced is not None and agent.run is not None and agent.run.run_id not in faced.runs:
+                    # An old journal was brought up to the world, and so this run was begun a moment ago.
+                    continue
                 tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
     for agent in tuple(supervisor.fleet.agents.values()):
         if waits(agent) or agent.turns or agent.record.weighing:

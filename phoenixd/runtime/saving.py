@@ -90,7 +90,8 @@ class Saver:
         if self._is_worth_waiting(is_order):
             with anyio.move_on_after(LATE):
                 await ticket.done.wait()
-            if ticket.seqs is None:
+            # What was refused is no sign of a slow disk: one cause is told once.
+            if ticket.seqs is None and not self.known.fault:
                 self._learn_of(self.known.missed)
         ticket.is_late = ticket.seqs is None
         return ticket

@@ -29,11 +29,13 @@ class Faced:
     """newest: the highest epoch that was met. behind: whether the journal is older than the world.
 
     lives: a run of ours does, so that this is not another boot than theirs, whatever boot an old journal remembers.
+    runs: the ids of those that journal and world knew of: what else runs was begun by this daemon.
     """
 
     newest: int
     behind: bool
     lives: bool = False
+    runs: frozenset[str] = frozenset()
 
 
 async def face(
@@ -61,7 +63,10 @@ async def face(
     if why is not None:
         log.error("journal_behind", reason=why)
         supervisor.begin_with(JournalBehind(why, world, tuple(specs)))
-    return Faced(world.newest, why is not None, any(trace.living is not None for trace in world.traces))
+    lives = any(trace.living is not None for trace in world.traces)
+    seen = (run for trace in world.traces for run in (trace.living, trace.last) if run is not None)
+    runs = {run.run_id for run in seen} | {agent.run.run_id for agent in fleet.agents.values() if agent.run is not None}
+    return Faced(world.newest, why is not None, lives, frozenset(runs))
 
 
 async def left_alone(outside: Outside, epochs: Epochs, name: str) -> World | None:

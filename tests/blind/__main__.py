@@ -1,4 +1,4 @@
-"""`python -m tests.blind [FIRST|SECOND]`: play both halves of both corpora, and print what went wrong."""
+"""`python -m tests.blind [FIRST|SECOND]`: play both halves of every corpus, and print what went wrong."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.blind import situations, workspaces
+from tests.blind import disks, histories, situations, workspaces
 from tests.blind.tables import HALVES, HERE, Outcome, Table, cases
 
 CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
     "liveness": ("situation", situations.play),
     "breaker": ("workspace", workspaces.play),
+    "recovery": ("case", histories.play),
+    "disk": ("case", disks.play),
 }
 MOST_MISSED = 0.05
 BEFORE = HERE / "before.json"

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from phoenixd.core import lifecycle
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
 from phoenixd.core.behind.plan import ROW_GAP, first_row_after
@@ -114,6 +115,28 @@ def test_what_nobody_declares_is_left_alone_and_what_was_removed_is_forgotten() 
     assert judged is not None
     assert judged.forgotten
     assert judge(world(removed), removed, None, None, NOW) is None
+
+
+def test_promise_9_whether_it_is_to_run_is_asked_until_somebody_says_it() -> None:
+    """Also where what its run may have left is fenced first, and where all of that turns out to be gone."""
+    trace = Trace("a", None, "none", None, NEW, 3)
+    judged = judge(world(trace), trace, agent(3, R), SPEC, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    assert isinstance(judged.agent.state, Stopping)
+    down = lifecycle.after_reboot(judged.agent, None, NOW).agent
+    assert down is not None
+    assert isinstance(down.state, Stopped)
+    assert [item.kind for item in down.items] == ["recover"]
+
+
+def test_promise_9_what_nobody_declares_and_what_does_not_live_is_not_started_by_an_old_journal() -> None:
+    trace = Trace("a", Wish("running", 18, 3), "none", None, NEW, 3)
+    for known in (agent(2, R), agent(3, R)):
+        judged = judge(world(trace), trace, known, None, NOW)
+        assert judged is not None
+        assert judged.agent is not None
+        assert (judged.finding.verdict, judged.agent.desired) == ("wait", Desired.STOPPED)
 
 
 def faced(*names: str, stranger: str = "") -> Fleet:

@@ -53,6 +53,46 @@ def test_promise_2_what_nothing_proves_gone_is_waited_for_and_the_next_run_is_to
     assert [one.kind for one in story.agent.alerts] == []
 
 
+def interrupted(**changes: object) -> Story:
+    """Its start was ordered, perhaps, and nobody heard of it any more."""
+    story = Story(spec(**changes))
+    story.start()
+    story.tell(RunMissing("a", 1))
+    story.decisions.clear()
+    return story
+
+
+def untold(story: Story, unproven: bool = True, unread: tuple[int, ...] = ()) -> None:
+    """Look, and again whenever that is asked for, while no file tells that it was begun."""
+    gone = weighed(TreeGone("a", 1, unproven=unproven, unread=unread), None, begun=False)
+    story.tell(gone)
+    while isinstance(story.state, Stopping):
+        assert story.at < 1000
+        story.wait(story.state.deadline - story.at)
+        story.tell(gone)
+
+
+@pytest.mark.parametrize("unread", [(), (88,)])
+def test_promise_2_that_no_file_tells_of_a_begin_is_no_proof_that_there_was_none(unread: tuple[int, ...]) -> None:
+    """The agent is the user whose file that is; and one that kills its shim at once is quicker than its shim's pen."""
+    story = interrupted()
+    untold(story, unread=unread)
+    assert story.at >= 30, "a start before that may be a second one"
+    assert isinstance(story.state, BackingOff | Starting)
+    assert story.alerts() == ["unfenced"], "who cannot be read is named, and holds nobody that perhaps never was"
+    (alert,) = story.agent.alerts
+    assert "nothing tells whether run 1 was begun" in alert.text
+    assert ("process 88 could not be read" in alert.text) is bool(unread)
+
+
+def test_a_start_of_which_nothing_tells_and_nothing_can_be_left_is_tried_again_at_once() -> None:
+    story = interrupted()
+    untold(story, unproven=False)
+    assert story.at < 1
+    assert isinstance(story.state, BackingOff | Starting)
+    assert not story.alerts()
+
+
 def test_what_is_proven_gone_is_started_at_once_as_ever() -> None:
     story = lost()
     story.tell(TreeGone("a", 1))
@@ -67,7 +107,7 @@ def test_promise_2_an_exit_record_is_no_proof_of_an_end_that_nothing_else_proves
     record = AgentExited("a", 1, story.run.run_id, 3, None)
 
     def look() -> None:
-        story.tell(weighed(TreeGone("a", 1, unproven=unproven), record))
+        story.tell(weighed(TreeGone("a", 1, unproven=unproven), record, begun=True))
 
     look()
     assert isinstance(story.state, Stopping) is unproven

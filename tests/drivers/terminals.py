@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.tmux_server import SERVER_OPTIONS, SESSION_OPTIONS, WINDOW_OPTIONS
 from tests.waiting import eventually
 
 RECORDER = r"""
@@ -51,6 +52,19 @@ def tmux(room: Path, *arguments: str) -> str:
         ["tmux", "-N", "-u", "-S", str(room / "tmux.sock"), *arguments], capture_output=True, text=True, timeout=10
     )
     return done.stdout
+
+
+def drift(room: Path) -> list[str]:
+    """Options that are not as the driver sets them: `name value`."""
+    found = []
+    for scope, wanted in (("-s", SERVER_OPTIONS), ("-g", SESSION_OPTIONS), ("-wg", WINDOW_OPTIONS)):
+        lines = tmux(room, "show-options", scope).splitlines()
+        assert lines, "the server answers"
+        shown = {name: value for name, _, value in (line.partition(" ") for line in lines)}
+        for name in wanted.keys() & shown.keys():
+            value = "" if shown[name] == "''" else shown[name].strip('"')
+            found += [f"{name} {value}"] if value != wanted[name] else []
+    return found
 
 
 def recorder(path: Path, paste: str = "bracketed") -> list[str]:

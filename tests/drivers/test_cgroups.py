@@ -64,21 +64,6 @@ def test_empty_leaves_of_old_incarnations_are_removed_and_living_ones_kept(tree:
     eventually_sync(lambda: tree.prune("a") or not leaves[3].parent.exists(), what="nothing is left of the agent")
 
 
-def test_a_shim_is_moved_where_no_kill_reaches(tree: CgroupTree) -> None:
-    leaf = tree.create_leaf("a", 1)
-    assert leaf is not None
-    shim = member_of(leaf)
-    try:
-        assert tree.place_shim(shim.pid)
-        tree.kill("a", 1)
-        assert tree.members("a", 1) == frozenset()
-        assert shim.poll() is None
-    finally:
-        shim.kill()
-        shim.wait()
-    assert not tree.place_shim(shim.pid)
-
-
 def test_no_leaf_is_no_failure(tree: CgroupTree) -> None:
     assert not tree.kill("a", 99)
     assert tree.members("a", 99) == frozenset()

@@ -18,7 +18,7 @@ from phoenixd.drivers.tmux_control import ControlConnection
 from phoenixd.drivers.tmux_panes import Pane, Panes
 from phoenixd.drivers.tmux_server import TmuxServer, settings
 from phoenixd.errors import TerminalFailed
-from tests.drivers.terminals import a_terminal, recorder, tmux
+from tests.drivers.terminals import a_terminal, drift, recorder, tmux
 from tests.waiting import eventually
 
 
@@ -227,13 +227,13 @@ async def test_a_server_that_hangs_is_not_waited_for(short_tmp: Path) -> None:
         try:
             outcomes = await asyncio.gather(
                 terminal.panes(), terminal.observe(), terminal.close_pane("b"), terminal.capture("a"),
-                terminal.server.has_session("phx-a"), terminal.paste("a", "x"), return_exceptions=True,
+                terminal.paste("a", "x"), return_exceptions=True,
             )  # fmt: skip
             again = await asyncio.gather(*(terminal.panes() for _ in range(20)), return_exceptions=True)
         finally:
             os.kill(pid, signal.SIGCONT)
 
-        assert [type(outcome) for outcome in [*outcomes, *again]] == [TerminalFailed] * 26
+        assert [type(outcome) for outcome in [*outcomes, *again]] == [TerminalFailed] * 25
         assert await eventually(lambda: panes_or_none(terminal)) == {"a"}
         assert tmux(short_tmp, "list-buffers") == ""
 
@@ -343,16 +343,16 @@ async def test_under_systemd_no_call_starts_a_server(short_tmp: Path) -> None:
     ):
         with pytest.raises(TerminalFailed):
             await order
-    assert not await terminal.server.has_session("phx-a")
+    assert not terminal.server.listens()
     assert not (short_tmp / "tmux.sock").exists()
 
 
 async def test_under_systemd_a_server_of_the_unit_is_joined(short_tmp: Path) -> None:
-    async with a_terminal(short_tmp):
+    async with a_terminal(short_tmp) as unit:
         joined = TmuxTerminal(short_tmp, under_systemd=True)
         assert await joined.revive()
-        assert await joined.server.has_session("phoenixd")
-        assert not await joined.server.has_session("phoenix")
+        await joined.open_pane("a", recorder(short_tmp / "typed"))
+        assert await joined.panes() == await unit.panes() == {"a"}
         joined.close()
 
 
@@ -418,7 +418,7 @@ async def test_a_directory_with_odd_bytes_is_only_a_directory(short_tmp: Path) -
         await terminal.paste("a", "hello")
         await eventually(lambda: b"hello" in (odd / "typed").read_bytes())
 
-        assert await terminal.server.drift() == []
+        assert drift(odd) == []
         assert stat.S_IMODE((odd / "tmux.conf").stat().st_mode) == 0o600
         assert stat.S_IMODE((odd / "tmux.sock").stat().st_mode) & 0o077 == 0
     assert not list(short_tmp.rglob("x"))
@@ -478,14 +478,14 @@ async def test_the_server_gets_a_scope_of_its_own_where_systemd_gives_one(
     assert ("--user" in asked) == (os.geteuid() != 0)
 
 
-async def test_what_somebody_changed_is_named(short_tmp: Path) -> None:
+async def test_what_somebody_changed_is_set_again_with_the_next_connection(short_tmp: Path) -> None:
     async with a_terminal(short_tmp) as terminal:
-        assert await terminal.server.drift() == []
+        assert drift(short_tmp) == []
         tmux(short_tmp, "set-option", "-g", "mouse", "on")
-        assert await terminal.server.drift() == ["mouse on"]
+        assert drift(short_tmp) == ["mouse on"]
         terminal.close()
         assert await terminal.observe()
-        assert await terminal.server.drift() == [], "set again with the next connection"
+        assert drift(short_tmp) == []
 
 
 async def test_a_socket_that_somebody_took_away_is_made_again_by_the_living_server(short_tmp: Path) -> None:

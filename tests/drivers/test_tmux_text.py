@@ -20,7 +20,7 @@ from phoenixd.drivers.tmux_keyboard import PASTE_LIMIT
 from phoenixd.drivers.tmux_server import KEYS
 from phoenixd.drivers.tmux_text import agent_of, pasteable, quote, readable, session_of
 from phoenixd.errors import TerminalFailed
-from tests.drivers.terminals import a_terminal, recorder, tmux
+from tests.drivers.terminals import a_terminal, drift, recorder, tmux
 from tests.waiting import eventually
 
 TRIES = 15
@@ -196,7 +196,7 @@ async def test_p7_no_directory_of_ours_runs(short_tmp: Path) -> None:
                 await terminal.open_pane("a", recorder(room / "typed"))
                 await terminal.paste("a", "x")
                 await terminal.capture("a")
-                assert await terminal.server.drift() == []
+                assert drift(room) == []
 
     assert not list(short_tmp.rglob("canary"))
     assert not Path("/canary").exists()

@@ -33,9 +33,13 @@ if os.environ["PHOENIX_INCARNATION"] == "1" and os.fork() == 0:
     open(room + "/stayed", "w").write(str(os.getpid()))
     while not os.path.exists(room + "/go"):
         time.sleep(0.01)
-    forged = {"run_id": os.environ["PHOENIX_RUN_ID"], "incarnation": 1, "code": 3, "signal": None, "cause": "exit"}
-    open(os.environ["PHOENIX_STATE_DIR"] + "/exit.json", "w").write(json.dumps({**forged, "ended_at": None}))
-    os.kill(shim, signal.SIGKILL)
+    if os.fork() == 0:
+        while os.path.getsize(room + "/answers") == 0:
+            time.sleep(0.01)
+        forged = {"run_id": os.environ["PHOENIX_RUN_ID"], "incarnation": 1, "code": 3, "signal": None, "cause": "exit"}
+        open(os.environ["PHOENIX_STATE_DIR"] + "/exit.json", "w").write(json.dumps({**forged, "ended_at": None}))
+        os.kill(shim, signal.SIGKILL)
+        os._exit(0)
     while True:
         asked = socket.socket(socket.AF_UNIX)
         asked.connect(api)

@@ -27,6 +27,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from phoenixd.api.idempotency import KEPT
+from phoenixd.ctl import wire
 from phoenixd.demo.stage import Stage, StageFailed
 from tests.e2e.census import carrying, incarnations, survivors
 from tests.proof.host.fleet import descriptors
@@ -191,6 +193,15 @@ class Soak:
         self.stage.kill()
         self.stage.up()
 
+    def fill(self) -> None:
+        """As many orders as the daemon keeps replies of, so that their memory is no growth afterwards."""
+        socket_path = os.fsencode(self.stage.runtime / "api.sock")
+        for _ in range(KEPT):
+            key = f"idempotency-key: {os.urandom(16).hex()}"
+            answer = wire.ask([socket_path], "POST", "/v1/agents/a00/start", b"{}", as_json=True, headers=(key,))
+            if answer is None:
+                raise StageFailed("the daemon did not answer an order")
+
     # What is measured.
 
     def sample(self) -> None:
@@ -286,6 +297,7 @@ def main(arguments: list[str]) -> int:
         stack.callback(soak.stage.down)
         soak.declare(given.agents, given.clis, stack)
         soak.stage.up()
+        soak.fill()
         seconds = given.minutes * 60
         storm(soak, seconds * 2 / 3)
         whole = soak.samples[len(soak.samples) // 4 :]

@@ -233,7 +233,7 @@ async def test_promise_3_what_the_journal_does_not_take_is_known_after_a_restart
 
     world = World("boot", saved.epoch, files.epoch(), (Trace("a", files.run_files("a").wish),))
     assert lag(world, saved.agents, {}, ()) is not None, "the journal is known to be behind"
-    (judged,) = judge_all(world, saved.agents, {}, FastClock().now())
+    (judged,) = judge_all(world, saved.agents, {"a": saved.agents["a"].spec}, FastClock().now())
     assert judged.agent is not None
     assert judged.agent.desired is (Desired.STOPPED if word == "stopped" else Desired.RUNNING)
 

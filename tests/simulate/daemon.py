@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
 import anyio
@@ -13,7 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, RestartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.ports import Outside, ShimMessage, StoredEntry
+from phoenixd.ports import Batch, Notifier, Outside, ProcessTable, Records, ShimMessage, StoredEntry
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -21,6 +22,7 @@ from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.world import Faced
 from tests.simulate.fakes import (
     SimulatedCleaner,
     SimulatedEvidence,
@@ -34,6 +36,18 @@ from tests.simulate.fakes import (
 from tests.simulate.host import Host, Life
 from tests.simulate.links import SimulatedShims
 from tests.simulate.terminal import SimulatedTerminal
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside of one life, as far as a test may want another one."""
+
+    terminal: SimulatedTerminal
+    launcher: SimulatedLauncher
+    shims: SimulatedShims
+    processes: ProcessTable
+    records: Records
+    notifier: Notifier
 
 
 class Daemon:
@@ -50,9 +64,9 @@ class Daemon:
             saved.at, dice=Random(host.dice.getrandbits(64)), monotonic=host.loop.time, wall=lambda: host.wall
         )
         self._clock = clock
-        terminal, launcher = SimulatedTerminal(host), SimulatedLauncher(host)
-        shims = SimulatedShims(host, self._life, self._hear, launcher.order)
-        processes, records = SimulatedProcesses(host, self._life), SimulatedRecords(host)
+        ports = self._ports(self._life)
+        terminal, launcher, shims = ports.terminal, ports.launcher, ports.shims
+        processes, records = ports.processes, ports.records
         evidence = SimulatedEvidence(self._life, lambda event: self.supervisor.tell(event))
         host.heartbeat = evidence.beat
         self._outside = Outside(
@@ -65,7 +79,7 @@ class Daemon:
             records=records,
             evidence=evidence,
             transcripts=SimulatedTranscripts(),
-            notifier=SimulatedNotifier(host),
+            notifier=ports.notifier,
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
         )
@@ -79,6 +93,7 @@ class Daemon:
             host.journal,
             self._dispatch,
             [self._turned],
+            remember=self._remember,
         )
         self._hearing = Hearing(
             shims, processes, records, clock, self._find, self.supervisor.tell,
@@ -94,12 +109,31 @@ class Daemon:
     def is_alive(self) -> bool:
         return not self._life.is_over
 
+    def _ports(self, life: Life) -> Ports:
+        host, launcher = self._host, SimulatedLauncher(self._host)
+        shims = SimulatedShims(host, life, self._hear, launcher.order)
+        processes, records = SimulatedProcesses(host, life), SimulatedRecords(host)
+        return Ports(SimulatedTerminal(host), launcher, shims, processes, records, SimulatedNotifier(host))
+
+    def _remember(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
+        """Keep outside the journal what a turn decided; this host keeps nothing there."""
+        return None
+
+    async def _face(self, tasks: TaskGroup) -> Faced | None:
+        """Look at the world beside the journal; here there is none."""
+        return None
+
+    def _recovered(self, tasks: TaskGroup) -> None:
+        """What else begins once the journal and the living have met."""
+
     async def run(self) -> None:
         """Recover, then supervise until killed."""
         async with anyio.create_task_group() as self._tasks:
+            faced = await self._face(self._tasks)
             for part in (self.supervisor, self._performer, self._publisher):
                 self._tasks.start_soon(part.run)
-            await recover(self.supervisor, self._outside, self._hearing, self._specs.values())
+            await recover(self.supervisor, self._outside, self._hearing, self._specs.values(), faced)
+            self._recovered(self._tasks)
             self.is_ready = True
 
     def kill(self) -> None:

@@ -89,8 +89,9 @@ class SimulatedShims:
             if self._links.pop(agent, None) is None or self._life.is_over:
                 return
             hello = self._open(agent)
-            event = "link_lost" if hello is None else "hello"
-            self._sink(ShimMessage(agent, event, {}))
+            # Of a shim that is gone its own death tells, and there is no link to take up.
+            if hello is not None or shim.process.is_alive:
+                self._sink(ShimMessage(agent, "link_lost" if hello is None else "hello", {}))
 
         hello = shim.accept(received, closed)
         self._links[agent] = _Link(shim, hello)

@@ -45,7 +45,7 @@ class MemoryJournal:
         saved = self._saved
         boot_id = self._remembered.get("boot_id", "")
         retired = dict(self._retired)
-        return Saved(saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired)
+        return Saved(saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch)
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
@@ -121,7 +121,7 @@ class MemoryJournal:
             self._retired[name] = last
             self._snapshots.pop(name, None)
             self.facts.pop(name, None)
-        self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts)
+        self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts, epoch=batch.epoch)
         return tuple(range(first, len(self.entries) + 1))
 
     def _keep(self, agent: Agent) -> None:

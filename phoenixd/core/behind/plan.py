@@ -13,6 +13,7 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events import AgentDeclared, JournalBehind, StartRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.transitions import RECOVER
 
 BEHIND = "journal behind"
 """The fleet's alert that the journal was older than the world, until `recover` is confirmed."""
@@ -97,7 +98,7 @@ def summary(why: str, agents: Iterable[Agent], left: Iterable[str]) -> str:
 
 def is_waiting(agent: Agent) -> bool:
     """Whether a person has yet to say whether it is to run."""
-    return any(item.kind == verdicts.ITEM for item in agent.items)
+    return any(item.kind == RECOVER for item in agent.items)
 
 
 def alert(why: str, agents: Iterable[Agent], left: Iterable[str]) -> Alert:
@@ -124,7 +125,7 @@ def settled(agent: Agent) -> Agent:
     """An agent on which an operator has decided by an order of its own: nothing is proposed for it any more."""
     if agent.found is None:
         return agent
-    rest = tuple(item for item in agent.items if item.kind != verdicts.ITEM)
+    rest = tuple(item for item in agent.items if item.kind != RECOVER)
     return replace(agent, found=None, items=rest)
 
 

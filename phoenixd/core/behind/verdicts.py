@@ -28,10 +28,8 @@ from phoenixd.core.behind.epochs import word_of
 from phoenixd.core.behind.world import Finding, SeenRun, Trace, Verdict, Wish, Word, World
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.transitions import close_items, open_item
+from phoenixd.core.transitions import RECOVER, close_items, open_item
 
-ITEM = "recover"
-"""What asks whether an agent of which nothing is known is to run."""
 INCARNATION_GAP = 1000
 """Incarnations that are skipped where the files that would name them have gone back in time as well."""
 
@@ -167,6 +165,8 @@ class _Case:
                 return Judged(self.trace.agent, self.finding("forget", "it was removed"), base, forgotten=True)
             case "stopped" | "ending" | "removed":
                 return self._down(base, "it was stopped")
+            case "running" if self.spec is None:
+                return self._waiting(base, "nobody declares it any more")
             case "running":
                 return self._wanted(base)
             case _ if self.agent is not None and self.agent.desired is Desired.STOPPED:
@@ -196,7 +196,7 @@ class _Case:
         start = base.desired is Desired.RUNNING if self.agent is not None else base.spec.autostart
         text = f"the journal was lost or is old, and {why}. Start it, or leave it stopped: phoenixctl recover"
         down = self._put_down(base, why)
-        return self._judged("wait", open_item(down, ITEM, text, "command", self.now), why, start=start)
+        return self._judged("wait", open_item(down, RECOVER, text, "command", self.now), why, start=start)
 
     def _put_down(self, base: Agent, why: str) -> Agent:
         """The agent, down; what a run without a shim may have left is fenced first."""

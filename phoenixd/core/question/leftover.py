@@ -13,7 +13,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.reply import asked_in
-from phoenixd.core.transitions import put_item, text_hash
+from phoenixd.core.transitions import RECOVER, put_item, text_hash
 
 ASKED = "Before your last run ended you had asked a person: "
 """How the sentence about such a question begins, by which it is known as ours."""
@@ -34,7 +34,8 @@ def after(agent: Agent, state: Starting | Running | Stopping, now: Moment) -> Ag
     """
     on_purpose = isinstance(state, Stopping) and state.then in (Afterwards.STAY, Afterwards.REMOVE)
     if on_purpose or agent.desired is Desired.STOPPED:
-        return replace(agent, items=()) if agent.items else agent
+        unasked = tuple(one for one in agent.items if one.kind == RECOVER)
+        return replace(agent, items=unasked) if agent.items != unasked else agent
     covered = tuple(
         InboxItem(
             0, agent.name, agent.incarnation, one.kind, one.text, text_hash(one.text), one.since_wall, "answer",
