@@ -302,10 +302,17 @@ async def test_a_server_that_hangs_while_we_connect_is_connected_to_in_the_end(
 
 async def test_a_lost_connection_is_made_again(short_tmp: Path) -> None:
     async with a_terminal(short_tmp) as terminal:
+
+        async def attached() -> None:
+            # tmux answers a client that has not come to its attach-session yet, whom no detach-client finds.
+            await eventually(lambda: "phoenixd" in tmux(short_tmp, "list-clients", "-F", "#{client_session}"))
+
         await terminal.open_pane("a", recorder(short_tmp / "typed"))
         for command in (("detach-client", "-a", "-s", "=phoenixd"), ("kill-session", "-t", "=phoenixd")):
+            await attached()
             tmux(short_tmp, *command)
             assert await terminal.panes() == {"a"}
+        await attached()
         tmux(short_tmp, "detach-client", "-s", "=phoenixd")
         await eventually(lambda: terminal._control is None or not terminal._control.is_open)
         assert await terminal.panes() == {"a"}
