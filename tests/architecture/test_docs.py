@@ -13,6 +13,7 @@ from phoenixd import config
 from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.core.agent import State
 from phoenixd.core.alerts import DEGRADED, QUESTIONS
+from phoenixd.core.transitions import RECOVER
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from tests.architecture import reference
@@ -106,7 +107,9 @@ def kinds_raised() -> set[str]:
     found = set(QUESTIONS)
     for path in (ROOT / "phoenixd").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        constants = {"DEGRADED": DEGRADED} | dict(re.findall(r'^([A-Z_]+) = "([a-z ]+)"$', text, re.MULTILINE))
+        constants = {"DEGRADED": DEGRADED, "RECOVER": RECOVER} | dict(
+            re.findall(r'^([A-Z_]+) = "([a-z ]+)"$', text, re.MULTILINE)
+        )
         for word, name in re.findall(r'\b(?:Alert|TroubleSeen|open_item)\([\w.]+, (?:"([a-z ]+)"|([A-Z_]+)\b)', text):
             found.add(word or constants[name])
     return found
