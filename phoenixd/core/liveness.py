@@ -153,10 +153,13 @@ def is_judged(agent: Agent) -> bool:
     return agent.hooks_seen or spec.heartbeat_file is not None or spec.transcript is not None or spec.kind is Kind.LOOP
 
 
-def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment) -> Activity:
-    """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54)."""
+def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment, *, answers: bool = True) -> Activity:
+    """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54).
+
+    answers: whether it can tell that what is asked was answered.
+    """
     rules = spec.liveness
-    activity = _hear_answer(activity, event, spec.has_hooks, now)
+    activity = _hear_answer(activity, event, spec.has_hooks, now) if answers else activity
     if event.sub:
         return calls.hear_subagent(activity, event, rules, now)
     heard = replace(

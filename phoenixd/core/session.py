@@ -113,10 +113,11 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
     if calls.is_known(state.activity.leases, event):
         # The shim says it again to whoever takes up its link: no news, and no sign of life.
         return Decision(agent)
-    activity = liveness.hear_hook(state.activity, event, agent.spec, now)
+    is_beside = _begins_beside(state.run, event, agent.spec)
+    # What the run's own session shows on the screen, another one says nothing about: a look does.
+    activity = liveness.hear_hook(state.activity, event, agent.spec, now, answers=not is_beside)
     run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
     run = background.hear(run, event)
-    is_beside = _begins_beside(state.run, event, agent.spec)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
     heard = replace(agent, hooks_seen=True, session=known)
     if not agent.hooks_seen:

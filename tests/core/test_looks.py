@@ -320,3 +320,18 @@ def test_the_end_of_such_a_run_closes_its_question() -> None:
     story.stop()
     story.exited(signal=15)
     assert story.agent.items == ()
+
+
+def test_f_res_5_a_session_that_begins_beside_its_own_answers_nothing_that_is_on_the_screen() -> None:
+    """The spare that a moved session leaves closed the item of the move, which the next look opened again."""
+    story = idle()
+    story.hook("session-start", session_id="moved", source="startup")
+    story.screen = "away"
+    story.wait(3)
+    story.hook("session-start", session_id="spare", source="startup")
+    assert asked(story) == SCREEN_DIALOGS["away"]
+    story.wait(60)
+    assert story.alerts() == ["dialog"], "one cause, one alert"
+    story.screen = "idle"
+    story.wait(60)
+    assert asked(story) is None
