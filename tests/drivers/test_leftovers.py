@@ -152,7 +152,10 @@ def test_what_hangs_below_the_shim_while_nothing_runs_is_left_over_and_the_shim_
     script = f"(/usr/bin/env -i sleep {seconds} & wait; exec sleep {seconds}) >&- 2>&- & echo $!"
     environment = {"PATH": os.environ["PATH"], **marks(choice)}
     shim = identity(int(subprocess.check_output(["sh", "-c", script], env=environment)))
-    eventually_sync(lambda: len(sleepers(seconds)) == 1, what="something hangs below the shim")
+    eventually_sync(
+        lambda: [Path(f"/proc/{pid}/comm").read_text() for pid in sleepers(seconds)] == ["sleep\n"],
+        what="what hangs below the shim has lost its marks",
+    )
     (child,) = sleepers(seconds)
     cleaner = Cleaner(shim_of=lambda agent: shim)
 

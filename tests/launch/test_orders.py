@@ -15,9 +15,11 @@ import pytest
 from phoenixd.core.agent import LastExit, LostJobs, Mode, PromptKind, Session
 from phoenixd.core.spec import Kind, ResumeRules
 from phoenixd.documents.credential import credential_reference
+from phoenixd.drivers.processes_proc import read_stat
 from phoenixd.errors import LaunchFailed
 from phoenixd.jobs.task_in_hand import is_ours
 from tests.launch.places import NOW, RUN_ID, SESSION_ID, Room
+from tests.waiting import eventually
 
 
 async def test_the_open_contract_is_kept(room: Room) -> None:
@@ -241,8 +243,8 @@ async def test_a_login_shell_that_hangs_is_given_up_and_the_daemons_environment_
 
     assert env["KEPT"] == "kept"
     pid = int((tmp_path / "pid").read_text())
-    stat_file = Path(f"/proc/{pid}/stat")
-    assert not stat_file.exists() or stat_file.read_text().split()[2] == "Z"
+    # The signal is sent by now, and takes its time.
+    await eventually(lambda: (found := read_stat(pid)) is None or found.state == "Z", 60, "what it started is gone")
 
 
 async def test_a_credential_that_cannot_be_read_is_named_and_its_name_is_all(room: Room, tmp_path: Path) -> None:
