@@ -14,6 +14,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from phoenixd import hidden
 from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, is_ending, is_scarce, lineage, read
 from phoenixd.api.marks import agent_by_mark
 
@@ -65,7 +66,7 @@ def _lineage(
         if found.agent is None and (marked := agent_by_mark(pid, agents_dir)) is not None:
             found = Lineage(marked)
         # Its environment is gone long before the pidfd tells of its end: a mark that is not found proves nothing then.
-        if is_ending(pid) or (pidfd is not None and _has_ended(pidfd)):
+        if is_ending(pid) or _is_gone(pid, pidfd):
             return Lineage(None, GONE, Lack.GONE)
     finally:
         if pidfd is not None:
@@ -92,7 +93,10 @@ def _pidfd(connection: socket.socket) -> int | None:
         return None  # An older kernel, or a peer that is gone: then nothing of it can be read either.
 
 
-def _has_ended(pidfd: int) -> bool:
+def _is_gone(pid: int, pidfd: int | None) -> bool:
+    """Whether the peer has ended. One of an outer pid namespace has the number 0, and only a pidfd tells of it."""
+    if pidfd is None:
+        return pid > 0 and not hidden.exists(pid)
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(0))

@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from phoenixd.api import lineage as lineages
+from phoenixd.api import peers
 from phoenixd.api.lineage import Lack, lineage
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.places import MOST, OPERATORS, STREAMS, WAITS
@@ -251,4 +253,31 @@ def test_who_is_on_its_way_out_and_shows_no_mark_any_more_is_no_operator(tmp_pat
             connection.close()
 
     assert (found.agent, found.lack) == (None, Lack.GONE)
+    assert Doorkeeper(lambda token: None).caller(found, None).role is Role.NOBODY
+
+
+def test_who_has_ended_is_no_operator_either_where_the_kernel_has_no_pidfd_of_a_peer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux before 6.5, which Debian 12 has: it ends between the look at its parents and the one at its mark."""
+    script = "import socket, sys; line = socket.socket(socket.AF_UNIX); line.connect(sys.argv[1]); line.recv(1)"
+    environ = {**os.environ, "PHOENIX_STATE_DIR": str(tmp_path / "agents/docs")}
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(tmp_path / "api.sock"))
+        door.listen()
+        asking = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "api.sock")], env=environ)
+        connection, _ = door.accept()
+
+        def ends(*given: Any) -> lineages.Lineage:
+            found = lineage(*given)
+            asking.kill()
+            asking.wait()
+            return found
+
+        monkeypatch.setattr(peers, "_pidfd", lambda connection: None)
+        monkeypatch.setattr(peers, "lineage", ends)
+        with asking, connection:
+            found = identify(connection, {}, None, str(tmp_path / "agents"))
+
+    assert found.lack is Lack.GONE
     assert Doorkeeper(lambda token: None).caller(found, None).role is Role.NOBODY
