@@ -21,9 +21,10 @@ LOOKS = ("/v1/agents", "/v1/since")
 def main(arguments: list[str] | None = None) -> int:
     """Run a verb and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    target = plain_target(given)
+    words, socket = without_socket(given)
+    target = plain_target(words)
     if target is not None:
-        code = _copy(target, "--json" in given)
+        code = _copy(target, socket, "--json" in words)
         if code is not None:
             return code
     if "site" not in sys.modules:
@@ -36,6 +37,23 @@ def main(arguments: list[str] | None = None) -> int:
     return run(given)
 
 
+def without_socket(given: list[str]) -> tuple[list[str], str | None]:
+    """The arguments without `--socket PATH`, and the path; the last one counts. Without a path, or a verb, all
+    stays as it is."""
+    words: list[str] = []
+    socket: str | None = None
+    rest = iter(given)
+    for word in rest:
+        name, equals, path = word.partition("=")
+        if name == "--socket" and (path := path if equals else next(rest, "")) and (equals or path[0] != "-"):
+            socket = path
+        elif name == "--socket":
+            return given, None
+        else:
+            words.append(word)
+    return (words, socket) if words else (given, None)
+
+
 def plain_target(given: list[str]) -> str | None:
     """The path that answers these arguments, when they only look, at most at one agent; None for everything else."""
     verb, *words = given or ["status"]
@@ -43,20 +61,22 @@ def plain_target(given: list[str]) -> str | None:
     query = [FLAGS[word] for word in words if FLAGS.get(word)]
     if query and (verb != "status" or names):
         return None
+    if verb == "since" and len(names) == 1 and names[0][:1] not in ("", "-"):
+        return wire.with_query("/v1/since", [f"time={wire.quoted(names[0])}"], looks=True)
     if names:
         path = WITH_NAME.get(verb)
         return wire.with_query(path.format(names[0]), []) if path and len(names) == 1 and _is_name(names[0]) else None
     path = NO_NAME.get(verb)
-    return wire.with_query(path, query + (wire.look() if path in LOOKS else [])) if path else None
+    return wire.with_query(path, query, looks=path in LOOKS) if path else None
 
 
 def _is_name(word: str) -> bool:
     return 0 < len(word) <= 32 and word[0] not in "-_" and word.strip("abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 
 
-def _copy(target: str, as_json: bool) -> int | None:
+def _copy(target: str, socket: str | None, as_json: bool) -> int | None:
     """Copy the daemon's answer; None when it has to be told at leisure why there is none."""
-    answer = wire.ask(wire.sockets(wire.environment()), "GET", target, as_json=as_json)
+    answer = wire.ask(wire.sockets(wire.environment(), socket), "GET", target, as_json=as_json)
     if answer is None or (as_json and answer.status >= 400):
         return None
     return wire.tell(answer)

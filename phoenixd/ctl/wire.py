@@ -196,9 +196,9 @@ def quoted(text: str) -> str:
     return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
 
 
-def with_query(path: str, query: list[str]) -> str:
-    """The path with the query, and with what the daemon has to know of this terminal."""
-    parts = [*query, *terminal()]
+def with_query(path: str, query: list[str], *, looks: bool = False) -> str:
+    """The path with the query, and with what the daemon has to know of this terminal. looks: a person's look counts."""
+    parts = [*query, *terminal(), *(look() if looks else [])]
     return f"{path}?{'&'.join(parts)}" if parts else path
 
 
