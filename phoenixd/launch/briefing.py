@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 import structlog
@@ -19,7 +20,7 @@ from phoenixd.launch.publication import Publication
 from phoenixd.ports import BriefWriter, Clock, Entry
 
 RECHECK = 300.0
-"""The longest sleep in seconds: the calendar can move under us, by a set clock or a suspended host."""
+"""Seconds after which every plan is made anew: the calendar can move under us, by a set clock or a suspended host."""
 
 RETRY = 600.0
 """Seconds until a run whose files could not be written is tried again."""
@@ -68,6 +69,11 @@ class Briefing:
         """Agents as they were before they went on in another session, of which the last words are to be read."""
         self._asked: dict[str, Cause] = {}
         self._not_before: dict[str, float] = {}
+        self._plans: dict[str, Due] = {}
+        """Each agent's next run, as it was when something of the agent changed last."""
+        self._unplanned: set[str] = set()
+        self._all_planned = -math.inf
+        """When all plans were made anew (wall)."""
         self._one = anyio.Lock()
         self._changed = anyio.Event()
 
@@ -75,16 +81,23 @@ class Briefing:
         """Note what happened to an agent; never waits."""
         if agent.removing:
             self._agents.pop(agent.name, None)
+            self._plans.pop(agent.name, None)
             return
         self._note(agent)
         ends = [entry.wall for entry in entries if entry.event == "hook_seen" and entry.detail.get("kind") == "stop"]
         if ends:
             self._turned[agent.name] = ends[-1]
+        self.replan(agent)
+
+    def replan(self, agent: Agent) -> None:
+        """Look again when an agent's brief is due, because its documents changed; never waits."""
+        self._unplanned.add(agent.name)
         self._changed.set()
 
     def request(self, name: str, cause: Cause) -> None:
         """Ask for a run as soon as may be, for a handoff for instance; never waits."""
         self._asked[name] = cause
+        self._unplanned.add(name)
         self._changed.set()
 
     async def generate(self, agent: Agent) -> BriefStatus:
@@ -119,15 +132,37 @@ class Briefing:
 
     async def _next(self) -> tuple[str, Due | None]:
         """The run that is due first, of all agents."""
-        found: list[tuple[str, Due]] = []
-        for name, agent in tuple(self._agents.items()):
-            due = None
+        checked: set[str] = set()
+        while True:
+            await self._plan()
+            name = min(self._plans, key=self._not_sooner, default="")
+            if not name:
+                return name, None
+            due = replace(self._plans[name], at=self._not_sooner(name))
+            if due.at > self._now() or name in checked:
+                return name, due
+            # Why it is due may be another reason by now.
+            checked.add(name)
+            self._unplanned.add(name)
+
+    def _not_sooner(self, name: str) -> float:
+        return max(self._plans[name].at, self._not_before.get(name, 0.0))
+
+    async def _plan(self) -> None:
+        """Plan those of which something changed, and now and then all."""
+        if not self._all_planned <= self._now() < self._all_planned + RECHECK:
+            self._all_planned = self._now()
+            self._unplanned.update(self._agents)
+        while self._unplanned:
+            name = self._unplanned.pop()
+            self._plans.pop(name, None)
+            agent = self._agents.get(name)
+            if agent is None:
+                continue
             with bulkhead(name, "the plan of its brief"):
                 _, due = await self._look(agent)
-            if due is not None:
-                held_back = max(due.at, self._not_before.get(name, 0.0))
-                found.append((name, Due(held_back, due.cause, due.reason)))
-        return min(found, key=lambda one: one[1].at, default=("", None))
+                if due is not None and name in self._agents:
+                    self._plans[name] = due
 
     async def _sleep(self, due: Due | None) -> None:
         """Wait for the next run, or for news."""
@@ -163,21 +198,27 @@ class Briefing:
 
     async def _write(self, agent: Agent, due: Due) -> None:
         async with self._one:
-            if due.cause is Cause.LEFT:
-                outcome = await self._runs.write(self._left[agent.name].pop(0), due)
-                self._not_before.pop(agent.name, None)
-                if outcome is not None:
-                    await self._tell(agent, due, outcome)
-                return
-            began = self._now()
-            outcome = await self._runs.write(agent, due)
-            turned = self._turned.get(agent.name, 0.0)
-            if not turned <= began < turned + LAG:
-                self._turned.pop(agent.name, None)
-            self._asked.pop(agent.name, None)
-            self._not_before.pop(agent.name, None)
+            try:
+                outcome = await self._run(agent, due)
+            finally:
+                # Also where it failed: the ledger may count it all the same.
+                self.replan(agent)
             if outcome is not None:
                 await self._tell(agent, due, outcome)
+
+    async def _run(self, agent: Agent, due: Due) -> Outcome | None:
+        if due.cause is Cause.LEFT:
+            outcome = await self._runs.write(self._left[agent.name].pop(0), due)
+            self._not_before.pop(agent.name, None)
+            return outcome
+        began = self._now()
+        outcome = await self._runs.write(agent, due)
+        turned = self._turned.get(agent.name, 0.0)
+        if not turned <= began < turned + LAG:
+            self._turned.pop(agent.name, None)
+        self._asked.pop(agent.name, None)
+        self._not_before.pop(agent.name, None)
+        return outcome
 
     async def _tell(self, agent: Agent, due: Due, outcome: Outcome) -> None:
         accepted = outcome.accepted

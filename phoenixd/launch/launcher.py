@@ -135,7 +135,7 @@ class Launch:
         if changes is not None:
             self._publication.watch = changes.watch
         self._publication.edited = lambda name: tell(StateEdited(name))
-        self._publication.damaged, self._publication.published = self._watch.damaged, self._watch.published
+        self._publication.damaged, self._publication.published = self._watch.damaged, self._published
 
     @property
     def job_runner(self) -> tuple[str, ...]:
@@ -222,6 +222,10 @@ class Launch:
         if words is None:
             raise LaunchFailed("there is nothing to tell it")
         return words
+
+    def _published(self, agent: Agent) -> None:
+        self._watch.published(agent)
+        self.briefing.replan(agent)
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await self._publication.publish(agent, entries)

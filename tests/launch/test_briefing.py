@@ -18,6 +18,7 @@ from phoenixd.documents.brief_material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.errors import WriterFailed
 from phoenixd.launch import Launch, brief_switch
+from phoenixd.launch.brief_runs import BriefRuns
 from phoenixd.ports import WriterAnswer
 from tests.launch.places import NOW, Room, entry
 
@@ -425,3 +426,57 @@ async def test_p79_no_secret_reaches_writer_or_brief(tmp_path: Path) -> None:
     assert told == "The login uses [redacted] and [redacted]."
     for path in desk.room.state.rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path.name
+
+
+async def test_only_the_agent_of_which_something_changed_is_planned_anew(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a hundred agents that work cost ten thousand plans for each round of theirs."""
+    launch, looked = desk.room.launch, list[str]()
+    look = BriefRuns.look
+
+    async def counted(runs: BriefRuns, agent: Agent) -> Any:
+        looked.append(agent.name)
+        return await look(runs, agent)
+
+    monkeypatch.setattr(BriefRuns, "look", counted)
+    desk.room.clock.stands_still = True
+    agents = {name: replace(desk.plain(), spec=replace(desk.room.spec(), name=name)) for name in "abcdefgh"}
+
+    async def planned(name: str) -> None:
+        await launch.publish(agents[name], [])
+        with anyio.fail_after(60):
+            while name not in looked:
+                await anyio.sleep(0.01)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(launch.briefing.run)
+        for name in agents:
+            await planned(name)
+        looked.clear()
+        for name in "dg":
+            await planned(name)
+        assert set(looked) == set("dg")
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_loop_that_an_operator_closed_is_a_change_at_once(desk: Desk) -> None:
+    agent = desk.plain()
+    place(desk.room, open_loops=[LOOP])
+    await desk.room.launch.publish(agent, [])
+    launch = desk.room.launch
+    desk.room.clock.wall += 3600
+
+    async def resolve() -> None:
+        assert await launch.resolve(agent, "auth-flow", "tested by hand") == "resolved"
+
+    async with anyio.create_task_group() as tasks:
+        desk.room.clock.stands_still = True
+        tasks.start_soon(launch.briefing.run)
+        await anyio.wait_all_tasks_blocked()
+        runs = len(desk.heard)
+        await resolve()
+        with anyio.fail_after(60):
+            while len(desk.heard) == runs:
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
