@@ -375,7 +375,9 @@ async def _build(
         publisher.hear(entries, changed)
         service.ring(max((stored.seq for stored in entries), default=0))
 
-    evidence = EvidenceFiles(directories.state, lambda event: supervisor.tell(event), launch.transcript)
+    evidence = EvidenceFiles(
+        directories.state, lambda event: supervisor.tell(event), DirectoryChanges(), launch.transcript
+    )
 
     async def tokens_of(agent: Agent) -> int | None:
         used = await launch.transcripts.usage(agent)

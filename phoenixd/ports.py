@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
@@ -498,6 +499,20 @@ class Evidence(Protocol):
     def follow(self, agent: Agent) -> None: ...
 
     def forget(self, agent: str) -> None: ...
+
+
+class Changes(Protocol):
+    """What changes in directories, told when it happens."""
+
+    def watch(self, directory: Path) -> bool:
+        """Watch it from now on, also where it is watched already; False where it is there and cannot be watched."""
+        ...
+
+    async def next(self) -> frozenset[Path]:
+        """Wait until something changed; a directory stands for all that is in it."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Transcripts(Protocol):

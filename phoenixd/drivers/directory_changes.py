@@ -27,22 +27,27 @@ log = structlog.get_logger("phoenixd.changes")
 
 
 class DirectoryChanges:
-    """Implements launch.changes.Changes. What cannot be watched is told once in the log, and then never heard of."""
+    """Implements ports.Changes. What cannot be watched is told once in the log, and then never heard of."""
 
     def __init__(self) -> None:
         self._descriptor = -1
         self._watched: dict[int, Path] = {}
         self._warned = False
 
-    def watch(self, directory: Path) -> None:
-        """Watch a directory from now on; again for one that was made anew, and harmless for one that is watched."""
+    def watch(self, directory: Path) -> bool:
+        """Watch a directory from now on; again for one that was made anew, and harmless for one that is watched.
+
+        False where there is one and the kernel watches no more.
+        """
         if self._descriptor < 0 and not self._open():
-            return
+            return False
         number = _libc.inotify_add_watch(self._descriptor, os.fsencode(directory), MASK)
         if number < 0:
-            self._warn(ctypes.get_errno(), str(directory))
-            return
+            refused = ctypes.get_errno()
+            self._warn(refused, str(directory))
+            return refused == errno.ENOENT
         self._watched[number] = directory
+        return True
 
     async def next(self) -> frozenset[Path]:
         """Wait until something changed; the paths that did. A directory stands for all of it where events were lost."""

@@ -6,20 +6,10 @@ A look each minute finds what no watch told of (a network file system, a limit o
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Protocol
+
+from phoenixd.ports import Changes
 
 DOCUMENT = "state.json"
-
-
-class Changes(Protocol):
-    """What changes in directories; see phoenixd.drivers.directory_changes, which is one."""
-
-    def watch(self, directory: Path) -> None: ...
-
-    async def next(self) -> frozenset[Path]: ...
-
-    def close(self) -> None: ...
 
 
 async def follow_edits(changes: Changes, look: Callable[[str], Awaitable[None]]) -> None:

@@ -44,7 +44,7 @@ from phoenixd.jobs.task_in_hand import POINTER
 from phoenixd.launch.breakers import BreakerFiles
 from phoenixd.launch.brief_runs import ConversationLook
 from phoenixd.launch.briefing import AlertSink, Briefing
-from phoenixd.launch.changes import Changes, follow_edits
+from phoenixd.launch.changes import follow_edits
 from phoenixd.launch.coexistence import Coexistence
 from phoenixd.launch.desk import Desk, TornState
 from phoenixd.launch.failed_turn import failed_turn
@@ -59,7 +59,7 @@ from phoenixd.launch.resumption import FRESH_MARKER, require_resumable
 from phoenixd.launch.trust import seed_trust
 from phoenixd.launch.variables import Variables
 from phoenixd.launch.watch import DocumentWatch
-from phoenixd.ports import BriefWriter, Clock, Entry, ShimCommand, ShimHello
+from phoenixd.ports import BriefWriter, Changes, Clock, Entry, ShimCommand, ShimHello
 
 CANNOT_RUN = 126
 

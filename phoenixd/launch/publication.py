@@ -64,7 +64,7 @@ class Publication:
         self.damaged: Callable[[str, str], None] = lambda name, what: None
         self.published: Callable[[Agent], None] = lambda agent: None
         self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
-        self.watch: Callable[[Path], None] = lambda directory: None
+        self.watch: Callable[[Path], object] = lambda directory: None
         """Has changes in a directory told of, from when it is there on."""
         self.edited: Callable[[str], None] = lambda name: None
         """Told of each change of a state.json by another hand, once it is taken over."""

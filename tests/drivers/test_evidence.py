@@ -19,7 +19,9 @@ from structlog.testing import capture_logs
 from phoenixd.core.agent import Activity, Agent, Mode, PromptKind, Run, Running, Session
 from phoenixd.core.events import EvidenceSeen
 from phoenixd.drivers import evidence
+from phoenixd.drivers.directory_changes import DirectoryChanges
 from phoenixd.drivers.evidence import EvidenceFiles, known_transcript
+from phoenixd.drivers.evidence_looks import Followed
 from tests.agents import an_agent
 from tests.waiting import eventually
 
@@ -40,7 +42,8 @@ class Watch:
     def __init__(self, state: Path) -> None:
         self.state = state
         self.seen: list[EvidenceSeen] = []
-        self.files = EvidenceFiles(state, self.seen.append)
+        self.changes = DirectoryChanges()
+        self.files = EvidenceFiles(state, self.seen.append, self.changes)
 
     def home(self, name: str = "a") -> Path:
         directory = self.state / "agents" / name
@@ -65,7 +68,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "STEP_MS", 20)
     monkeypatch.setattr(evidence, "DEBOUNCE_MS", 100)
     monkeypatch.setattr(evidence, "BLIND_INTERVAL", 0.05)
-    monkeypatch.setattr(evidence, "SOON", 0.2)
+    monkeypatch.setattr(evidence, "GATHER", 0.02)
 
 
 @asynccontextmanager
@@ -283,7 +286,6 @@ async def test_what_is_no_plain_file_is_passed_over_and_stops_nothing(tmp_path: 
         await watch.follow(running("b"))
         watch.home("b")
         watch.files.follow(running("b"))
-        await eventually(lambda: watch.home("b") in watch.files._directories())
         await eventually(lambda: _beats_until_seen(watch))
 
     assert {event.agent for event in watch.seen if event.age is not None} == {"b"}
@@ -371,10 +373,47 @@ async def test_f_hb_10_without_a_watch_the_files_are_looked_at_all_the_same(
 
     monkeypatch.setattr(evidence, "awatch", no_watch)
     async with watching(tmp_path) as watch:
+        monkeypatch.setattr(watch.changes, "watch", lambda directory: False)
         watch.home()
-        await watch.follow(running())
+        place = tmp_path / "beat.json"
+        await watch.follow(running(heartbeat_file=str(place)))
         watch.beat(timestamp=ago(0))
         await eventually(lambda: watch.seen)
+        watch.seen.clear()
+        watch.beat(place, timestamp=ago(0))
+        await eventually(lambda: watch.seen)
+
+
+async def test_a_new_run_of_one_agent_has_nobody_elses_files_looked_at_nor_a_watch_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each death costs as much as there are agents."""
+    looked, watches = list[tuple[str, int]](), list[tuple[Path, ...]]()
+    examine, real = Followed.examine, evidence.awatch
+
+    def counted(one: Followed, *given: Any) -> list[EvidenceSeen]:
+        looked.append((one.agent, one.incarnation))
+        return examine(one, *given)
+
+    def watched(*paths: Path, **given: Any) -> Any:
+        watches.append(paths)
+        return real(*paths, **given)
+
+    monkeypatch.setattr(Followed, "examine", counted)
+    monkeypatch.setattr(evidence, "awatch", watched)
+    place = tmp_path / "beat.json"
+    async with watching(tmp_path) as watch:
+        for name in "abc":
+            watch.home(name)
+            await watch.follow(running(name, heartbeat_file=str(place)))
+        await eventually(lambda: watches, what="the operator's own directory is watched")
+        looked.clear()
+        for incarnation in range(2, 6):
+            watch.files.forget("b")
+            await watch.follow(running("b", incarnation, heartbeat_file=str(place)))
+
+    assert looked == [("b", incarnation) for incarnation in range(2, 6)]
+    assert len(watches) == 1
 
 
 async def test_thirty_agents_and_one_burst_are_all_seen(tmp_path: Path) -> None:
