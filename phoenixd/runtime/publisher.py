@@ -19,6 +19,9 @@ MAX_PENDING = 200
 GATHER = 0.1
 """Seconds in which changes are gathered before they are written."""
 
+EVIDENCE = "evidence_seen"
+"""A sign of life by files changes no document but `last_active`, which is brought up to date without any event."""
+
 RETRY = 15.0
 """Seconds after which documents that could not be written are tried again."""
 
@@ -40,6 +43,8 @@ class Publisher:
         self._tell = tell
         self._failed: dict[str, Agent] = {}
         self._pending: dict[str, tuple[Agent, list[Entry]]] = {}
+        self._waiting: dict[str, tuple[Agent, list[Entry]]] = {}
+        """What goes with the agent's next news, for it is worth no writing of its own."""
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
 
@@ -47,10 +52,13 @@ class Publisher:
         """Note what a turn changed; never waits."""
         for agent in changed:
             self._follow(agent)
-            _, noted = self._pending.get(agent.name, (agent, []))
-            noted.extend(stored.entry for stored in entries if stored.entry.agent == agent.name)
-            self._pending[agent.name] = (agent, noted[-MAX_PENDING:])
-        if changed:
+            new = [stored.entry for stored in entries if stored.entry.agent == agent.name]
+            is_pending = agent.name in self._pending
+            _, noted = self._waiting.pop(agent.name, (agent, [])) if not is_pending else self._pending[agent.name]
+            is_evidence = bool(new) and all(entry.event == EVIDENCE for entry in new)
+            place = self._waiting if is_evidence and not is_pending else self._pending
+            place[agent.name] = (agent, [*noted, *new][-MAX_PENDING:])
+        if self._pending:
             self._arrived.set()
 
     async def run(self) -> None:

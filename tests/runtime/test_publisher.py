@@ -11,7 +11,7 @@ import pytest
 
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event, TroubleGone, TroubleSeen
-from phoenixd.ports import Entry
+from phoenixd.ports import Entry, StoredEntry
 from phoenixd.runtime import publisher
 from phoenixd.runtime.publisher import Publisher
 from tests.agents import an_agent
@@ -89,3 +89,40 @@ async def test_a_fault_with_one_agents_files_is_told_and_costs_nobody_else() -> 
     told = await publish(launcher, an_agent("bad"), an_agent("good"), until=2)
     assert launcher.published == ["good"]
     assert [type(event) for event in told] == [TroubleSeen]
+
+
+class Written:
+    """A launcher that keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, list[str]]] = []
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        self.given.append((agent.name, [entry.event for entry in entries]))
+
+
+def row(event: str, name: str = "a") -> StoredEntry:
+    return StoredEntry(1, Entry(0.0, 0.0, name, 1, event, {}))
+
+
+async def test_a_first_sign_of_life_has_no_document_written_and_is_told_with_the_next_news() -> None:
+    """A hundred agents that show their first heartbeat would cost a second of the daemon's time."""
+    launcher = Written()
+    publisher = Publisher(launcher, Nobody(), FastClock())
+    task = asyncio.create_task(publisher.run())
+    a, b = an_agent("a"), an_agent("b")
+    publisher.hear([row("evidence_seen")], [a])
+    publisher.hear([row("agent_started", "b")], [b])
+    await eventually(lambda: launcher.given)
+    publisher.hear([row("hook_seen")], [a])
+    await eventually(lambda: len(launcher.given) == 2)
+    publisher.hear([row("agent_exited"), row("evidence_seen")], [a])
+    await eventually(lambda: len(launcher.given) == 3)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert launcher.given == [
+        ("b", ["agent_started"]),
+        ("a", ["evidence_seen", "hook_seen"]),
+        ("a", ["agent_exited", "evidence_seen"]),
+    ]
