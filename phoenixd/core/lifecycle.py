@@ -68,7 +68,6 @@ from phoenixd.core.events import (
     EvidenceSeen,
     HoldAnswered,
     HoldReleased,
-    HookSeen,
     HooksRefused,
     IncidentRecorded,
     LinkLost,
@@ -83,6 +82,7 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.core.facts import HungInCall, RunProductive
+from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
@@ -154,7 +154,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             text = f"{len(pids)} processes of a run outlive SIGKILL: {', '.join(map(str, pids[:5]))}"
             is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
             return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
-        case HookSeen():
+        case Hook():
             return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)

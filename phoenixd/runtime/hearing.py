@@ -18,7 +18,6 @@ from phoenixd.core.events import (
     AgentVanished,
     Event,
     HoldReleased,
-    HookSeen,
     HooksRefused,
     LinkLost,
     RunAdopted,
@@ -27,6 +26,7 @@ from phoenixd.core.events import (
     StartFailed,
     TreeLingers,
 )
+from phoenixd.core.hooks import Hook, PermissionAsked, ToolStarted
 from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -180,7 +180,7 @@ class Hearing:
         acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 and not is_told_anew else None
         event = hook_event(agent, incarnation, kind, payload, self._clock.now().wall)
         event = replace(event, seq=seq, more=_count(body.get("more")))
-        if kind == "tool-start":
+        if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         self._throttle.offer(event, acknowledge)
 
@@ -212,10 +212,10 @@ class Hearing:
 
     def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
         self._tell(event, saved)
-        if isinstance(event, HookSeen) and event.held and self._is_over(event):
+        if isinstance(event, PermissionAsked) and event.held and self._is_over(event):
             self._tell(HoldReleased(event.agent, event.incarnation, event.seq), None)
 
-    def _is_over(self, event: HookSeen) -> bool:
+    def _is_over(self, event: Hook) -> bool:
         """Whether its question was answered before it could be told: while nobody listened, or it had to wait."""
         hello = self._greeted_with.get(event.agent)
         if hello is not None and event.seq <= hello.last_seq and event.seq not in hello.held:

@@ -15,7 +15,6 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Delivered,
     EvidenceSeen,
-    HookSeen,
     NotDelivered,
     Rebooted,
     RunAdopted,
@@ -31,6 +30,7 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.core.spec import StopRules
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
 
@@ -46,8 +46,8 @@ def about(incarnation: int, run_id: str = "") -> list[RunEvent]:
         ShimLost("a", incarnation),
         TreeGone("a", incarnation),
         TreeLingers("a", incarnation, (7,)),
-        HookSeen("a", incarnation, "session-start", session_id="old"),
-        HookSeen("a", incarnation, "permission-request", tool="Bash"),
+        hook_of("a", incarnation, "session-start", session_id="old"),
+        hook_of("a", incarnation, "permission-request", tool="Bash"),
         EvidenceSeen("a", incarnation, "transcript"),
         EvidenceSeen("a", incarnation, "heartbeat", age=1200),
         ScreenSeen("a", incarnation, "trust"),
