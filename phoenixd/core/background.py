@@ -61,11 +61,6 @@ def lose(agent: Agent, run: Run, end: LastExit, now: Moment, *, expected: bool) 
     return agent, () if expected else (Alert(agent.name, KIND, text),), f"background jobs ended with it: {words}"
 
 
-def is_made_good(agent: Agent) -> bool:
-    """Whether the alert is over; nobody misses what an agent began that is to be down."""
-    return agent.lost is None
-
-
 def in_words(jobs: tuple[str, ...]) -> str:
     """The jobs in a clause."""
     return "; ".join(jobs)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.behind.world import World
+from phoenixd.core.causes import EndCause, Obstacle
 from phoenixd.core.hooks import EVIDENCE, Hook
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
@@ -150,29 +151,32 @@ class StartFailed:
 
     code: 126 or 127 when the command itself cannot run (the agent is quarantined), 1 when this order cannot (missing
     working directory, arguments too long: counted like a crash), 0 when terminal, shim or disk failed (nobody's fault).
+    obstacle: what stood in the way; message says it in words.
     """
 
     agent: str
     incarnation: int
     code: int
     message: str
+    obstacle: Obstacle = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentExited:
-    """The shim reaped the agent and its tree is empty. cause: exit, terminal_lost or shim_terminated."""
+    """The shim reaped the agent and its tree is empty. note: the shim's word for a cause that we do not know."""
 
     agent: str
     incarnation: int
     run_id: str
     code: int | None
     signal: int | None
-    cause: str = "exit"
+    cause: EndCause = "exit"
     killed: tuple[str, ...] = ()
     at_wall: float | None = None
     """When it ended, if that was while nobody watched."""
     oom: Literal["", "agent", "host"] = ""
     """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,11 @@ SCREEN_DIALOGS = {
     "dialog": "dialog",
 }
 """What a harness may read from a screen that has the keyboard in place of the input line, in words for people."""
+UNREADABLE = "unread"
+"""Stands for a dialog where a start gives no sign of life, and the screen shows nothing that can be judged."""
 UNREAD = "no hook came, and its screen is none that phoenixd knows: attach and look"
-"""What a person is asked about where a start gives no sign of life, and the screen shows nothing that can be judged."""
+"""What a person is asked about then."""
+DIALOG_WORDS = {**SCREEN_DIALOGS, UNREADABLE: UNREAD}
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -232,7 +235,7 @@ def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, sour
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
-    if isinstance(state, Running) and activity.waiting is not None and activity.waiting.text == UNREAD:
+    if isinstance(state, Running) and activity.waiting is not None and activity.waiting.dialog == UNREADABLE:
         # A screen that cannot be read will never say that it is over, and whoever writes a transcript is at work.
         told = f"no longer waits: {source} shows that it is at work"
         over = replace(state, run=run, activity=liveness.answered(activity, now))
@@ -255,19 +258,19 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
     if event.verdict == "resume-picker" and state.run.mode is Mode.RESUME:
         why = "the resume opened a picker instead of the session: fresh with the brief"
         return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
-    kind = SCREEN_DIALOGS.get(event.verdict)
-    if kind is None and state.activity.looked_at is not None and not state.overdue:
+    dialog = event.verdict if event.verdict in SCREEN_DIALOGS else None
+    if dialog is None and state.activity.looked_at is not None and not state.overdue:
         # Its hooks may still come, and a first frame may show what it likes.
         return Decision(agent)
     if event.verdict in ("working", "idle"):
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
-    if kind is None and looks.since_exec(state.run, now) >= agent.spec.resume.window and not event.attended:
+    if dialog is None and looks.since_exec(state.run, now) >= agent.spec.resume.window and not event.attended:
         # It may be anything, also a release whose screen is drawn otherwise. Only a person can tell, or its first hook.
-        kind = UNREAD
-    if kind is None:
+        dialog = UNREADABLE
+    if dialog is None:
         return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
-    return judge_dialog(agent, state, kind, now)
+    return judge_dialog(agent, state, dialog, now)
 
 
 def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
@@ -278,11 +281,12 @@ def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
     return replace(decision, actions=(*decision.actions, Alert(agent.name, "hooks missing", text)))
 
 
-def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment) -> Decision:
+def judge_dialog(agent: Agent, state: Starting | Running, dialog: str, now: Moment) -> Decision:
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
-    before = state.activity.waiting
-    waiting = Waiting("dialog", kind, now.wall, seen=True, since=before.since if before is not None else now.at)
-    is_tried = before is not None and before.dismissed and before.text == kind
+    before, kind = state.activity.waiting, DIALOG_WORDS[dialog]
+    since = before.since if before is not None else now.at
+    waiting = Waiting("dialog", kind, now.wall, seen=True, since=since, dialog=dialog)
+    is_tried = before is not None and before.dismissed and before.dialog == dialog
     if not is_tried and any((one.dialog, one.asks) == ("dialog", kind) for one in agent.spec.answers):
         dismissing = replace(state.activity, waiting=replace(waiting, dismissed=True), looked_at=None)
         reason = f"{kind}: the configuration says no to it"
@@ -311,9 +315,9 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
-        if waiting.dismissed or (waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]):
+        if waiting.dismissed or (waiting.kind == "dialog" and waiting.dialog != event.verdict):
             # One dialog of a start follows the other, and each is a question of its own; so is one that a no left.
-            return judge_dialog(agent, state, SCREEN_DIALOGS[event.verdict], now)
+            return judge_dialog(agent, state, event.verdict, now)
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
     answered = liveness.answered(activity, now)

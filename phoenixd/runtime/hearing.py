@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.causes import SHIM_CAUSES
 from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
@@ -341,18 +342,19 @@ def _count(value: object) -> int:
 
 
 def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:
-    killed = body.get("killed") or []
+    killed, said = body.get("killed") or [], str(body.get("cause") or "exit")
     return AgentExited(
         agent=agent,
         incarnation=int(body["incarnation"]),
         run_id=str(body["run_id"]),
         code=None if body.get("code") is None else int(body["code"]),
         signal=None if body.get("signal") is None else int(body["signal"]),
-        cause=str(body.get("cause") or "exit"),
+        cause=SHIM_CAUSES.get(said, "other"),
         killed=tuple(
             f"{one.get('pid')} {str(one.get('command'))[:60]}" for one in killed[:50] if isinstance(one, dict)
         ),
         at_wall=at_wall,
+        note="" if said in SHIM_CAUSES else said[:100],
     )
 
 
