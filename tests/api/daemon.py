@@ -34,7 +34,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.documents.brief_health import Fault
+from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
