@@ -19,8 +19,9 @@ def agent(data: dict[str, Any]) -> dict[str, Any]:
         data = {**data, "items": [data["item"]] if data["item"] is not None else []}
     end = data.get("last_exit")
     if isinstance(end, dict) and isinstance(end.get("cause"), str) and end["cause"] not in get_args(EndCause):
-        # The words of a failed start stood for its cause.
-        data = {**data, "last_exit": {**end, "cause": "not started", "note": end["cause"]}}
+        # The words of a failed start stood for its cause, and so did whatever a shim said.
+        cause = "not started" if end.get("ran") is False else "other"
+        data = {**data, "last_exit": {**end, "cause": cause, "note": end["cause"]}}
     state = _object(data, "state")
     activity = _object(state, "activity")
     waiting = _object(activity, "waiting")
