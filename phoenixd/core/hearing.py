@@ -33,7 +33,7 @@ from phoenixd.core import (
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Refusal, Seen
-from phoenixd.core.events import AgentDeclared, Event, OperatorEvent, RunEvent
+from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer, speaker
 from phoenixd.core.moment import Moment
 
@@ -156,7 +156,7 @@ def step(before: Fleet, event: Event, now: Moment) -> Step:
 
 def _decided(before: Fleet, found: Step, parts: tuple[AgentPart, ...], event: Any, now: Moment) -> Step:
     """Have the parts of one agent make a decision, and take it into the fleet."""
-    agent = speaker(before, event) if isinstance(event, RunEvent) else before.agents.get(event.agent)
+    agent = speaker(before, event) if type(event) in RUN_EVENTS else before.agents.get(event.agent)
     if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return _unknown(found, event)
