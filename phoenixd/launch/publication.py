@@ -241,7 +241,7 @@ class Publication:
                             await self.publish(desk.agent, ())
 
     async def _fold(self, desks: Sequence[Desk]) -> list[Desk]:
-        """Fold, in one thread, and return those whose documents are due. Whoever writes at a desk just now folds, too."""
+        """Fold in one thread; those whose documents are due. Who writes at a desk just now folds as well."""
         held: list[Desk] = []
         try:
             for desk in desks:

@@ -1,4 +1,4 @@
-"""What becomes of an agent's documents while nothing happens but heartbeats: state.json follows each minute, cheaply."""
+"""What becomes of the documents while nothing happens but heartbeats: state.json follows each minute, cheaply."""
 
 from __future__ import annotations
 
