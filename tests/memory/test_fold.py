@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.documents.resolved import render_resolution, resolution
-from phoenixd.drivers import files
+from phoenixd.drivers.files import plain as files
 from phoenixd.memory.desk import BRIEF_SPACING, Desk
 from tests.start.places import NOW, Room
 
