@@ -11,18 +11,10 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 # Rooms of real processes, those with the longest tests first.
-WAITING = (
-    "tests/systemd/",
-    "tests/e2e/",
-    "tests/real/",
-    "tests/ctl/",
-    "tests/launch/",
-    "tests/simulate/",
-    "tests/shim/",
-)
+WAITING = ("systemd/", "e2e/", "real/", "ctl/", "start/", "memory/", "shim/", "blind/")
 LONG_MARKS = ("faults", "real_claude", "slow")
 # One fixture serves the whole file: were its tests apart, each worker would make the fixture again.
-TOGETHER = ("tests/systemd/test_live.py", "tests/e2e/test_answers.py", "tests/simulate/")
+TOGETHER = ("systemd/test_live.py", "e2e/test_answers.py", "memory/brief/")
 COMPUTING = "gw0"
 
 
@@ -40,7 +32,8 @@ class LongestFirst(LoadScopeScheduling):
 
 def unit(nodeid: str) -> str:
     """Return what one worker runs without a break: the test, or its file."""
-    if nodeid.startswith(WAITING) and not nodeid.startswith(TOGETHER):
+    place = nodeid.removeprefix("tests/")
+    if place.startswith(WAITING) and not place.startswith(TOGETHER):
         return nodeid
     return nodeid.split("::", 1)[0]
 
@@ -48,5 +41,6 @@ def unit(nodeid: str) -> str:
 def rank(item: pytest.Item) -> tuple[bool, int]:
     """Return the place of a test in the queue; equal ranks keep the order in which pytest found them."""
     is_short = not any(item.get_closest_marker(mark) for mark in LONG_MARKS)
-    rooms = [number for number, room in enumerate(WAITING) if item.nodeid.startswith(room)]
+    place = item.nodeid.removeprefix("tests/")
+    rooms = [number for number, room in enumerate(WAITING) if place.startswith(room)]
     return is_short, rooms[0] if rooms else len(WAITING)
