@@ -5,7 +5,7 @@ Drivers implement these, tests and the simulation put fakes in their place, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -220,6 +220,8 @@ class ShimHello:
     told: int = 0
     """The newest durable epoch that it was told."""
     knows_epochs: bool = False
+    unswept: object = None
+    """The runs for whose strays this daemon has to sweep, as the shim says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +373,23 @@ class Cleaner(Protocol):
 
     async def clean(self, agent: Agent, *, dry_run: bool = False) -> Leftovers:
         """Clean by the agent's rules; raises PhoenixdError where the process table cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run whose tree was proven empty when it ended."""
+
+    agent: str
+    incarnation: int
+    run_id: str
+
+
+class Sweeper(Protocol):
+    """Ends what was started for ended runs from outside of their trees, and bears their marks."""
+
+    async def sweep(self, runs: Iterable[EndedRun]) -> Mapping[EndedRun, Fenced]:
+        """Look once for all of them; what was found of which. Raises OSError where it could not look."""
         ...
 
 

@@ -301,6 +301,7 @@ class CleanedUp:
     killed: tuple[str, ...] = ()
     remaining: tuple[int, ...] = ()
     foreign: tuple[str, ...] = ()
+    looked_at_ports: bool = True
 
 
 @dataclass(frozen=True, slots=True)

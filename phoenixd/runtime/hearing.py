@@ -85,6 +85,7 @@ class Hearing:
         greeted: Callable[[str], None] = lambda agent: None,
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
         memory: Memory | None = None,
+        unswept: Callable[[str, object], None] = lambda agent, told: None,
     ) -> None:
         self._shims = shims
         self._processes = processes
@@ -97,6 +98,7 @@ class Hearing:
         self._greeted = greeted
         self._answered = answered
         self._memory = memory
+        self._unswept = unswept
         self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._shim_of: dict[str, ProcessIdentity] = {}
         self._greeted_with: dict[str, ShimHello] = {}
@@ -135,6 +137,7 @@ class Hearing:
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
             case "exited":
                 self._tell(self._with_oom(_exit_event(agent, body, None)), None)
+                self._unswept(agent, body.get("unswept"))
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
@@ -142,6 +145,9 @@ class Hearing:
                 self._questions.keep(agent, body)
             case "hook":
                 self._hear_hook(agent, body)
+            case "hooks":
+                for one in body["batch"]:
+                    self._hear_one_of_many(agent, one)
             case "released":
                 hold = int(body["seq"])
                 self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
@@ -160,6 +166,13 @@ class Hearing:
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
                 log.warning("shim_message_unknown", agent=agent, said=message.event)
+
+    def _hear_one_of_many(self, agent: str, body: dict[str, Any]) -> None:
+        """Evidence of a batch: a malformed one costs the others nothing."""
+        try:
+            self._hear_hook(agent, body)
+        except (KeyError, TypeError, ValueError, AttributeError) as fault:
+            log.warning("shim_message_malformed", agent=agent, said="hooks", fault=repr(fault))
 
     def _link_lost(self, agent: str, reason: str) -> None:
         log.warning("shim_link_lost", agent=agent, reason=reason)
@@ -287,6 +300,7 @@ class Hearing:
         name = hello.agent
 
         self._shim_of[name] = hello.shim
+        self._unswept(name, hello.unswept)
 
         def died() -> None:
             agent = self._find(name)

@@ -119,6 +119,31 @@ async def test_a_call_that_begins_says_when_and_how_long_its_cli_lets_it_take(
     assert (begun.ticks, begun.limit, begun.command) == (known, limit, "make -j8")
 
 
+async def test_promise_10_a_batch_is_heard_in_order_and_a_malformed_hook_costs_the_others_nothing(ear: Ear) -> None:
+    kinds = ["tool-start", "tool-end", "tool-start", "subagent-stop"]
+    batch: list[object] = [{"seq": 0, "incarnation": 1, "kind": kind, "payload": {}} for kind in kinds]
+    ear.hearing.hear(ShimMessage("a", "hooks", {"batch": [*batch[:2], {}, None, {"seq": 0}, *batch[2:]]}))
+    assert [event.kind for event in ear.told if isinstance(event, Hook)] == kinds
+    ear.hearing.hear(ShimMessage("a", "hooks", {"batch": 7}))
+    ear.hearing.hear(ShimMessage("a", "hooks", {}))
+    assert len(ear.told) == 4
+
+
+async def test_the_runs_for_which_a_shim_did_not_sweep_are_passed_on(ear: Ear) -> None:
+    told: list[tuple[str, object]] = []
+    absent: Any = None
+    later = lambda seconds, call: None  # noqa: E731
+    hearing = Hearing(
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, later,
+        unswept=lambda agent, runs: told.append((agent, runs)),
+    )  # fmt: skip
+    hearing.watch_shim(replace(ear.hello(), unswept=["at hello"]))
+    body = {"incarnation": 1, "run_id": "r", "code": 0, "signal": None, "cause": "exit", "killed": []}
+    hearing.hear(ShimMessage("a", "exited", {**body, "unswept": ["at an end"]}))
+    hearing.hear(ShimMessage("a", "exited", body))
+    assert told == [("a", ["at hello"]), ("a", ["at an end"]), ("a", None)]
+
+
 def test_boots_differ(child: ProcessIdentity) -> None:
     of_another_boot = replace(child, boot_id="other")
     assert child.boot_id == boot_id()
