@@ -1,0 +1,141 @@
+"""core/hearing.py is the law: each event has a row, and the real step asks the parts of that row, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+
+from phoenixd.core import hearing
+from phoenixd.core.agent import Running
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    CallWorkSeen,
+    Event,
+    EvidenceSeen,
+    ScreenSeen,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+    Tick,
+    TroubleSeen,
+    WorkMeasured,
+)
+from phoenixd.core.hooks import EVIDENCE
+from phoenixd.documents.hooks import hook_of
+from tests.core.story import Story, claude
+
+WHAT_HAPPENS: dict[str, Callable[[Story], Event]] = {
+    "a call began": lambda story: hook_of("a", 1, "tool-start", tool="Bash", tool_use_id="t1", ticks=5),
+    "a call ended": lambda story: hook_of("a", 1, "tool-end", tool="Bash", tool_use_id="t1"),
+    "a prompt": lambda story: hook_of("a", 1, "prompt-submit", text="go on"),
+    "a turn ended": lambda story: hook_of("a", 1, "stop"),
+    "a question": lambda story: hook_of("a", 1, "permission-request", tool="Bash", text="make", held=True, seq=9),
+    "a hook of a new name": lambda story: hook_of("a", 1, "of-another-day"),
+    "the transcript grew": lambda story: EvidenceSeen("a", 1, "transcript"),
+    "a look at the screen": lambda story: ScreenSeen("a", 1, "idle"),
+    "a look at a call": lambda story: CallWorkSeen("a", 1, 5, 1.0, 1),
+    "a death": lambda story: AgentExited("a", 1, story.run.run_id, None, 9),
+    "an order to stop": lambda story: StopRequested("a"),
+    "a text": lambda story: SendRequested("a", "m1", "hello"),
+    "a measurement": lambda story: WorkMeasured("a", 1, True, "git:1"),
+    "a declaration": lambda story: AgentDeclared(claude("b")),
+    "trouble": lambda story: TroubleSeen("a", "brief", "it is old"),
+    "time": lambda story: Tick(),
+}
+
+
+def flat(row: hearing.Row) -> list[Any]:
+    return [part for one in row for part in (one if isinstance(one, tuple) else (one,))]
+
+
+def test_every_event_has_a_row() -> None:
+    assert set(hearing.TABLE) == set(get_args(Event))
+
+
+@pytest.mark.parametrize("event", hearing.TABLE, ids=lambda event: event.__name__)
+def test_a_row_names_no_part_twice_and_has_one_decision_of_the_agents_at_most(event: type) -> None:
+    row = hearing.TABLE[event]
+
+    assert len(flat(row)) == len(set(flat(row)))
+    assert sum(isinstance(part, tuple) for part in row) <= 1
+    assert row[-len(hearing.DUE) :] == hearing.DUE, "starts that are due begin with any event"
+
+
+def listening(asked: list[Any]) -> dict[type[Any], hearing.Row]:
+    """The table with parts that tell when they are asked."""
+
+    def told(part: Any) -> Any:
+        def ask(*said: Any) -> Any:
+            asked.append(part)
+            return part(*said)
+
+        return ask
+
+    return {
+        event: tuple(tuple(map(told, one)) if isinstance(one, tuple) else told(one) for one in row)
+        for event, row in hearing.TABLE.items()
+    }
+
+
+@pytest.mark.parametrize("what", WHAT_HAPPENS)
+def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(claude()).works()
+    event, asked = WHAT_HAPPENS[what](story), []
+    monkeypatch.setattr(hearing, "TABLE", listening(asked))
+    hearing.step(story.fleet, event, story.now)
+    monkeypatch.undo()
+
+    assert asked == flat(hearing.TABLE[type(event)])
+
+
+def test_of_a_run_that_is_over_no_part_of_the_agent_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    story, asked = Story(claude()).works(), []
+    monkeypatch.setattr(hearing, "TABLE", listening(asked))
+    found = hearing.step(story.fleet, hook_of("a", 7, "stop"), story.now)
+    monkeypatch.undo()
+
+    assert found.fleet.agents == story.fleet.agents
+    assert [part for part in hearing.TABLE[type(hook_of("a", 7, "stop"))] if not isinstance(part, tuple)] == asked
+
+
+@pytest.mark.parametrize("event", EVIDENCE, ids=lambda event: event.__name__)
+def test_evidence_takes_the_short_way(event: type) -> None:
+    rest = [part for row in hearing.TABLE.values() for part in flat(row)]
+    row = flat(hearing.TABLE[event])
+
+    assert not {part.__name__ for part in row} & {"follow_accounts", "follow_outages", "follow_sequences", "brake"}
+    assert set(row) < set(rest)
+
+
+def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story, seen = Story(claude()).works(), []
+
+    def watching(part: hearing.AgentPart) -> hearing.AgentPart:
+        def ask(agent: Any, event: Any, met: Any, now: Any) -> Any:
+            seen.append((met.before, agent, met.decision))
+            found = part(agent, event, met, now)
+            seen.append(found)
+            return found
+
+        return ask
+
+    event = hook_of("a", 1, "stop")
+    row = tuple(tuple(map(watching, one)) if isinstance(one, tuple) else one for one in hearing.TABLE[type(event)])
+    monkeypatch.setattr(hearing, "TABLE", {type(event): row})
+    before = story.agent
+    hearing.step(story.fleet, event, story.now)
+
+    for given, earlier in zip(seen[2::2], seen[1::2], strict=False):
+        assert given == (before, earlier.agent, earlier)
+    assert isinstance(before.state, Running)
+
+
+def test_an_order_about_nobody_is_refused() -> None:
+    story = Story(claude())
+
+    assert hearing.step(story.fleet, StartRequested("nobody"), story.now).refusal is not None
