@@ -81,6 +81,17 @@ class StoredEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptIncident:
+    """A run that we ended, and what could be seen of it. opened: wall. body: JSON, without secrets."""
+
+    agent: str
+    incarnation: int
+    kind: str
+    opened: float
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one turn of the supervisor saves in one commit, before any of its actions is dispatched."""
 
@@ -96,6 +107,7 @@ class Batch:
     epoch: int = 0
     after_row: int = 0
     """The numbers of these rows are higher than that."""
+    incidents: tuple[KeptIncident, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
