@@ -1,0 +1,193 @@
+"""What stands in the journal's tables: values of the ports as rows and back. Nothing here touches a file.
+
+SQLite checks the structure of its pages and the frames of its log, not the content of a page at rest: a flipped bit in
+a text is a valid text. So every row carries a checksum over what it says, and a row that fails it is not believed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from phoenixd.core.facts import Fact
+from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
+from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
+from phoenixd.ports import Batch, Entry, KeptIncident, StoredEntry
+
+DETAIL_MARK = '[["#weight","detail"]'
+"""How the readings of an entry begin that is no story; an entry that nobody weighed is one."""
+DETAIL_LIMIT = 64 * 1024
+"""Bytes of JSON that an entry's detail may take; what agents say is cut, marked, and never refused."""
+
+WEIGHT_KEY, FACTS_KEY = "#weight", "#facts"
+"""Names among an entry's readings under which its weight and facts stand.
+
+A column of their own would be another schema; a version before these reads them as two readings more.
+"""
+
+Row = tuple[Any, ...]
+FACT: Any = Fact
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRows:
+    """A batch in the form in which it is written; made on the caller's side, so that only SQLite can fail later."""
+
+    entries: tuple[Row, ...]
+    agents: tuple[Row, ...]
+    specs: tuple[Row, ...]
+    """Those of the same agents, written where they are not what stands there."""
+    removed: tuple[tuple[str, int], ...]
+    lives: tuple[Life, ...]
+    incidents: tuple[Row, ...]
+    cures: tuple[Cure, ...]
+    saved: str
+    at: float
+    epoch: int = 0
+    after_row: int = 0
+
+
+class SpecRows:
+    """The rows of agents' specifications, rendered once for each change: a decision leaves a specification as it is."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[AgentSpec, Row]] = {}
+
+    def row(self, spec: AgentSpec) -> Row:
+        known = self._known.get(spec.name)
+        if known is None or known[0] is not spec:
+            known = self._known[spec.name] = spec, sealed("specs", spec.name, dump_spec(spec))
+        return known[1]
+
+    def forget(self, name: str) -> None:
+        self._known.pop(name, None)
+
+
+def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
+    """Render a batch."""
+    known = known if known is not None else SpecRows()
+    specs = tuple(known.row(agent.spec) for agent in batch.changed)
+    for name, _ in batch.removed:
+        known.forget(name)
+    return BatchRows(
+        entries=tuple(_entry_columns(entry) for entry in batch.entries),
+        agents=tuple(
+            sealed("agents", agent.name, dump_snapshot(agent, spec[-1]))
+            for agent, spec in zip(batch.changed, specs, strict=True)
+        ),
+        specs=specs,
+        removed=batch.removed,
+        lives=lives_of(batch),
+        incidents=tuple(_incident_columns(incident, batch.at) for incident in batch.incidents),
+        cures=cures_of(batch),
+        saved=json.dumps(
+            {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
+        ),
+        at=batch.at,
+        epoch=batch.epoch,
+        after_row=batch.after_row,
+    )
+
+
+def sealed(table: str, *columns: Any) -> Row:
+    """A row with its checksum in the last place; the table counts, for whole pages can end up in another one."""
+    return (*columns, checksum(table, columns))
+
+
+def unsealed(table: str, row: Row) -> Row | None:
+    """The row without its checksum; None when it does not say what was written into that table."""
+    return row[:-1] if checksum(table, row[:-1]) == row[-1] else None
+
+
+def sealed_entry(seq: int, columns: Row) -> Row:
+    """An entry's row under its number."""
+    return sealed("entries", seq, *columns)
+
+
+def stored_entry(row: Row) -> StoredEntry | None:
+    """The entry of a row; None when it is damaged."""
+    columns = unsealed("entries", row)
+    if columns is None:
+        return None
+    seq, at, wall, agent, incarnation, event, detail, state, reason, readings, actions = columns
+    pairs = json.loads(readings)
+    own = {name: value for name, value in pairs if name in (WEIGHT_KEY, FACTS_KEY)}
+    return StoredEntry(
+        seq,
+        Entry(
+            at, wall, agent, incarnation, event, json.loads(detail), state, reason,
+            tuple((name, value) for name, value in pairs if name not in own), tuple(json.loads(actions)),
+            own.get(WEIGHT_KEY, "story"), tuple(_known_facts(own.get(FACTS_KEY, []))),
+        ),
+    )  # fmt: skip
+
+
+def checksum(table: str, columns: Iterable[Any]) -> int:
+    """CRC-32 of table and columns as JSON: the same text in every version of Python, which repr() is not."""
+    return crc32(json.dumps([table, *columns], default=repr).encode())
+
+
+def bounded(detail: dict[str, Any]) -> str:
+    """Render an entry's detail within DETAIL_LIMIT; long values become {"truncated": bytes, "head": text}."""
+    text = _json(detail)
+    if len(text) <= DETAIL_LIMIT:
+        return text
+    share = DETAIL_LIMIT // 16
+    text_shortened = _json({key: _shortened(value, share) for key, value in detail.items()})
+    if len(text_shortened) <= DETAIL_LIMIT:
+        return text_shortened
+    # Escaping JSON inside JSON at most doubles it.
+    return _json({"truncated": len(text), "head": text[: DETAIL_LIMIT // 2 - 64]})
+
+
+def _entry_columns(entry: Entry) -> Row:
+    return (
+        float(entry.at),
+        float(entry.wall),
+        entry.agent,
+        entry.incarnation,
+        entry.event,
+        bounded(entry.detail),
+        entry.state,
+        storable(entry.reason[:REASON_LIMIT]),
+        _json([*_own_readings(entry), *entry.readings]),
+        _json(entry.actions),
+    )
+
+
+def _own_readings(entry: Entry) -> Iterable[tuple[str, Any]]:
+    yield WEIGHT_KEY, entry.weight
+    if entry.facts:
+        yield FACTS_KEY, encode(entry.facts)
+
+
+def _known_facts(stored: Iterable[Any]) -> Iterable[Fact]:
+    for one in stored:
+        try:
+            yield decode(FACT, one)
+        except Undecodable:
+            continue  # A newer version knows more of them.
+
+
+def _incident_columns(incident: KeptIncident, at: float) -> Row:
+    body = incident.body if len(incident.body) <= DETAIL_LIMIT else _json({"truncated": len(incident.body)})
+    return sealed(
+        "incidents", incident_id(incident), incident.agent, incident.incarnation, incident.kind, float(at),
+        float(incident.opened), None, storable(body),
+    )  # fmt: skip
+
+
+def _shortened(value: Any, limit: int) -> Any:
+    text = _json(value)
+    if len(text) <= limit:
+        return value
+    head = value if isinstance(value, str) else text
+    return {"truncated": len(text), "head": head[: limit // 2]}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), default=str)
