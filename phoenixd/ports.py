@@ -464,8 +464,8 @@ class Launcher(Protocol):
         """Bring the agent's documents (state.json, brief.md, session.json, ops.jsonl) up to date."""
         ...
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
-        """Write an incident's file, without secrets; returns how many lines of the screen it holds."""
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
+        """Write an incident's file, without secrets; returns its lines of the screen, and its content."""
         ...
 
     def classify(self, agent: Agent, screen: str) -> str:

@@ -58,6 +58,8 @@ class Writer:
         """The rows that stand in the journal, by agent."""
         self._histories = Histories()
         self._connection: sqlite3.Connection | None = None
+        self._unmigrated: sqlite3.Connection | None = None
+        """Holds a journal open that is still of an older version: on a full disk nobody could open it anew to read."""
         self._identity = (0, 0)
         self._content_suspect = False
         self._acknowledged = 0
@@ -108,6 +110,7 @@ class Writer:
             self._abandon(error)
 
     def close(self) -> None:
+        self._hold(None)
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -168,16 +171,25 @@ class Writer:
         try:
             self.migrated = bring_up(connection, self._path) or self.migrated
             rows = connection.execute("SELECT name, spec, crc FROM specs").fetchall()
+        except Postponed:
+            self._hold(connection)
+            raise
         except sqlite3.Error as error:
             connection.close()
             raise JournalFailed(f"the journal at {self._path} cannot be read: {error}") from error
         except BaseException:
             connection.close()
             raise
+        self._hold(None)
         self._specs = {row[0]: row for row in rows}
         self._histories = Histories()
         self._connection, self._identity = connection, identity(self._path)
         return connection
+
+    def _hold(self, connection: sqlite3.Connection | None) -> None:
+        held, self._unmigrated = self._unmigrated, connection
+        if held is not None:
+            held.close()
 
     def _abandon(self, error: sqlite3.Error) -> None:
         """Give up the transaction, and the connection where what it believes of the file is no longer to be trusted.
