@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phoenixd.core import actions, events
+from phoenixd.core import actions, events, hooks
 from phoenixd.core.actions import Action
 from phoenixd.core.events import Event
 
@@ -31,7 +31,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     events.ShimLost: "shim_lost",
     events.TreeGone: "tree_gone",
     events.TreeLingers: "tree_lingers",
-    events.HookSeen: "hook_seen",
+    hooks.Hook: "hook_seen",  # Each of them; the row's `kind` says which.
     events.EvidenceSeen: "evidence_seen",
     events.ScreenSeen: "screen_seen",
     events.CallWorkSeen: "call_work_seen",
@@ -89,7 +89,7 @@ ACTION_NAMES: dict[type[Any], str] = {
 
 def event_name(event: Event) -> str:
     """The name of an event's row."""
-    return EVENT_NAMES[type(event)]
+    return EVENT_NAMES[hooks.Hook if isinstance(event, hooks.Hook) else type(event)]
 
 
 def action_name(action: Action) -> str:

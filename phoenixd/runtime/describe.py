@@ -16,9 +16,11 @@ from phoenixd.core.events import (
     Rebooted,
     WorkMeasured,
 )
+from phoenixd.core.hooks import Hook
+from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
 
-NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record"})
+NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
@@ -37,7 +39,7 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
         }
     if isinstance(event, JournalBehind):
         return event_name(event), {"why": event.why, "journal": event.world.journal, "world": event.world.newest}
-    detail: dict[str, Any] = {}
+    detail: dict[str, Any] = {"kind": event.kind} if isinstance(event, Hook) else {}
     for one in fields(event):
         value = getattr(event, one.name)
         if one.name in NOT_TOLD or value in (None, "", False, ()):

@@ -19,6 +19,8 @@ from phoenixd.core.facts import Fact
 from phoenixd.documents.codec import NEVER_STORED
 from phoenixd.documents.journal_names import ACTION_NAMES, EVENT_NAMES
 
+READ_BY_OLDER = {".last_exit.cause"}
+"""Places where less may stand today than once did: documents/older.py reads what else stood there."""
 FROZEN = Path(__file__).with_name("stored_shape.txt")
 
 EVENTS = """
@@ -117,12 +119,16 @@ def test_what_was_ever_stored_of_it_is_read_under_the_same_names(kind: Any) -> N
     for place, accepted in frozen(kind).items():
         assert place in today, f"{place} was stored, and is not read any more"
         refused = {one for one in accepted - today[place] if not (one.startswith('"') and "str" in today[place])}
+        if place in READ_BY_OLDER:
+            continue
         assert not refused, f"{place} may hold {sorted(refused)}, which is refused now"
 
 
 def test_every_place_that_is_stored_now_is_held_from_now_on() -> None:
     for kind in (Agent, Fact, StandingAlert):
-        assert dict(shape(kind)) == frozen(kind), "python -m tests.documents.test_journal_names adds what is new"
+        held = frozen(kind)
+        new = sorted(place for place, accepted in shape(kind) if not accepted <= held.get(place, frozenset()))
+        assert not new, "python -m tests.documents.test_journal_names adds what is new"
 
 
 def shape(hint: Any, place: str = "") -> Iterator[tuple[str, frozenset[str]]]:

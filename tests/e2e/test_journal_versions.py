@@ -1,4 +1,4 @@
-"""A journal of an older version is migrated under living agents; one of a newer version is refused, and they live on."""
+"""A journal of an older version is migrated under living agents; one of a newer version is refused under them."""
 
 from __future__ import annotations
 

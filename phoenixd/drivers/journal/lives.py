@@ -108,7 +108,7 @@ def _told(batch: Batch) -> Iterator[Life]:
             end = agent.last_exit
             yield Life(
                 agent.name, end.incarnation, ended=float(end.at_wall), code=integer(end.code),
-                signal=integer(end.signal), cause=storable(end.cause), end_reason=_reason_of_end(agent, batch.entries),
+                signal=integer(end.signal), cause=storable(end.told), end_reason=_reason_of_end(agent, batch.entries),
             )  # fmt: skip
     for entry in batch.entries:
         if entry.agent is not None and entry.facts:
