@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
@@ -18,6 +19,9 @@ MAX_PENDING = 200
 
 GATHER = 0.1
 """Seconds in which changes are gathered before they are written."""
+
+AT_ONCE = 4
+"""Agents whose documents are written at once: writing waits for the disk, and now and then for git."""
 
 EVIDENCE = "evidence_seen"
 """A sign of life by files changes no document but `last_active`, which is brought up to date without any event."""
@@ -32,7 +36,8 @@ log = structlog.get_logger()
 
 
 class Publisher:
-    """Coalesces changes per agent and writes them one agent at a time, off the supervisor's path."""
+    """Coalesces changes per agent and writes them, off the supervisor's path, a few agents at a time: a run that boots
+    waits for its brief, and not for another agent's disk or repository."""
 
     def __init__(
         self, launcher: Launcher, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
@@ -42,9 +47,12 @@ class Publisher:
         self._clock = clock
         self._tell = tell
         self._failed: dict[str, Agent] = {}
+        self._retry_at = 0.0
         self._pending: dict[str, tuple[Agent, list[Entry]]] = {}
         self._waiting: dict[str, tuple[Agent, list[Entry]]] = {}
         """What goes with the agent's next news, for it is worth no writing of its own."""
+        self._under_way: set[str] = set()
+        self._places = anyio.CapacityLimiter(AT_ONCE)
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
 
@@ -63,23 +71,36 @@ class Publisher:
 
     async def run(self) -> None:
         """Publish for ever."""
+        async with anyio.create_task_group() as tasks:
+            await self._follow_arrivals(tasks)
+
+    async def _follow_arrivals(self, tasks: TaskGroup) -> None:
         while True:
             await self._arrival()
             # A death brings a start within milliseconds: told together, and not while that start is under way.
             await self._clock.sleep_until(self._clock.now().at + GATHER)
             self._arrived = anyio.Event()
-            while self._pending:
-                name = next(iter(self._pending))
-                agent, entries = self._pending.pop(name)
-                await self._publish(agent, entries)
+            for name in [name for name in self._pending if name not in self._under_way]:
+                self._under_way.add(name)
+                tasks.start_soon(self._publish_newest, name)
+
+    async def _publish_newest(self, name: str) -> None:
+        """Publish an agent, once some place is free, until nothing of it waits."""
+        try:
+            async with self._places:
+                while name in self._pending:
+                    await self._publish(*self._pending.pop(name))
+        finally:
+            self._under_way.discard(name)
 
     async def _arrival(self) -> None:
-        """Wait for news, or for the time to try again what could not be written (F-ST-3)."""
-        with anyio.move_on_after(RETRY if self._failed else None):
+        """Wait for news, or for the time to try again what could not be written (F-ST-3), however much is new."""
+        with anyio.move_on_after(max(0.0, self._retry_at - anyio.current_time()) if self._failed else None):
             await self._arrived.wait()
-            return
-        for name, agent in self._failed.items():
-            self._pending.setdefault(name, (agent, []))
+        if self._failed and anyio.current_time() >= self._retry_at:
+            self._retry_at = anyio.current_time() + RETRY
+            for name, agent in self._failed.items():
+                self._pending.setdefault(name, (agent, []))
 
     async def _publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         try:
@@ -97,6 +118,9 @@ class Publisher:
             self._tell(TroubleGone(agent.name, DOCUMENTS, "its files were written again"))
 
     def _note_failure(self, agent: Agent, why: str) -> None:
+        if not self._failed:
+            self._retry_at = anyio.current_time() + RETRY
+            self._arrived.set()
         self._failed[agent.name] = agent
         self._tell(TroubleSeen(agent.name, DOCUMENTS, why))
 
