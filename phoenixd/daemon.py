@@ -41,31 +41,29 @@ from phoenixd.directories import (
     find_directories,
 )
 from phoenixd.doctor import Doctor
-from phoenixd.drivers.brief_command import AGENT as NO_AGENT
-from phoenixd.drivers.brief_command import CommandWriter
-from phoenixd.drivers.brief_model import ModelWriter
-from phoenixd.drivers.cgroups import CgroupTree, tier
+from phoenixd.drivers.cgroups.oom import OomCounters
+from phoenixd.drivers.cgroups.tree import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.drivers.directory_changes import DirectoryChanges
-from phoenixd.drivers.evidence import EvidenceFiles
-from phoenixd.drivers.files import ensure_private_dir, read_plain, replace
-from phoenixd.drivers.files_epoch import EpochFiles
-from phoenixd.drivers.files_ownership import Ownership, Waiting, own
-from phoenixd.drivers.git_work import WorkPrints
-from phoenixd.drivers.journal import SqliteJournal
-from phoenixd.drivers.notify import Notifier, Route
-from phoenixd.drivers.notify_command import CommandRoute
-from phoenixd.drivers.notify_webhook import Endpoint, WebhookRoute
-from phoenixd.drivers.oom import OomCounters
-from phoenixd.drivers.processes import Processes
-from phoenixd.drivers.processes_leftovers import Cleaner, RunCleaner
-from phoenixd.drivers.processes_proc import is_hidden, run_of
-from phoenixd.drivers.shims import SeqpacketShims
+from phoenixd.drivers.evidence.signs import EvidenceFiles
+from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.epoch import EpochFiles
+from phoenixd.drivers.files.ownership import Ownership, Waiting, own
+from phoenixd.drivers.files.plain import ensure_private_dir, read_plain, replace
+from phoenixd.drivers.git.work import WorkPrints
+from phoenixd.drivers.journal.sqlite import SqliteJournal
+from phoenixd.drivers.notify.command import CommandRoute
+from phoenixd.drivers.notify.notifier import Notifier, Route
+from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
+from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
+from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.processes.proc import is_hidden, run_of
+from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
-from phoenixd.drivers.tmux import TmuxTerminal
+from phoenixd.drivers.tmux.terminal import TmuxTerminal
+from phoenixd.drivers.writers.command import AGENT as NO_AGENT
+from phoenixd.drivers.writers.command import CommandWriter
+from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
-from phoenixd.launch import Launch
-from phoenixd.launch.fences import offer_api
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.ending import LAST_COMMITS, finish
@@ -78,6 +76,8 @@ from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
 from phoenixd.runtime.world import face, left_alone
 from phoenixd.service import DaemonService
+from phoenixd.start.fences import offer_api
+from phoenixd.start.launcher import Launch
 
 EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6

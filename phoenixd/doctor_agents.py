@@ -15,7 +15,7 @@ from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.projection import Row
-from phoenixd.drivers.files import read_plain
+from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import HARNESSES, Harness
 

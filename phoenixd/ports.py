@@ -18,7 +18,7 @@ from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.work import Deed, Survey
-from phoenixd.documents.brief_material import BriefMaterial
+from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.session_facts import SessionFacts
@@ -595,7 +595,7 @@ class WriterAnswer:
 
 
 class BriefWriter(Protocol):
-    """Makes of the material a JSON object of the shape of documents.brief_answer. It decides nothing."""
+    """Makes of the material a JSON object of the shape of documents.brief.answer. It decides nothing."""
 
     async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
         """Answer within the agent's own time limit; raises WriterFailed.

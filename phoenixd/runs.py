@@ -14,7 +14,7 @@ DEPTH = 256
 READ_LIMIT = 1 << 16
 TERMINAL_SERVER, SHIM = "tmux: server", "phoenix-shim"
 LEAF = r":/(?:[^\n]*/)?phoenixd-(?:tmux[^/\n]*|[0-9a-f]{12})/agents/([a-z0-9][a-z0-9_-]{0,31})/[0-9]+(?:/[^\n]*)?$"
-"""A run's own control group in /proc/PID/cgroup; see drivers/cgroups.py for the names above it."""
+"""A run's own control group in /proc/PID/cgroup; see drivers/cgroups/tree.py for the names above it."""
 ASK = "ask the operator"
 
 

@@ -28,7 +28,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
-from phoenixd.documents.brief_health import Fault
+from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError

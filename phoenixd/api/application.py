@@ -15,22 +15,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from phoenixd.api import (
-    answers,
-    arguments,
-    briefs,
-    commands,
-    loops,
-    openapi,
-    problems,
-    queries,
-    recovering,
-    rights,
-    streams,
-)
+from phoenixd.api import arguments, openapi, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
+from phoenixd.api.handlers import answers, briefs, commands, loops, queries, recovering, streams
 from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import Operation, served
 from phoenixd.api.places import Kind, Places

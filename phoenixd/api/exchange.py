@@ -9,7 +9,7 @@ from typing import Any
 from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
 from phoenixd.api.chronicle import Chronicle
-from phoenixd.api.layout import SET_IN, Page, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
 from phoenixd.api.rights import Caller
 from phoenixd.api.service import Service
 from phoenixd.core.agent import Agent

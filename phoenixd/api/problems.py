@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from phoenixd.api import exits
-from phoenixd.api.layout import SET_IN, Page, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
 from phoenixd.core.decision import Refusal
 from phoenixd.errors import ConfigurationError, PhoenixdError
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from phoenixd.api.history import Stretch
-from phoenixd.api.layout import clean
+from phoenixd.api.pages.inbox import advice
+from phoenixd.api.pages.layout import clean
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
-from phoenixd.api.text_inbox import advice
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind

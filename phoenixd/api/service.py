@@ -12,7 +12,7 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
-from phoenixd.documents.brief_health import Fault
+from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Journal, Leftovers

@@ -22,7 +22,7 @@ from phoenixd.core.spec import (
     ResumeRules,
     StopRules,
 )
-from phoenixd.documents.brief_health import MAX_AGE as BRIEF_MAX_AGE
+from phoenixd.documents.brief.health import MAX_AGE as BRIEF_MAX_AGE
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")

@@ -10,7 +10,7 @@ from phoenixd.ctl.refusal import refuse
 from phoenixd.runs import advice, living_shims
 
 MARK = "@phoenixd"
-"""The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux_panes.py."""
+"""The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux/panes.py."""
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),

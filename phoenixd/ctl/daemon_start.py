@@ -17,7 +17,7 @@ from phoenixd.ctl import absence, calls, local_doctor, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, are_named, find_directories, make_private
-from phoenixd.drivers.files_ownership import ending, examine
+from phoenixd.drivers.files.ownership import ending, examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runs import ASK, forbids_daemon
 

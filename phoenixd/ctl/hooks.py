@@ -20,7 +20,7 @@ from phoenixd.api import exits
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import make_private
-from phoenixd.harness.claude import HTTP_EVENTS
+from phoenixd.harness.claude.launch import HTTP_EVENTS
 
 EVENTS = ("SessionStart", *HTTP_EVENTS)
 MARK = "PHOENIX_HOOK"

@@ -33,8 +33,8 @@ def doctor(command: Command) -> int:
 
         print(json.dumps({"findings": [representation.finding(finding) for finding in findings]}))
         return exits.UNREACHABLE
-    from phoenixd.api.layout import Page
-    from phoenixd.api.text_agent import doctor as told
+    from phoenixd.api.pages.agent import doctor as told
+    from phoenixd.api.pages.layout import Page
 
     absence.explain(calls.places(command))
     sys.stdout.write(told(findings, Page(0.0), everything=bool(command.given.get("all"))))

@@ -9,8 +9,8 @@ from phoenixd.api import exits
 from phoenixd.ctl import daemon_start
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
-from phoenixd.drivers.files_ownership import take
-from phoenixd.drivers.shims_handover import hand_over
+from phoenixd.drivers.files.ownership import take
+from phoenixd.drivers.shims.handover import hand_over
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runs import ASK, surroundings
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phoenixd.api.loops import ID_SHOWN, no_loop, several
+from phoenixd.api.handlers.loops import ID_SHOWN, no_loop, several
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.api.problems import Problem, no_agent
 from phoenixd.directories import STATE_POINTER, find_state_directory
@@ -22,8 +22,8 @@ from phoenixd.documents.session import Bookkeeping, read_bookkeeping
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.state_reading import SIZE_LIMIT, read_state
 from phoenixd.documents.times import utc_date
-from phoenixd.drivers.files import append, read_plain
-from phoenixd.drivers.files_lock import LOCK, DirectoryLock
+from phoenixd.drivers.files.lock import LOCK, DirectoryLock
+from phoenixd.drivers.files.plain import append, read_plain
 
 LOG_LIMIT = 64 << 20
 POINTER_LIMIT = 4096

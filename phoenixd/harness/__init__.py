@@ -1,6 +1,6 @@
-"""One module for each agent CLI: how it is started and resumed, and what its screen says. Pure: data and functions.
+"""One folder for each agent CLI: how it is started and resumed, and what its screen says. Pure: data and functions.
 
-The modules differ as their CLIs do; `Harness` is what the rest of the daemon needs of each, and `HARNESSES` names them.
+The folders differ as their CLIs do; `Harness` is what the rest of the daemon needs of each, and `HARNESSES` names them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.documents.brief import utf16_units
+from phoenixd.documents.brief.page import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
-from phoenixd.harness import claude, claude_transcript, command
+from phoenixd.harness import command
 from phoenixd.harness.arguments import program_names, runs_program
-from phoenixd.harness.codex import Codex
-from phoenixd.harness.gemini import Gemini
+from phoenixd.harness.claude import launch as claude
+from phoenixd.harness.claude import transcript as claude_transcript
+from phoenixd.harness.codex.harness import Codex
+from phoenixd.harness.gemini.harness import Gemini
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt as Prompt
 from phoenixd.harness.shape import Harness as Harness

@@ -14,13 +14,14 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from phoenixd.api import openapi, streams
+from phoenixd.api import openapi
 from phoenixd.api.application import HANDLERS
+from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events import SendRequested, TerminalSeen
-from phoenixd.documents.brief_health import Fault
+from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.api.service import BriefPage
-from phoenixd.documents.brief_health import Fault
+from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.api.layout import Page
-from phoenixd.api.text_loops import Loop, loops
+from phoenixd.api.pages.layout import Page
+from phoenixd.api.pages.loops import Loop, loops
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 

@@ -16,10 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.api import text, text_agent, text_history, text_inbox
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Stretch
-from phoenixd.api.layout import Page, clean, clip, columns, pad, wrap
+from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import history as text_history
+from phoenixd.api.pages import inbox as text_inbox
+from phoenixd.api.pages import status as text
+from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, wrap
 from phoenixd.api.representation import pane_text
 from phoenixd.core import projection
 from tests.api.daemon import FakeDaemon

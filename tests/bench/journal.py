@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from phoenixd.drivers.journal import SqliteJournal
-from phoenixd.drivers.journal_reserve import Reserve
-from phoenixd.drivers.journal_rows import batch_rows
-from phoenixd.drivers.journal_writer import Writer
+from phoenixd.drivers.journal.reserve import Reserve
+from phoenixd.drivers.journal.rows import batch_rows
+from phoenixd.drivers.journal.sqlite import SqliteJournal
+from phoenixd.drivers.journal.writer import Writer
 from phoenixd.ports import Batch, Entry
 from tests.agents import an_agent
 from tests.bench.arena import Figures

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.documents.json_line import parse_line
-from phoenixd.drivers.transcripts_tail import TranscriptTail, newest_usage, read_conversation, read_whole
-from phoenixd.harness import claude_transcript
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
+from phoenixd.harness.claude import transcript as claude_transcript
 from tests.bench.arena import Figures
 from tests.transcripts.samples import answer, claude, hook_ran, prompt, tool_result, tool_use
 

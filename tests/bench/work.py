@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phoenixd.core.work import Survey
-from phoenixd.drivers.git_work import survey, work_print
+from phoenixd.drivers.git.work import survey, work_print
 from tests.bench.arena import Figures
-from tests.drivers.repositories import git
+from tests.drivers.git.repositories import git
 
 FILES, CHANGED, MOVES = 50_000, 500, 100_000
 

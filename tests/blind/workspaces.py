@@ -11,10 +11,10 @@ from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Quarantined
 from phoenixd.core.events import WorkMeasured
 from phoenixd.core.spec import BreakerRules, Kind
-from phoenixd.drivers.git_work import WorkPrints
+from phoenixd.drivers.git.work import WorkPrints
 from tests.blind.tables import Outcome, Table
 from tests.core.story import Story, spec
-from tests.drivers.repositories import IDENTITY
+from tests.drivers.git.repositories import IDENTITY
 
 SCRIPT_LIMIT = 30.0
 """Seconds; the corpus asks for two, and a machine may be busy."""

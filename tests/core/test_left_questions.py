@@ -23,7 +23,7 @@ from phoenixd.core.projection import inbox
 from phoenixd.core.question import leftover
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.state import StateDocument
-from phoenixd.jobs.briefs import first_words
+from phoenixd.memory.brief.composition import first_words
 from tests.core.story import Story, claude
 
 ASKED = {"questions": [{"question": "Which database?", "options": [{"label": "SQLite"}, {"label": "Postgres"}]}]}

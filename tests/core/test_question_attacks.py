@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.api.layout import Page
-from phoenixd.api.text_inbox import one
+from phoenixd.api.pages.inbox import one
+from phoenixd.api.pages.layout import Page
 from phoenixd.core.agent import InboxItem
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.render import render, title

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.api import commands
+from phoenixd.api.handlers import commands
 from phoenixd.api.service import Change, Finding
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from phoenixd.ctl import completion, hooks
 from phoenixd.ctl.grammar import parse
-from phoenixd.harness.claude import HTTP_EVENTS
+from phoenixd.harness.claude.launch import HTTP_EVENTS
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl
 

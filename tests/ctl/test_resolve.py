@@ -17,7 +17,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.ctl import resolve as verb
 from phoenixd.ctl import unattended
 from phoenixd.ctl.command_line import run
-from phoenixd.drivers.files_lock import PASSING, DirectoryLock
+from phoenixd.drivers.files.lock import PASSING, DirectoryLock
 from phoenixd.errors import UnsafeFile
 from tests.ctl.conftest import Ctl
 from tests.ctl.test_exit_codes import assert_refuses

@@ -18,7 +18,7 @@ import pytest
 
 from phoenixd.ctl import absence
 from phoenixd.ctl.follow import news
-from phoenixd.drivers import tmux_panes
+from phoenixd.drivers.tmux import panes as tmux_panes
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment

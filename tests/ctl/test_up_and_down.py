@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.drivers.files_lock import is_ending
+from phoenixd.drivers.files.lock import is_ending
 from tests.ctl.conftest import Ran, environment, run_ctl
 from tests.slow_disk import slow_syncs
 from tests.waiting import eventually
@@ -195,7 +195,7 @@ async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, 
 ENDS = """
 import sys
 from pathlib import Path
-from phoenixd.drivers.files_ownership import own
+from phoenixd.drivers.files.ownership import own
 with own(*map(Path, sys.argv[1:])) as owned:
     owned.say_ending()
     print(flush=True)

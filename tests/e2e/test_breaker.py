@@ -13,7 +13,7 @@ import pytest
 
 from phoenixd.config import read_configuration
 from phoenixd.demo.stage import Stage
-from tests.drivers.repositories import git, make_repository
+from tests.drivers.git.repositories import git, make_repository
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.demo.stage import Stage
-from phoenixd.drivers.cgroups import MOUNTS
+from phoenixd.drivers.cgroups.tree import MOUNTS
 from tests.e2e.census import incarnations
 from tests.e2e.puppet import Puppet
 from tests.shim.test_fence import has_fences

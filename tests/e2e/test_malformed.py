@@ -11,13 +11,13 @@ import pytest
 
 from phoenixd.core.events import Event, HookSeen
 from phoenixd.core.fleet import step
-from phoenixd.documents.brief import recover_state
+from phoenixd.documents.brief.page import recover_state
 from phoenixd.documents.heartbeat import read_heartbeat
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.resolved import read_resolutions
 from phoenixd.documents.session import read_bookkeeping
 from phoenixd.documents.state_reading import read_state
-from phoenixd.drivers.shims_wire import Malformed, decode, parse_hello
+from phoenixd.drivers.shims.wire import Malformed, decode, parse_hello
 from tests.core.story import Story, claude
 
 pytestmark = pytest.mark.slow

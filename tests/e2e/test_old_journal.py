@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from phoenixd.demo.stage import Stage
-from phoenixd.drivers.journal import SqliteJournal
+from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.runtime.recovery import BOOT_KEY
 from tests.e2e.census import incarnations
 from tests.e2e.test_answers import Asking

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.harness.claude import BASH_TIMEOUTS
+from phoenixd.harness.claude.launch import BASH_TIMEOUTS
 from tests.e2e.census import survivors
 from tests.proof import healing
 from tests.waiting import eventually_sync

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from phoenixd.demo.stage import Stage
-from tests.drivers.repositories import make_repository
+from tests.drivers.git.repositories import make_repository
 
 pytestmark = pytest.mark.slow
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields
 from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.briefing import Choice
 from phoenixd.core.spec import AgentSpec, BriefRules
-from phoenixd.documents.brief import BriefFacts, render_brief
-from phoenixd.documents.brief_guard import Accepted
-from phoenixd.documents.brief_material import BriefMaterial, bounded_conversation
-from phoenixd.documents.brief_record import Narrative
-from phoenixd.documents.brief_words import numbers, similarity
+from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
+from phoenixd.documents.brief.page import BriefFacts, render_brief
+from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
-from phoenixd.jobs.brief_run import Outcome, write_brief
+from phoenixd.memory.brief.guard import Accepted
+from phoenixd.memory.brief.words import numbers, similarity
+from phoenixd.memory.brief.writing import Outcome, write_brief
 from phoenixd.ports import BriefWriter
 from tests.eval_brief.sessions import NOW, Session
 from tests.eval_brief.transcripts import read_back

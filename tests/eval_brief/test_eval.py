@@ -10,8 +10,8 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import BriefRules, WriterKind
-from phoenixd.documents.brief_material import BriefMaterial
-from phoenixd.jobs.brief_run import PlainWriter
+from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.memory.brief.writing import PlainWriter
 from phoenixd.ports import WriterAnswer
 from tests.eval_brief.__main__ import measure
 from tests.eval_brief.score import Score, score, written

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phoenixd.documents.conversation import Conversation, Utterance
-from phoenixd.drivers.transcripts_tail import read_conversation
+from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
 from tests.eval_brief.sessions import Session
 from tests.transcripts import samples

@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import BriefRules, WriterKind
-from phoenixd.drivers.brief_command import AGENT, CommandWriter
-from phoenixd.drivers.brief_model import ModelWriter
-from phoenixd.drivers.processes import Processes
+from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.writers.command import AGENT, CommandWriter
+from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.installed import SOURCE, interpreter
-from phoenixd.jobs.brief_run import PlainWriter
+from phoenixd.memory.brief.writing import PlainWriter
 from phoenixd.ports import BriefWriter
 from tests.eval_brief.sessions import Session
 from tests.stub.messages import MessagesStub

@@ -130,8 +130,8 @@ PLANTS = (
     ),
     Plant(
         "the link serves an agent's process as a shim",
-        (("phoenixd/drivers/shims.py", "if self._is_of_a_run(pid):", "if False:"),),
-        ("tests/drivers/test_shims.py", "-k", "is_told_nothing"),
+        (("phoenixd/drivers/shims/links.py", "if self._is_of_a_run(pid):", "if False:"),),
+        ("tests/drivers/shims/test_links.py", "-k", "is_told_nothing"),
     ),
     Plant(
         "the daemon takes an agent's process for a shim",
@@ -150,8 +150,8 @@ PLANTS = (
     ),
     Plant(
         "leaves a dead daemon's client at tmux",
-        (("phoenixd/drivers/tmux.py", "        end_clients(listed, argv)\n", ""),),
-        ("tests/drivers/test_tmux_strays.py",),
+        (("phoenixd/drivers/tmux/terminal.py", "        end_clients(listed, argv)\n", ""),),
+        ("tests/drivers/tmux/test_strays.py",),
     ),
     Plant(
         "100 and 101 are exits like any other",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from phoenixd.harness import claude
+from phoenixd.harness.claude import launch as claude
 from tests.real.claude_cli import environment, seed_home
 from tests.real.terminal import Program, Terminal
 from tests.stub.hooks import Answer, HookRecorder

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.harness import claude
+from phoenixd.harness.claude import launch as claude
 from tests.real.claude_cli import DUMMY_KEY, require_claude
 from tests.real.claude_room import BRIEF, TOKEN, Room, bash
 from tests.stub.hooks import HookCall

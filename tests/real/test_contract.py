@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.drivers.processes_sessions import command_lines
+from phoenixd.drivers.processes.sessions import command_lines
 from phoenixd.harness import LaunchPlaces
 from tests.e2e.census import survivors
 from tests.real.agent_stage import GOAL, NAME, AgentStage

@@ -25,7 +25,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec
-from phoenixd.drivers.files_epoch import EpochFiles
+from phoenixd.drivers.files.epoch import EpochFiles
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch
 from phoenixd.runtime.epochs import EpochKeeper

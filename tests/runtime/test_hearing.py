@@ -15,14 +15,14 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import AgentExited, AgentStarted, AgentVanished, Event, HookSeen, RunAdopted, RunMissing
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.drivers.processes import Processes
-from phoenixd.drivers.processes_proc import boot_id, read_stat
+from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.processes.proc import boot_id, read_stat
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.recovery import relink
 from tests.core.story import Story, claude
-from tests.drivers.processes import identity
+from tests.drivers.processes.processes import identity
 from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
 

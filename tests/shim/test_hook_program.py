@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.drivers.processes_proc import read_stat
+from phoenixd.drivers.processes.proc import read_stat
 from tests.shim.pane import DEADLINE, Daemon, Pane
 from tests.waiting import eventually_sync
 

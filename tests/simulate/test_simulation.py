@@ -18,7 +18,7 @@ import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phoenixd.drivers.journal import SqliteJournal
+from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.ports import Batch, Entry, Journal, Saved, StoredEntry
 from tests.agents import an_agent
 from tests.simulate.host import Host

@@ -185,6 +185,49 @@ def test_agents_live_while_the_service_is_stopped_and_are_adopted_when_it_starts
     assert fleet.all_run() == before
 
 
+def test_promise_9_the_service_waits_for_its_directories_longer_than_its_start_timeout(fleet: Fleet) -> None:
+    """Restarting it again and again would not free them, so systemd must let it wait, and show for whom."""
+    before, host, unit = fleet.all_run(), fleet.host, "phoenixd.service"
+    drop_in = f"/etc/systemd/system/{unit}.d/impatient.conf"
+    host.write(drop_in, "[Service]\nTimeoutStartSec=5\n")
+    host.systemctl("daemon-reload")
+    host.systemctl("stop", unit)
+    try:
+        host.run("systemd-run", "--unit=other-owner", f"--uid={ACCOUNT}", PYTHON, "-P", "-m", "phoenixd",
+                 "--state-dir", "/var/lib/phoenixd", "--runtime-dir", "/run/phoenixd")  # fmt: skip
+        assert fleet.all_run() == before
+        owner = fleet.main_pid("other-owner.service")
+
+        host.systemctl("start", "--no-block", unit)
+        fleet.until(lambda: host.property(unit, "StatusText").startswith("waits: "), "the service waits")
+        waiting = fleet.daemon()
+        began = int(host.property(unit, "ExecMainStartTimestampMonotonic"))
+
+        def waited_three_timeouts() -> bool:
+            assert fleet.daemon() == waiting
+            return uptime(host) - began > 15_000_000
+
+        fleet.until(waited_three_timeouts, "three times TimeoutStartSec has passed")
+        assert host.property(unit, "ActiveState") == "activating"
+        assert f"pid {owner}" in host.property(unit, "StatusText")
+        host.run("kill", "-KILL", owner)
+        fleet.until(lambda: host.property(unit, "ActiveState") == "active", "the service serves")
+
+        assert fleet.daemon() == waiting
+        assert fleet.all_run() == before
+    finally:
+        host.run("systemctl", "stop", "other-owner.service", check=False)
+        host.run("systemctl", "reset-failed", "other-owner.service", check=False)
+        host.run("rm", drop_in)
+        host.systemctl("daemon-reload")
+        host.systemctl("restart", unit)
+
+
+def uptime(host: Machine) -> int:
+    """Microseconds since the machine's boot, on the clock of systemd's monotonic timestamps."""
+    return int(float(host.run("cat", "/proc/uptime").stdout.split()[0]) * 1e6)
+
+
 def test_a_daemon_that_is_told_to_stop_ends_by_itself(fleet: Fleet) -> None:
     """An agent that runs has its files watched; that must not make systemd lose its patience."""
     fleet.all_run()

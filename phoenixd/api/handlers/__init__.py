@@ -1,0 +1,1 @@
+"""What answers each operation of the table."""

@@ -1,0 +1,307 @@
+"""Answers that change something: each is an event on the daemon's queue, and returns after it is saved."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+
+from phoenixd.api import exits, problems, representation
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.history import event_key
+from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.times import ago
+from phoenixd.core import liveness
+from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
+from phoenixd.core.breaker import Open
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import (
+    BreakerReset,
+    Event,
+    EvidenceSeen,
+    RestartRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.projection import row
+from phoenixd.ports import Entry, StoredEntry
+
+REMOVE_WAIT = 60.0
+KEYS_REMEMBERED = 1000
+"""Rows of an agent's journal in which a key of an earlier daemon is looked for."""
+TYPING = 45.0
+"""Seconds after which a text that was begun in time has arrived or was given up, at the latest."""
+ORPHAN_WAIT = 5.0
+"""Seconds in which an agent's shim may still tell of a prompt that came while no daemon lived."""
+HEAD_COMPARED = 200
+
+
+async def add_agent(ask: Ask) -> Reply:
+    table = {
+        key: value for key, value in ask.arguments.items() if value is not None and key not in ("name", *PAGE_KEYS)
+    }
+    added = await ask.service.add(ask.name, table)
+    if isinstance(added, Refusal):
+        raise problems.of_refusal(added)
+    message = f"added {ask.name}; it is not started. Start it: phoenixctl start {ask.name}"
+    body = {"name": ask.name, "warnings": list(added), "message": message}
+    return Reply(body, said(*(f"warning: {warning}" for warning in added), message), status=201)
+
+
+async def remove_agent(ask: Ask) -> Reply:
+    ask.agent()
+    refusal = await ask.service.remove(ask.name)
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+    gone = await ask.service.wait_for(lambda fleet: ask.name not in fleet.agents, REMOVE_WAIT)
+    message = (
+        f"removed {ask.name}" if gone else f"{ask.name} is still being stopped; it is removed when its tree is gone"
+    )
+    return _message(message, done=gone)
+
+
+async def start_agent(ask: Ask) -> Reply:
+    before = ask.agent()
+    await _order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    if isinstance(before.state, Running):
+        return _outcome(ask, done=True, message=f"{ask.name} is running already")
+    begun = 1 if isinstance(before.state, Starting) else 0
+    return await _started(ask, before.incarnation - begun)
+
+
+async def restart_agent(ask: Ask) -> Reply:
+    before = ask.agent()
+    await _order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    return await _started(ask, before.incarnation)
+
+
+async def stop_agent(ask: Ask) -> Reply:
+    before = ask.agent()
+    later = bool(ask.arguments["after_iteration"])
+    await _order(ask, StopRequested(ask.name, ask.caller.name, later))
+    if isinstance(before.state, Stopped):
+        return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
+    if later or not ask.arguments["wait"]:
+        return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
+    timeout = float(ask.arguments["timeout"])
+    if await ask.service.wait_for(lambda fleet: _is_down(fleet, ask.name), timeout):
+        return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
+    message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
+    return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
+
+
+async def send_text(ask: Ask) -> Reply:
+    ask.agent()
+    message_id = ask.key or secrets.token_hex(16)
+    if ask.key is not None and (earlier := await _sent_before(ask, ask.key)) is not None:
+        return await _outcome_of(ask, earlier)
+    newest = await ask.service.journal.read(newest=True, limit=1)
+    after = newest[-1].seq if newest else 0
+    timeout = float(ask.arguments["timeout"])
+    await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name, timeout))
+    if not ask.arguments["wait"]:
+        return _sent(message_id, None, "", "it is being typed", exits.OK)
+    verdict = await typing_verdict(ask, ask.name, message_id, after, timeout + TYPING)
+    if verdict is None:
+        words = f"no word of it after {ago(timeout + TYPING)}. Look: phoenixctl attach {ask.name} --read-only"
+        return _sent(message_id, None, "", words, exits.TIMED_OUT)
+    delivered, evidence = verdict
+    if delivered:
+        return _sent(message_id, True, evidence, f"delivered to {ask.name} ({evidence})", exits.OK)
+    words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
+    return _sent(message_id, False, evidence, words, exits.FAILED)
+
+
+ALL_DOWN = "every agent is stopped, and phoenixd ends"
+
+
+async def down(ask: Ask) -> Reply:
+    service = ask.service
+    if ask.arguments["agents"]:
+        up = [
+            name
+            for name, agent in service.fleet().agents.items()
+            if not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING
+        ]
+        # At once, so that they share a commit.
+        await asyncio.gather(*(_order(ask, StopRequested(name, ask.caller.name)) for name in up))
+        everyone = tuple(service.fleet().agents)
+        timeout = float(ask.arguments["timeout"])
+        if not await service.wait_for(lambda fleet: all(_is_down(fleet, name) for name in everyone), timeout):
+            left = [name for name in everyone if not _is_down(service.fleet(), name)]
+            names = ", ".join(left[:10])
+            words = f"still stopping after {ago(timeout)}: {names}; the daemon goes on. See: phoenixctl status"
+            return _message(words, done=False)
+        return Reply(
+            {"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down(dismiss=True)
+        )
+    alive = sum(agent.run is not None for agent in service.fleet().agents.values())
+    return _message(
+        f"phoenixd ends; {'1 agent runs' if alive == 1 else f'{alive} agents run'} on. Start it again: phoenixctl up",
+        done=True,
+        afterwards_of=ask,
+    )
+
+
+async def apply(ask: Ask) -> Reply:
+    changes = await ask.service.apply()
+    body = {"changes": [representation.change(change) for change in changes]}
+    return Reply(body, lambda here: text_agent.plan(changes, here, done=True))
+
+
+async def heartbeat_simulate(ask: Ask) -> Reply:
+    agent, age = ask.agent(), float(ask.arguments["age"])
+    if not isinstance(agent.state, Running):
+        raise problems.Problem("conflict", f"{ask.name} is not running", f"phoenixctl start {ask.name} --wait")
+    if why := liveness.untouched_by(agent, agent.state, age, ask.service.now()):
+        return _message(f"a heartbeat of {ago(age)} ago has no effect on {ask.name}: {why}", done=True)
+    await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age, ordered=True))
+    what = f"{ask.name} now claims a heartbeat of {ago(age)} ago: it is ended as hung (124), and started again"
+    return _message(f"{what}. See: phoenixctl explain {ask.name}", done=True)
+
+
+async def breaker_reset(ask: Ask) -> Reply:
+    before = ask.agent()
+    await _order(ask, BreakerReset(ask.name, ask.caller.name))
+    words = f"the breaker of {ask.name} is CLOSED and counts from nothing"
+    stopped = isinstance(before.state, Quarantined) and isinstance(before.breaker, Open)
+    return _message(f"{words}. Start it: phoenixctl start {ask.name}" if stopped else words, done=True)
+
+
+async def clean_agent(ask: Ask) -> Reply:
+    ask.agent()
+    dry_run = bool(ask.arguments["dry_run"])
+    found = await ask.service.clean(ask.name, dry_run, ask.caller.name)
+    body = representation.leftovers(ask.name, found, dry_run=dry_run)
+    code = exits.FAILED if found.remaining else exits.OK
+    return Reply(body, lambda here: text_agent.leftovers({ask.name: found}, here, dry_run=dry_run), code)
+
+
+async def clean_fleet(ask: Ask) -> Reply:
+    dry_run = bool(ask.arguments["dry_run"])
+    found = {
+        name: await ask.service.clean(name, dry_run, ask.caller.name) for name in sorted(ask.service.fleet().agents)
+    }
+    body = {"agents": [representation.leftovers(name, one, dry_run=dry_run) for name, one in found.items()]}
+    code = exits.FAILED if any(one.remaining for one in found.values()) else exits.OK
+    return Reply(body, lambda here: text_agent.leftovers(found, here, dry_run=dry_run), code)
+
+
+async def watchdog(ask: Ask) -> Reply:
+    looked = await ask.service.recheck()
+    body = {"agents": [{"agent": look.agent, "found": look.found, "done": look.done} for look in looked]}
+    return Reply(body, lambda here: text_agent.rechecked(looked, here))
+
+
+async def _order(ask: Ask, event: Event) -> None:
+    refusal = await ask.service.order(event)
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+
+
+async def _started(ask: Ask, previous: int) -> Reply:
+    """Answer a start: at once, or when the next incarnation runs or turns out not to."""
+    if not ask.arguments["wait"]:
+        return _outcome(ask, done=False, message=f"{ask.name} is starting. See: phoenixctl status {ask.name}")
+    timeout = float(ask.arguments["timeout"])
+
+    def is_decided(fleet: Fleet) -> bool:
+        agent = fleet.agents.get(ask.name)
+        return agent is None or _runs_since(agent, previous) or isinstance(agent.state, Quarantined | Stopped)
+
+    decided = await ask.service.wait_for(is_decided, timeout)
+    agent = ask.agent()
+    if _runs_since(agent, previous):
+        return _outcome(ask, done=True, message=f"{ask.name} is running, incarnation {agent.incarnation}")
+    if decided:
+        words = f"{ask.name} did not start: {agent.reason}. See: phoenixctl explain {ask.name}"
+        return _outcome(ask, done=False, message=words, code=exits.FAILED)
+    words = f"{ask.name} does not run after {ago(timeout)}: {agent.reason}. See: phoenixctl explain {ask.name}"
+    return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
+
+
+async def _sent_before(ask: Ask, key: str) -> StoredEntry | None:
+    """The journal's row of a text that was sent under this key, be it by an earlier daemon: it is not typed again."""
+    rows = await ask.service.journal.read(agent=ask.name, newest=True, limit=KEYS_REMEMBERED)
+    # A refusal typed nothing, and frees its key.
+    sent = (row for row in rows if any(action.startswith("deliver") for action in row.entry.actions))
+    return next((row for row in sent if row.entry.detail.get("message_id") == key), None)
+
+
+async def _outcome_of(ask: Ask, sent: StoredEntry) -> Reply:
+    """What became of a text of an earlier daemon, which may have died before it could tell."""
+    key, text = str(sent.entry.detail["message_id"]), str(sent.entry.detail.get("text", ""))
+    verdict = await typing_verdict(ask, ask.name, key, sent.seq, ORPHAN_WAIT, text)
+    if verdict is None:
+        verdict = False, "phoenixd was restarted while it was being typed, and nothing tells that it arrived"
+    delivered, evidence = verdict
+    if delivered:
+        return _sent(key, True, evidence, f"delivered to {ask.name} before ({evidence}); not sent again", exits.OK)
+    words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
+    return _sent(key, False, evidence, words, exits.FAILED)
+
+
+async def typing_verdict(
+    ask: Ask, agent: str, message_id: str, after: int, timeout: float, orphan: str | None = None
+) -> tuple[bool, str] | None:
+    """Whether a text arrived, with the evidence or the reason, as soon as the journal says so.
+
+    orphan: the text itself, where whoever typed it may not have lived to say so: the agent's own word counts then.
+    """
+    deadline = time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
+        for stored in await ask.service.journal.read(after=after):
+            after, entry = stored.seq, stored.entry
+            if orphan and entry.agent == agent and _submits(entry, orphan):
+                return True, "the agent took the prompt"
+            if entry.agent != agent or entry.detail.get("message_id") != message_id:
+                continue
+            match event_key(entry.event):
+                case "delivered":
+                    return True, str(entry.detail.get("evidence", ""))
+                case "notdelivered":
+                    return False, str(entry.detail.get("reason", ""))
+                case _:
+                    continue
+    return None
+
+
+def _submits(entry: Entry, text: str) -> bool:
+    """Whether this row is the agent's word that it took the text; both may have been cut."""
+    if event_key(entry.event) != "hookseen" or entry.detail.get("kind") != "prompt-submit":
+        return False
+    told = str(entry.detail.get("text", ""))
+    length = min(len(told), len(text.rstrip()), HEAD_COMPARED)
+    return length > 0 and told[:length] == text[:length]
+
+
+def _runs_since(agent: Agent, previous: int) -> bool:
+    return isinstance(agent.state, Running) and agent.incarnation > previous
+
+
+def _is_down(fleet: Fleet, name: str) -> bool:
+    agent = fleet.agents.get(name)
+    return agent is None or isinstance(agent.state, Stopped)
+
+
+def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Reply:
+    agent = ask.service.fleet().agents.get(ask.name)
+    told = representation.agent(row(agent, ask.service.now()), ask.service.loops(ask.name)) if agent else None
+    body = {"agent": told, "done": done, "message": message}
+    return Reply(body, said(message), code, 200 if done else 202)
+
+
+def _sent(message_id: str, delivered: bool | None, evidence: str, message: str, code: int) -> Reply:
+    body = {"message_id": message_id, "delivered": delivered, "evidence": evidence, "message": message}
+    return Reply(body, said(message), code, 200 if delivered is not None else 202)
+
+
+def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> Reply:
+    code = exits.OK if done else exits.TIMED_OUT
+    afterwards = afterwards_of.service.shut_down if afterwards_of is not None else None
+    return Reply({"message": message, "done": done}, said(message), code, 200 if done else 202, afterwards)
+
+
+PAGE_KEYS = ("width", "colour", "look")

@@ -1,0 +1,262 @@
+"""Answers that change nothing: status, events, explanations, what waits for a person."""
+
+from __future__ import annotations
+
+import asyncio
+
+from phoenixd.api import exits, problems, representation
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.history import Stretch
+from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import history as text_history
+from phoenixd.api.pages import inbox as text_inbox
+from phoenixd.api.pages import status as text
+from phoenixd.api.problems import Problem
+from phoenixd.api.times import ago, parse_past, rfc3339
+from phoenixd.core import projection
+from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.breaker import Open
+from phoenixd.core.facts import Ordered, RunEnded
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.question.call import ASKS
+from phoenixd.core.question.render import title
+from phoenixd.ports import StoredEntry
+
+EXPLAINED = 12
+LISTED = 200
+BEFORE_ROWS = 100
+"""Rows of the story among which is looked for what led to the present state."""
+OPENING_ROWS = 20
+"""Rows among which the one that opened a state is looked for, from the time on at which it began."""
+PANE_LINES = 200
+API = 1
+"""Raised when a client of today would no longer understand an answer."""
+
+
+async def list_agents(ask: Ask) -> Reply:
+    service, now = ask.service, ask.service.now()
+    rows = projection.project(service.fleet(), now)
+    digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
+    if ask.arguments["look"]:
+        await ask.chronicle.look(ask.caller.uid, now.wall)
+    everyone = bool(ask.arguments["all"])
+    return Reply(
+        lambda: representation.status(rows, service.facts(), service.loops),
+        lambda here: text.status(
+            rows,
+            service.facts(),
+            digest,
+            here,
+            everyone=everyone,
+            loops={row.name: service.loops(row.name) for row in rows},
+        ),
+    )
+
+
+async def show_agent(ask: Ask) -> Reply:
+    row = ask.row()
+    body = representation.status([row], ask.service.facts(), ask.service.loops)
+    fine = row.state == "running" or projection.is_between_iterations(ask.agent())
+    code = exits.OK if fine else exits.CONDITION
+    return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name)), code)
+
+
+async def inbox(ask: Ask) -> Reply:
+    items = projection.inbox(ask.service.fleet())
+    body = {"items": [representation.item(item) for item in items]}
+    return Reply(body, lambda here: text_inbox.inbox(items, here))
+
+
+async def show_item(ask: Ask) -> Reply:
+    item = find_item(ask)
+    return Reply({"item": representation.item(item)}, lambda here: text_inbox.one(item, here))
+
+
+def find_item(ask: Ask) -> InboxItem:
+    """The item of that number, or the one item of the agent of that name; raises Problem."""
+    word, fleet = str(ask.arguments["id"]), ask.service.fleet()
+    if word.isdecimal():
+        found = next((item for item in projection.inbox(fleet) if item.id == int(word)), None)
+        if found is None:
+            said = f"nothing waits under #{word}: it was answered, or is gone"
+            raise Problem("not_found", said, "phoenixctl inbox")
+        return found
+    agent = fleet.agents.get(word)
+    if agent is None:
+        raise problems.no_agent(word)
+    items = [item for item in projection.inbox(fleet) if item.agent == word]
+    asking = [item for item in items if item.kind in ASKS] or items
+    if not asking:
+        raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")
+    if len(asking) > 1:
+        each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asking)
+        raise Problem("conflict", f"{len(asking)} things of {word} wait: {each}", f"phoenixctl answer {asking[0].id}")
+    return asking[0]
+
+
+async def since(ask: Ask) -> Reply:
+    now = ask.service.now()
+    start = await _start(ask, str(ask.arguments["time"]))
+    digest = await ask.chronicle.digest(start)
+    if ask.arguments["look"]:
+        await ask.chronicle.look(ask.caller.uid, now.wall)
+    items = projection.inbox(ask.service.fleet())
+    stretch = Stretch(digest, now.wall, items, await ask.chronicle.begins(start))
+    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
+
+
+async def list_events(ask: Ask) -> Reply:
+    arguments, agent = ask.arguments, ask.arguments["agent"]
+    if agent is not None and agent not in ask.service.fleet().agents:
+        raise problems.no_agent(agent)
+    start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
+    lines = arguments["lines"] or (LISTED if start is None else 10_000)
+    rows = await ask.service.journal.read(
+        agent=agent,
+        since_wall=start,
+        limit=lines,
+        newest=start is None or arguments["lines"] is not None,
+        story=not arguments["all"],
+    )
+    body = {"events": [representation.event(row) for row in rows], "next": rows[-1].seq if rows else 0}
+    return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
+
+
+async def explain_agent(ask: Ask) -> Reply:
+    agent, row = ask.agent(), ask.row()
+    lines = ask.arguments["lines"] or EXPLAINED
+    opening = await _opening(ask, agent)
+    rows = await ask.service.journal.read(agent=ask.name, limit=lines, newest=True)
+    decisions = [stored for stored in rows if stored.entry.reason]
+    if opening is not None:
+        later = [stored for stored in decisions if stored.seq > opening.seq]
+        decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
+    before = await _before(ask, agent, decisions[0].seq) if decisions else None
+    body = {
+        "agent": representation.agent(row, ask.service.loops(ask.name)),
+        "last_exit": representation.last_exit(agent),
+        "incident": representation.incident(agent),
+        "decisions": [representation.event(stored) for stored in decisions],
+        "looks": agent.looks,
+        "before": representation.event(before) if before is not None else None,
+    }
+    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks, before))
+
+
+async def read_pane(ask: Ask) -> Reply:
+    ask.agent()
+    captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
+    # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
+    shown = await asyncio.to_thread(representation.pane_text, captured)
+    body = {"name": ask.name, "text": shown}
+    empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
+    return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
+
+
+async def wait_agent(ask: Ask) -> Reply:
+    ask.agent()
+    wanted, timeout = str(ask.arguments["for"]), float(ask.arguments["timeout"])
+    name = ask.name
+
+    def is_met(fleet: Fleet) -> bool:
+        agent = fleet.agents.get(name)
+        if agent is None:
+            return wanted == "stopped"
+        if wanted == "idle" and not projection.is_settled(agent, ask.service.now()):
+            return False
+        return wanted in (agent.state_name, projection.activity_word(agent))
+
+    def is_over(fleet: Fleet) -> bool:
+        return is_met(fleet) or (wanted == "idle" and projection.needs_person(fleet.agents.get(name)))
+
+    came = await ask.service.wait_for(is_over, timeout)
+    met = is_met(ask.service.fleet())
+    asks = came and not met
+    row = ask.row_if_any()
+    told = text_agent.summary(row) if row is not None else f"{name} is removed"
+    if asks and row is not None:
+        why = f": {row.waiting_for}" if row.waiting_for else ""
+        remedy = text.answer_command(row) if row.state == "running" else f"phoenixctl explain {name}"
+        message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
+    elif met:
+        message = told
+    else:
+        message = f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
+    body = {"met": met, "needs_person": asks, "agent": _agent(ask), "message": message}
+    return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
+
+
+async def doctor(ask: Ask) -> Reply:
+    findings = await ask.service.doctor()
+    code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
+    body = {"findings": [representation.finding(found) for found in findings]}
+    everything = bool(ask.arguments["all"])
+    return Reply(body, lambda here: text_agent.doctor(findings, here, everything=everything), code)
+
+
+async def plan(ask: Ask) -> Reply:
+    changes = await ask.service.plan()
+    body = {"changes": [representation.change(change) for change in changes]}
+    return Reply(body, lambda here: text_agent.plan(changes, here, done=False))
+
+
+async def heartbeat_show(ask: Ask) -> Reply:
+    row, file = ask.row(), await ask.service.heartbeat(ask.name)
+    body = {
+        "name": row.name,
+        "last_evidence": rfc3339(row.last_evidence),
+        "age": row.evidence_age,
+        "hooks": row.hooks,
+        "file": dict(file) if file is not None else None,
+    }
+    return Reply(body, lambda here: text_agent.heartbeat(row, file, here))
+
+
+async def breaker_show(ask: Ask) -> Reply:
+    ask.agent()
+    await ask.service.look_at_breaker(ask.name)
+    agent = ask.agent()
+    code = exits.CONDITION if isinstance(agent.breaker, Open) else exits.OK
+    return Reply(representation.breaker(agent), lambda here: text_agent.breaker(agent, here), code)
+
+
+async def version(ask: Ask) -> Reply:
+    facts = ask.service.facts()
+    directories = {"state": facts.state, "runtime": facts.runtime, "configuration": facts.configuration}
+    body = {"version": facts.version, "api": API, "pid": facts.pid, "directories": directories}
+    return Reply(body, said(f"phoenixd {facts.version}, pid {facts.pid}"))
+
+
+async def health(ask: Ask) -> Reply:
+    return Reply({"ok": True}, said("ok"))
+
+
+async def _start(ask: Ask, words: str) -> float:
+    now = ask.service.now().wall
+    if words == "last":
+        return await ask.chronicle.last_look(ask.caller.uid, now)
+    try:
+        return parse_past(words, now, None)
+    except ValueError as error:
+        raise Problem("invalid", str(error), "phoenixctl since 8h") from None
+
+
+def _agent(ask: Ask) -> representation.Json | None:
+    row = ask.row_if_any()
+    return representation.agent(row, ask.service.loops(row.name)) if row is not None else None
+
+
+async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
+    """The row that opened the state in which the agent is, however long ago; None where the journal has lost it."""
+    rows = await ask.service.journal.read(agent=agent.name, since_wall=agent.since_wall, limit=OPENING_ROWS)
+    opened = [row for row in rows if row.entry.reason and row.entry.state in (agent.state_name, agent.state.name)]
+    return next((row for row in opened if row.entry.reason == agent.reason), opened[0] if opened else None)
+
+
+async def _before(ask: Ask, agent: Agent, seq: int) -> StoredEntry | None:
+    """The end of a run, or the order, that led to the state which a row opened; None where it is long ago."""
+    rows = await ask.service.journal.read(agent=agent.name, limit=BEFORE_ROWS, newest=True, story=True)
+    led = [
+        row for row in rows if row.seq < seq and any(isinstance(fact, RunEnded | Ordered) for fact in row.entry.facts)
+    ]
+    return led[-1] if led else None

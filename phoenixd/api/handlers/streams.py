@@ -1,0 +1,125 @@
+"""Server-sent events: journal rows as they are committed, and a pane as it changes.
+
+A follower holds nothing but the number of the last row it was given: rows are read from the journal when the doorbell
+rings, so a slow client costs no memory, and `Last-Event-ID` goes on where it was, also over restarts of the daemon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable
+
+from phoenixd.api import problems, representation
+from phoenixd.api.exchange import Ask, here
+from phoenixd.api.pages import history as text_history
+from phoenixd.api.problems import Problem
+from phoenixd.api.times import parse_past
+from phoenixd.errors import TerminalFailed
+from phoenixd.ports import StoredEntry
+
+BEAT = 2.0
+"""Seconds after which a silent stream says that it lives (design section 6)."""
+PANE_EVERY = 1.0
+ROWS = 500
+BEAT_FRAME = ": beat\n\n"
+
+
+async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, beat: float = BEAT) -> AsyncIterator[str]:
+    """Frames of journal rows after the given one, or from now on; returned only once the start is known to be valid."""
+    agent = ask.arguments["agent"]
+    if agent is not None and agent not in ask.service.fleet().agents:
+        raise problems.no_agent(agent)
+    story = not ask.arguments["all"]
+    after, since_wall = await _start(ask, last_event_id)
+
+    async def frames() -> AsyncIterator[str]:
+        last, wall = after, since_wall
+        yield BEAT_FRAME  # The first bytes tell the client that the stream stands.
+        while not closing.is_set():
+            newest = await _newest(ask)  # Before the rows: what is committed in between is then read, not skipped.
+            rows = await ask.service.journal.read(after=last, agent=agent, since_wall=wall, limit=ROWS, story=story)
+            for row in rows:
+                last = row.seq
+                yield _frame(row.seq, _told(ask, row))
+            if len(rows) == ROWS:
+                continue
+            last, wall = max(last, newest), None
+            if not await _unless(closing, ask.service.wait_committed(last, beat)):
+                yield BEAT_FRAME
+
+    return frames()
+
+
+async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> AsyncIterator[str]:
+    """Frames of an agent's terminal, one whenever it has changed."""
+    ask.agent()
+    lines = ask.arguments["lines"] or 200
+
+    async def frames() -> AsyncIterator[str]:
+        shown: str | None = None
+        silent = 0.0
+        while not closing.is_set() and ask.name in ask.service.fleet().agents:
+            try:
+                captured = await asyncio.to_thread(representation.pane_text, await ask.service.pane(ask.name, lines))
+            except TerminalFailed:
+                captured = shown or ""  # The terminal may come back; the follower waits for it.
+            if captured != shown:
+                shown, silent = captured, 0.0
+                yield f"data: {json.dumps({'text': captured})}\n\n"
+            elif silent >= BEAT:
+                silent = 0.0
+                yield BEAT_FRAME
+            silent += every
+            # tmux tells of changes only to whoever reads all output; a look each second costs less than that.
+            await _unless(closing, asyncio.sleep(every, False))
+
+    return frames()
+
+
+async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None]:
+    if last_event_id is not None:
+        if not last_event_id.isascii() or not last_event_id.isdigit() or len(last_event_id) > 18:
+            raise Problem("invalid", "Last-Event-ID is not a row number", "leave it out to follow from now on")
+        return min(int(last_event_id), await _newest(ask)), None
+    words = ask.arguments["since"]
+    if words is not None:
+        now = ask.service.now().wall
+        if words == "last":
+            return 0, await ask.chronicle.last_look(ask.caller.uid, now)
+        try:
+            return 0, parse_past(words, now, None)
+        except ValueError as error:
+            raise Problem("invalid", str(error), "phoenixctl events --since 8h") from None
+    if ask.arguments["lines"] is not None:
+        rows = await ask.service.journal.read(
+            agent=ask.arguments["agent"], newest=True, limit=ask.arguments["lines"], story=not ask.arguments["all"]
+        )
+        return (rows[0].seq - 1 if rows else await _newest(ask)), None
+    return await _newest(ask), None
+
+
+async def _newest(ask: Ask) -> int:
+    rows = await ask.service.journal.read(newest=True, limit=1)
+    return rows[-1].seq if rows else 0
+
+
+def _told(ask: Ask, row: StoredEntry) -> str:
+    if ask.arguments["form"] == "text":
+        return text_history.event(row, here(ask.arguments, ask.service.now()))
+    return json.dumps(representation.event(row))
+
+
+def _frame(row: int, data: str) -> str:
+    return f"id: {row}\ndata: {data}\n\n"
+
+
+async def _unless(closing: asyncio.Event, waiting: Awaitable[bool]) -> bool:
+    """Await something, but no longer than until the server closes."""
+    wait, close = asyncio.ensure_future(waiting), asyncio.ensure_future(closing.wait())
+    try:
+        done, _ = await asyncio.wait((wait, close), return_when=asyncio.FIRST_COMPLETED)
+        return wait in done and wait.result()
+    finally:
+        wait.cancel()
+        close.cancel()

@@ -1,0 +1,1 @@
+"""What people read: JSON's facts as lines of text. Pure."""

@@ -1,0 +1,221 @@
+"""What the verbs about one agent print, and the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, page, wrap
+from phoenixd.api.pages.status import NAME_COLUMNS, next_commands
+from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
+from phoenixd.api.times import ago
+from phoenixd.core.agent import Agent
+from phoenixd.core.breaker import Open, reason_of
+from phoenixd.core.progress import is_loop
+from phoenixd.core.projection import SIGNS, Row
+from phoenixd.core.question.render import title
+from phoenixd.core.turns import is_judged
+from phoenixd.ports import Leftovers
+
+LABEL_COLUMNS = 12
+HOOKS = {
+    "ok": "its hooks arrive",
+    "missing": "its hooks are missing",
+    "none": "no hooks",
+    "lost": "its hooks do not arrive",
+    "refused": "its hooks arrive, but not all",
+}
+LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
+
+
+def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
+    """One agent in full."""
+    run = [f"incarnation {row.incarnation}"]
+    asks = row.item if row.activity == "waiting" else None
+    if row.pid is not None:
+        run.append(f"pid {row.pid}")
+    if row.mode is not None:
+        run.append("resumed" if row.mode == "resume" else "fresh")
+    told = {
+        "waiting": f"#{asks.id} {row.waiting_for}" if asks is not None and row.waiting_for else row.waiting_for or "",
+        "asks": "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in row.items if item is not asks),
+        "reason": row.reason.removeprefix(f"{row.state}: "),
+        "since": f"{ago(here.now - row.since)} ({here.clock(row.since)})",
+        "due": f"in {ago(row.due)}" if row.due is not None else "",
+        "run": ", ".join(run),
+        "evidence": f"none in this run, {HOOKS[row.hooks]}"
+        if row.evidence_age is None
+        else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
+        "session": row.session_id or "none yet",
+        "wanted": row.desired,
+        "kind": f"{row.kind}, {row.harness}",
+        "restarts": str(row.restarts),
+        "link": f"lost for {ago(here.now - row.deaf.since_wall)}: {row.deaf.why}" if row.deaf is not None else "",
+        "refused": refused(row),
+        "alerts": "; ".join(f"{one.kind} for {ago(here.now - one.raised_wall)}: {one.text}" for one in row.untold),
+        "open loops": _loops(loops, row.name) if loops is not None and loops.open else "",
+    }
+    lines = [f"{here.sign(SIGNS[row.group])} {summary(row)}"]
+    for label, text in told.items():
+        lines += _labelled(label, text, here)
+    return page([*lines, "", next_commands([row], here)])
+
+
+def refused(row: Row) -> str:
+    """The requests at the run's hook endpoint that were not taken in."""
+    own = f"{row.refused} of its hooks" if row.refused else ""
+    return ", ".join(filter(None, (own, f"{row.strangers} without its token" if row.strangers else "")))
+
+
+def _loops(loops: LoopCounts, name: str) -> str:
+    stale = f", {loops.stale} stale" if loops.stale else ""
+    return f"{loops.open}{stale} (phoenixctl loops {name})"
+
+
+def summary(row: Row) -> str:
+    """An agent's state in a clause."""
+    state = row.state.replace("_", " ")
+    return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
+
+
+def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False) -> str:
+    """Findings, the worst first, each with its remedy; what is well is a count, unless everything is wanted."""
+    ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
+    wrong = sum(finding.level != "ok" for finding in findings)
+    well = len(findings) - wrong
+    all_well = f"All is as it should be, in {well} checks."
+    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else all_well, ""]
+    for finding in ranked if everything else ranked[:wrong]:
+        said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
+        told = wrap(said, here.width - 2)
+        lines += [
+            f"{here.sign(LEVELS[finding.level])} {line}" if number == 0 else f"  {line}"
+            for number, line in enumerate(told)
+        ]
+        if finding.remedy:
+            lines.append(f"    do: {' '.join(finding.remedy.split())}")
+    if well and not everything:
+        is_well = "1 check is well" if well == 1 else f"{well} checks are well"
+        lines += ["", f"{is_well}; see: phoenixctl doctor --all"] if wrong else ["see each: phoenixctl doctor --all"]
+    return page(lines)
+
+
+def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
+    """What apply would do, or did."""
+    real = [change for change in changes if change.action != "keep"]
+    if not real:
+        return page(["The configuration and the fleet agree; nothing to do. See: phoenixctl status"])
+    width = _name_columns(change.agent for change in real)
+    lines: list[str] = []
+    for change in real:
+        note = "  (its run ends)" if change.restart else ""
+        lead = f"{change.action:<7} {pad(change.agent, width)} "
+        lines.append(lead + clip(change.detail, max(10, here.width - columns(lead) - len(note))) + note)
+    kept = len(changes) - len(real)
+    if kept:
+        lines.append(f"{kept} agents stay as they are")
+    return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl apply"])
+
+
+def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
+    """The newest sign of life, from all kinds of evidence, and what heartbeat.json says."""
+    if row.evidence_age is None:
+        lines = [f"{row.name}: no sign of life in this run, {HOOKS[row.hooks]}"]
+    else:
+        lines = [f"{row.name}: last sign of life {ago(row.evidence_age)} ago, {HOOKS[row.hooks]}"]
+    if file is None:
+        lines.append("  no heartbeat.json yet")
+    for key, value in (file or {}).items():
+        if value is None:
+            continue
+        lines += _labelled(str(key)[: LABEL_COLUMNS - 1], str(value), here)
+    return page([*lines, "", f"next: phoenixctl explain {row.name}"])
+
+
+def leftovers(found: Mapping[str, Leftovers], here: Page, *, dry_run: bool) -> str:
+    """What a cleanup of these agents ended, or would end, and which strangers hold their ports."""
+    lines = [
+        clip(line, here.width) for name, one in found.items() for line in _leftovers_of(name, one, dry_run=dry_run)
+    ]
+    whose = f" {next(iter(found))}" if len(found) == 1 else ""
+    if not lines:
+        lines.append(f"nothing{f' of{whose}' if whose else ''} is left over")
+    if dry_run and any(one.owned for one in found.values()):
+        return page([*lines, "", f"end them: phoenixctl cleanup{whose}"])
+    return page([*lines, "", f"why: phoenixctl explain{whose}"] if whose else lines)
+
+
+def _leftovers_of(name: str, found: Leftovers, *, dry_run: bool) -> Iterable[str]:
+    for one in found.owned:
+        verb = "would end" if dry_run else "could not end" if one.pid in found.remaining else "ended"
+        yield f"{verb} {one.pid} of {name}: {clean(one.why)}: {clean(one.command)}"
+    for holder in found.foreign:
+        whose = f"pid {holder.pid}: {clean(holder.command)}" if holder.pid is not None else "another user's process"
+        yield f"left alone: port {holder.port} of {name} is held by none of ours, {whose}"
+
+
+def breaker(told: Agent, here: Page) -> str:
+    """A loop's circuit breaker."""
+    found, rules, name = told.breaker, told.spec.breaker, told.name
+    if told.spec.turn_of is not None:
+        first = told.spec.turn_of
+        said = f"{name} has its turns in the sequence of {first}, and is judged with it."
+        return page([said, "", f"next: phoenixctl breaker show {first}"])
+    if not is_judged(told):
+        return page(
+            [
+                f"{name} is no loop, and its turns are not judged (breaker.per_turn).",
+                "",
+                f"next: phoenixctl status {name}",
+            ]
+        )
+    if not rules.enabled:
+        return page([f"The breaker of {name} is off.", "", f"next: phoenixctl status {name}"])
+    tally, unit = found.tally, "iteration" if is_loop(told) else "turn"
+    facts = {
+        "reason": reason_of(found),
+        "count": f"{tally.no_progress} without progress; warns at {rules.warn}, stops at {rules.stop}",
+        "notes": f"{tally.notes} with nothing but notes; stops at {rules.notes_stop}" if rules.notes else "",
+        "newest": tally.verdict,
+        "shared": f"{', '.join(tally.shared)} at work in the same worktree: whose work it is cannot be told apart"
+        if tally.shared
+        else "",
+        "progress": f"last in {unit} {tally.last_progress} of {tally.iterations}"
+        if tally.last_progress
+        else f"none in {tally.iterations} {unit}s",
+        "opened": f"{ago(here.now - found.opened_wall)} ago ({here.clock(found.opened_wall)})"
+        if isinstance(found, Open)
+        else "",
+        "opens": f"{tally.opens} in all" if tally.opens else "",
+    }
+    sign = {"CLOSED": "*", "HALF_OPEN": "~", "OPEN": "!"}[found.name]
+    lines = [f"{here.sign(sign)} the breaker of {name} is {found.name}"]
+    for label, text in facts.items():
+        lines += _labelled(label, text, here)
+    if isinstance(found, Open):
+        next_line = f"why: phoenixctl explain {name}; once more: phoenixctl start {name}"
+    else:
+        next_line = f"next: phoenixctl explain {name}"
+    return page([*lines, "", next_line])
+
+
+def rechecked(looked: Sequence[Rechecked], here: Page) -> str:
+    """What a forced look found."""
+    if not looked:
+        return page(["No agents to look at. Try: phoenixctl add NAME -- claude"])
+    width = _name_columns(look.agent for look in looked)
+    lines: list[str] = []
+    for look in looked:
+        said = f"{look.found} -> {look.done}" if look.done else look.found
+        lines.append(f"{pad(look.agent, width)} {clip(said, here.width - width - 1)}")
+    return page([*lines, "", "next: phoenixctl status"])
+
+
+def _labelled(label: str, text: str, here: Page) -> list[str]:
+    if not text:
+        return []
+    first, *rest = wrap(text, max(20, here.width - LABEL_COLUMNS)) or [""]
+    return [f"  {pad(label, LABEL_COLUMNS - 2)}{first}", *(" " * LABEL_COLUMNS + line for line in rest)]
+
+
+def _name_columns(names: Iterable[str]) -> int:
+    return max(NAME_COLUMNS, max(map(len, names), default=0))

@@ -1,0 +1,27 @@
+"""What the `brief` verbs print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phoenixd.api.pages.layout import Page, clean, page, wrap
+from phoenixd.api.times import ago
+from phoenixd.documents.brief.health import Fault
+
+
+def brief(text: str) -> str:
+    """The page as it stands in the file, without anything that a terminal would obey."""
+    return page(clean(line, lines=True) for line in text.rstrip("\n").split("\n"))
+
+
+def verdict(name: str, faults: Sequence[Fault], age: float | None, here: Page, *, sound: bool) -> str:
+    """What is wrong with an agent's documents, or that nothing is."""
+    written = f"; the brief was written {ago(age)} ago" if age is not None else ""
+    lines = wrap(f"{name}: {'its documents are sound' if sound else 'not to be relied on'}{written}", here.width)
+    for fault in faults:
+        sign = here.sign("~" if fault.kind == "odd" else "!")
+        told = wrap(fault.text, here.width - 2)
+        lines += [f"{sign} {line}" if number == 0 else f"  {line}" for number, line in enumerate(told)]
+    if sound:
+        return page([*lines, "", f"next: phoenixctl brief show {name}"])
+    return page([*lines, "", f"mend: phoenixctl brief generate {name}"])

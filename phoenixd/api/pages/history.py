@@ -1,0 +1,179 @@
+"""What `since`, `explain` and `events` print: the past, sorted, with its period and its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from phoenixd.api.history import Digest, Stretch, event_words
+from phoenixd.api.pages.agent import summary
+from phoenixd.api.pages.layout import SET_IN, Page, clip, page, wrap
+from phoenixd.api.pages.status import answer_command, reason, side_by_side
+from phoenixd.api.times import ago, span
+from phoenixd.core.agent import Incident
+from phoenixd.core.projection import Row
+from phoenixd.documents.incident import call_sentence
+from phoenixd.ports import StoredEntry
+
+REPEATS_SHOWN = 1
+NAMES_SHOWN = 5
+
+
+def since(stretch: Stretch, here: Page) -> str:
+    """The stretch from then to now, added up."""
+    digest = stretch.digest
+    period = f"{here.minute(digest.since)} to {here.minute(stretch.until)}"
+    if stretch.journal_begins is not None:
+        quality = f"the journal begins at {here.minute(stretch.journal_begins)}"
+    elif digest.untyped_until is not None:
+        quality = f"NOT complete: an older version wrote the rows up to {here.minute(digest.untyped_until)}"
+    else:
+        quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
+    lines = wrap(f"{period}, {quality}", here.width)
+    lines += _deaths(digest, here)
+    if digest.outages:
+        lines += _line("outages", digest.outages, "the terminal server did not answer", here)
+    if stretch.waiting:
+        shown = stretch.waiting[:NAMES_SHOWN]
+        waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
+        if len(shown) < len(stretch.waiting):
+            waits.append("phoenixctl inbox has them all")
+        lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
+    if digest.finished:
+        lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
+    if digest.iterations:
+        lines += _line("iterations", digest.iterations, "of loops ended as they should, and the next followed", here)
+    asked = [
+        f"{word} {count}"
+        for count, word in (
+            (digest.started, "started"),
+            (digest.stopped, "stopped"),
+            (digest.sent, "texts sent"),
+            (digest.not_delivered, "not delivered"),
+        )
+        if count
+    ]
+    if asked:
+        lines += [f"  {'orders':<14} {', '.join(asked)}"]
+    if len(lines) == 1:
+        lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
+    when = here.local(digest.since)
+    return page([*lines, "", f"each event: phoenixctl events --since {when:%Y-%m-%dT%H:%M:%S%z}"])
+
+
+def explain(
+    row: Row,
+    decisions: Sequence[StoredEntry],
+    here: Page,
+    incident: Incident | None = None,
+    looks: int = 0,
+    before: StoredEntry | None = None,
+) -> str:
+    """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
+
+    Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
+    or the order that led to this state.
+    """
+    lines = wrap(f"{summary(row)}: {reason(row)}", here.width, SET_IN)
+    if not decisions:
+        lines.append("  no decision about it stands in the journal yet")
+    for _, group in groupby(decisions, key=lambda stored: (stored.entry.event, stored.entry.reason)):
+        same = list(group)
+        for stored in same[:REPEATS_SHOWN]:
+            lines += _decision(stored, here)
+        if len(same) > REPEATS_SHOWN:
+            hint = f"(phoenixctl events {row.name} --all)"
+            lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
+    if incident is not None:
+        said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({incident.file})"
+        if incident.call is not None:
+            said = f"{said}. {call_sentence(incident.call)}".rstrip()
+        first, *rest = wrap(said, max(20, here.width - 13))
+        lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
+    if before is not None:
+        lines.append("  before that")
+        lines += _decision(before, here)
+    if looks:
+        counted = "once" if looks == 1 else f"{looks} times"
+        lines.append(f"  looked     {counted} since then, and nothing followed from it")
+    if row.due is not None:
+        lines.append(f"  next       in {ago(row.due)}")
+    each = f"each note: phoenixctl events {row.name} --all"
+    if row.state in ("quarantined", "stopped"):
+        return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
+    if row.activity == "waiting":
+        return page([*lines, "", side_by_side(f"answer: {answer_command(row)}", each, here)])
+    return page([*lines, "", each])
+
+
+def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None) -> str:
+    """One line for each event; says its period, and why it is empty."""
+    if not rows:
+        about = f" about {agent}" if agent else ""
+        further = "further back: phoenixctl events --since yesterday"
+        return page([f"Nothing{about} stands in the journal for that time; {further}"])
+    first, last = rows[0].entry.wall, rows[-1].entry.wall
+    lines = [event(stored, here) for stored in rows]
+    counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
+    why = f"why: phoenixctl explain {agent}" if agent else "why: phoenixctl explain NAME"
+    return page([*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"])
+
+
+def event(stored: StoredEntry, here: Page) -> str:
+    """One event on one line."""
+    entry = stored.entry
+    said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
+    return clip(f"{here.clock(entry.wall)}  {entry.agent or 'fleet':<12} {said}", here.width)
+
+
+def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:
+    entry = stored.entry
+    lead = f"  {here.clock(entry.wall)}  "
+    said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
+    for number, line in enumerate(wrap(said, max(20, here.width - len(lead)))):
+        yield (lead if number == 0 else " " * len(lead)) + line
+    if entry.readings:
+        readings = ", ".join(f"{name} = {_reading(value)}" for name, value in entry.readings)
+        for line in wrap(f"({readings})", max(20, here.width - len(lead))):
+            yield " " * len(lead) + line
+
+
+def _reading(value: str | int | float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _deaths(digest: Digest, here: Page) -> list[str]:
+    if not digest.deaths:
+        return []
+    parts: list[str] = []
+    if digest.healed:
+        how = [f"resumed {digest.resumed}" if digest.resumed else "", f"fresh {digest.fresh}" if digest.fresh else ""]
+        slowest = f"; slowest {span(digest.slowest)}" if digest.slowest is not None else ""
+        again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
+        parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
+    unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
+    unhealed += [f"{name} {count} (trying again)" for name, count in sorted(digest.healing_agents.items())]
+    if len(unhealed) > NAMES_SHOWN:
+        unhealed[NAMES_SHOWN:] = [f"and {len(unhealed) - NAMES_SHOWN} more agents (phoenixctl status)"]
+    if digest.ended:
+        unhealed.append(f"{digest.ended} of agents that were stopped since")
+    lines = _line("deaths", digest.deaths, parts[0], here) if parts else []
+    if unhealed:
+        text = f"not healed: {', '.join(unhealed)}"
+        lines += (
+            [f"{'':<17}{line}" for line in wrap(text, here.width - 17)]
+            if lines
+            else _line("deaths", digest.deaths, text, here)
+        )
+    return lines
+
+
+def _deaths_more(count: int) -> str:
+    return "1 death more" if count == 1 else f"{count} deaths more"
+
+
+def _line(label: str, count: int, text: str, here: Page) -> list[str]:
+    first, *rest = wrap(text, max(20, here.width - 17)) or [""]
+    return [f"  {label:<10} {count:>3} {first}", *(f"{'':<17}{line}" for line in rest)]

@@ -1,0 +1,61 @@
+"""What `loops` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phoenixd.api.pages.layout import Page, clip, columns, pad, page, wrap
+from phoenixd.api.pages.status import NAME_COLUMNS
+from phoenixd.documents.plain_text import one_line
+
+AGE_COLUMNS = 6
+ID_COLUMNS = 16
+TEXT_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """An open loop as it is listed. added: a day, ISO 8601."""
+
+    agent: str
+    id: str
+    text: str
+    added: str
+    age_days: int
+    stale: bool
+
+
+def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | None = None) -> str:
+    """All of them, in the order given; the next command closes the first one."""
+    whose = f" of {agent}" if agent else ""
+    if not found:
+        return page([f"No open loops{whose}. See: phoenixctl status{f' {agent}' if agent else ''}"])
+    stale = sum(loop.stale for loop in found)
+    counted = "1 open loop" if len(found) == 1 else f"{len(found)} open loops"
+    flagged = f"{stale} stale (open for more than {stale_days} days)" if stale else "none stale"
+    lines = [*wrap(f"{counted}{whose}, {flagged}.", here.width), ""]
+    widths = (
+        max(NAME_COLUMNS, *(len(loop.agent) for loop in found)) if agent is None else 0,
+        max(ID_COLUMNS, *(len(loop.id) for loop in found)),
+    )
+    for loop in found:
+        lines += _loop(loop, widths, here)
+    first = found[0]
+    return page([*lines, "", f'close one: phoenixctl resolve {first.id} "WHY" --agent {first.agent}'])
+
+
+def _loop(loop: Loop, widths: tuple[int, int], here: Page) -> list[str]:
+    """One loop on a line, or on two where its id leaves too little room for its words."""
+    name_columns, id_columns = widths
+    sign = here.sign("!") if loop.stale else " "
+    lead = f"{pad(loop.agent, name_columns)} " if name_columns else ""
+    lead += f"{f'{loop.age_days}d':>{AGE_COLUMNS}}  {pad(loop.id, id_columns)} "
+    room = here.width - 2 - columns(lead)
+    if room >= 24:
+        return [f"{sign} {lead}{clip(one_line(loop.text, TEXT_LIMIT), room)}"]
+    lead = f"{pad(loop.agent, name_columns)} " if name_columns else ""
+    return [
+        f"{sign} {lead}{f'{loop.age_days}d':>{AGE_COLUMNS}}  {loop.id}",
+        f"      {clip(one_line(loop.text, TEXT_LIMIT), here.width - 6)}",
+    ]

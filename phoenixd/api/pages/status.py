@@ -1,0 +1,246 @@
+"""What `status` prints: by exception, five groups with a sign and a word, and the next command last.
+
+Pure: rows and facts in, text out. Nothing that an agent wrote reaches a terminal uncleaned, and no line is wider than
+the page, except a command that would no longer work if it were cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from phoenixd.api.history import Digest
+from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, pad, page, with_command, wrap
+from phoenixd.api.service import Facts, LoopCounts
+from phoenixd.api.times import ago
+from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.projection import SIGNS, Group, Row
+from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
+
+LINES = 24
+"""Lines of a terminal: what `status` says at a glance fits, however many agents there are."""
+WORDS: dict[Group, str] = {
+    "needs_you": "need you",
+    "healing": "healing",
+    "working": "working",
+    "resting": "resting",
+    "unknown": "unknown",
+}
+ORDER: tuple[Group, ...] = ("needs_you", "healing", "unknown", "working", "resting")
+BY_EXCEPTION = ORDER[:3]
+FINE = ORDER[3:]
+NAME_COLUMNS = 12
+STATE_COLUMNS = 12
+AGE_COLUMNS = 6
+LEAST_ROOM = 16
+NAMES_SHOWN = 3
+
+
+def status(
+    rows: Sequence[Row],
+    facts: Facts,
+    digest: Digest | None,
+    here: Page,
+    *,
+    everyone: bool = False,
+    loops: Mapping[str, LoopCounts] | None = None,
+) -> str:
+    """What needs you, is everything alive, what happened since you looked; then only what is not fine."""
+    if not rows:
+        return page([*_daemon(facts, here), "No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- claude"])
+    head = [*wrap(first_line(rows), here.width), *_since_line(digest, here)]
+    head += [*_stale_line(loops or {}, here), *_daemon(facts, here), ""]
+    next_line = next_commands(rows, here)
+    if everyone:
+        shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
+        return page([*head, *_table(shown, here), "", next_line])
+    fine = _fine(rows, here)
+    tail = [*fine, *([""] if fine else []), next_line]
+    return page([*head, *_exceptions(rows, LINES - len(head) - len(tail), here), *tail])
+
+
+def first_line(rows: Sequence[Row]) -> str:
+    """How many need a person, and whether all that should be alive is."""
+    needy = sum(row.group == "needs_you" for row in rows)
+    wanted = [row for row in rows if row.desired == "running" or row.pid is not None]
+    alive = sum(row.pid is not None for row in wanted)
+    healing = sum(row.group == "healing" for row in rows)
+    unknown = sum(row.group == "unknown" for row in rows)
+    verb = "needs" if needy == 1 else "need"
+    return f"{needy} {verb} you. {alive} of {len(wanted)} alive, {healing} healing, {unknown} unknown."
+
+
+def next_commands(rows: Sequence[Row], here: Page) -> str:
+    """The command that the most urgent of these agents asks for, and a second one where it fits."""
+    return side_by_side(*_commands(rows), here)
+
+
+def side_by_side(first: str, second: str, here: Page) -> str:
+    """Two hints on one line, or only the first: a command that is cut is none."""
+    return f"{first}     {second}" if len(first) + len(second) + 5 <= here.width else first
+
+
+def reason(row: Row) -> str:
+    """Why the agent is in its state, without saying the state again; what needs a person goes before that."""
+    if row.pressing is not None:
+        return f"{row.pressing.kind}: {row.pressing.text}"
+    if row.item is not None and row.item.left:
+        return f"asked, and its run ended: {title(row.item)}"
+    return row.reason.removeprefix(f"{row.state}: ")
+
+
+def _commands(rows: Sequence[Row]) -> tuple[str, str]:
+    urgent = sorted(rows, key=lambda row: (ORDER.index(row.group), row.activity != "waiting", row.since, row.name))
+    row = urgent[0]
+    why = f"why: phoenixctl explain {row.name}"
+    if row.group == "needs_you":
+        if row.activity == "waiting" or answer_from_afar(row):
+            return f"answer: {answer_command(row)}", why
+        return why, f"again: phoenixctl start {row.name}"
+    if row.group in BY_EXCEPTION:
+        return why, "since you looked: phoenixctl since last"
+    if len(rows) == 1:
+        return f"next: phoenixctl {'attach' if row.pid is not None else 'start'} {row.name}", why
+    return "each agent: phoenixctl status --all", "since you looked: phoenixctl since last"
+
+
+def answer_from_afar(row: Row) -> int:
+    """The number by which what it asks can be answered from afar; 0 where it cannot."""
+    return row.item.id if row.item is not None and is_reachable(row.item) else 0
+
+
+def answer_command(row: Row) -> str:
+    """How what it asks is answered."""
+    number = answer_from_afar(row)
+    return f"phoenixctl answer {number}" if number else f"phoenixctl attach {row.name}"
+
+
+def _since_line(digest: Digest | None, here: Page) -> list[str]:
+    if digest is None:
+        return []
+    when = f"Since {here.minute(digest.since)}:"
+    if not digest.deaths:
+        return [f"{when} no deaths." if digest.events else f"{when} nothing happened."]
+    after = f" after {digest.repeated} more" if digest.repeated else ""
+    parts = [f"{digest.healed} healed{after}"] if digest.healed else []
+    if digest.healing:
+        parts.append(f"{digest.healing} healing")
+    if digest.quarantined:
+        parts.append(f"{digest.quarantined} ended in quarantine ({', '.join(sorted(digest.quarantined_agents))})")
+    if digest.ended:
+        parts.append(f"{digest.ended} stopped since")
+    deaths = "1 death" if digest.deaths == 1 else f"{digest.deaths} deaths"
+    return [clip(f"{when} {deaths}: {', '.join(parts)}.", here.width)]
+
+
+def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:
+    """Loops that have been open for too long are told without being asked for (P29)."""
+    stale = {name: counts.stale for name, counts in sorted(loops.items()) if counts.stale}
+    if not stale:
+        return []
+    total = sum(stale.values())
+    whose = ", ".join(stale) if len(stale) <= NAMES_SHOWN else f"{len(stale)} agents"
+    said = f"{'1 open loop is' if total == 1 else f'{total} open loops are'} stale ({whose})."
+    return with_command(said, "See: phoenixctl loops", here.width)
+
+
+def _daemon(facts: Facts, here: Page) -> list[str]:
+    lines: list[str] = []
+    if facts.halted is not None:
+        lines += wrap(f"DEGRADED, nothing new is started: {facts.halted}", here.width)
+    elif any(one.kind == DEGRADED for one in facts.alerts):
+        lines += wrap(f"DEGRADED until all has been well for a while: {facts.degraded}", here.width)
+    told = [one for one in facts.alerts if one.kind not in ("degraded", "terminal")]
+    for one in told:
+        lines += wrap(f"{one.kind}: {one.text}", here.width, SET_IN)
+    if facts.tmux is None:
+        lines += wrap("The terminal server does not answer.", here.width)
+    return [*lines, "See: phoenixctl doctor"] if lines else []
+
+
+def _exceptions(rows: Sequence[Row], room: int, here: Page) -> list[str]:
+    """What is not fine, oldest first within its group; what does not fit is a count with the command that lists it."""
+    wrong = [row for row in rows if row.group in BY_EXCEPTION]
+    wrong.sort(key=lambda row: (ORDER.index(row.group), row.since, row.name))
+    if not wrong:
+        return []
+    told = list(_rows(wrong, here))
+    if sum(map(len, told)) < room:
+        return [*(line for lines in told for line in lines), ""]
+    blank_and_rest = 3
+    shown: list[list[str]] = []
+    while told and sum(map(len, shown)) + len(told[0]) <= room - blank_and_rest:
+        shown.append(told.pop(0))
+    hidden = wrong[len(shown) :]
+    counts = [(group, sum(row.group == group for row in hidden)) for group in BY_EXCEPTION]
+    more = ", ".join(f"{count} more {WORDS[group]}" for group, count in counts if count)
+    rest = with_command(f"and {more}:", "phoenixctl status --all", here.width)
+    return [*(line for lines in shown for line in lines), *rest, ""]
+
+
+def _table(rows: Sequence[Row], here: Page) -> list[str]:
+    return [line for told in _rows(rows, here) for line in told]
+
+
+def _rows(rows: Sequence[Row], here: Page) -> Iterable[list[str]]:
+    width = max(NAME_COLUMNS, max(len(row.name) for row in rows))
+    return (_row(row, width, here) for row in rows)
+
+
+def _row(row: Row, name_columns: int, here: Page) -> list[str]:
+    """One agent on one line, or on two where the command at its end would have to be cut."""
+    sign = here.sign(SIGNS[row.group])
+    if row.activity == "waiting" and row.waiting_for is not None:
+        age = ago(here.now - (row.item.opened_wall if row.item is not None else row.since))
+        lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
+        number = f"#{row.item.id} " if row.item is not None else ""
+        said, hint = f"{number}waiting: {row.waiting_for}", f"- {answer_command(row)}"
+        room = here.width - 2 - columns(lead)
+        if columns(said) + 1 + len(hint) <= room:
+            return [f"{sign} {lead}{clip(said, room)} {hint}"]
+        return [*_lead_and(f"{sign} {lead}", said, room, here), f"  {hint}"]
+    age = f"in {ago(row.due)}" if row.state == "backing_off" and row.due is not None else ago(here.now - row.since)
+    word = (row.activity or row.state).replace("_", " ")
+    if row.group == "unknown":
+        word = "deaf" if row.deaf is not None else "gone"
+    lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
+    number = f"  #{row.item.id}" if row.item is not None else ""
+    room = here.width - 2 - columns(lead) - len(number)
+    why = reason(row)
+    if row.group == "unknown":
+        lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
+        why = lost or "its exit record is awaited"
+    if room < LEAST_ROOM or not number:
+        return _lead_and(f"{sign} {lead}", f"{why}{number}", room, here)
+    return [f"{sign} {lead}{pad(why, room)}{number}"]
+
+
+def _lead_and(lead: str, words: str, room: int, here: Page) -> list[str]:
+    """Words behind what stands before them, or below it where the page is too narrow for both."""
+    if room >= LEAST_ROOM:
+        return [lead + clip(words, room)]
+    return [lead, f"    {clip(words, here.width - 4)}"]
+
+
+def _fine(rows: Sequence[Row], here: Page) -> list[str]:
+    """The agents that are fine: how many, and their names where all fit on the line."""
+    told: list[tuple[str, str, str]] = []
+    for group in FINE:
+        members = [row for row in rows if row.group == group]
+        if members:
+            said = f"{len(members)} {WORDS[group]}{_resting_note(members, here) if group == 'resting' else ''}"
+            told.append((SIGNS[group], said, ", ".join(row.name for row in members)))
+    if all(len(said) + len(names) + 4 <= here.width for _, said, names in told):
+        return [f"{here.sign(sign)} {said}: {names}" for sign, said, names in told]
+    counts = [f"{here.sign(sign)} {said}" for sign, said, _ in told]
+    fits = sum(len(said) + 2 for _, said, _ in told) + 3 * (len(told) - 1) <= here.width
+    return ["   ".join(counts)] if fits else counts
+
+
+def _resting_note(members: Sequence[Row], here: Page) -> str:
+    parked = [row.parked_until for row in members if row.parked_until is not None]
+    stopped = sum(row.state == "stopped" for row in members)
+    notes = [f"{len(parked)} parked until {here.minute(min(parked))}"] if parked else []
+    if stopped:
+        notes.append(f"{stopped} stopped")
+    return f" ({', '.join(notes)})" if notes else ""

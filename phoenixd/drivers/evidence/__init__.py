@@ -1,0 +1,1 @@
+"""Signs of life that come by files."""

@@ -1,0 +1,1 @@
+"""Plain files: read and written with care, locked, owned, and watched for changes."""

@@ -1,0 +1,156 @@
+"""The epoch and the wishes on disk, each in a file of fixed length that is written in place and synced.
+
+In place, because a full disk has no room for a second file beside the first, and because one fsync is enough then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.directories import make_private
+from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
+from phoenixd.drivers.files.plain import read_plain, sync_directory
+from phoenixd.errors import UnsafeFile
+from phoenixd.ports import RunFiles
+
+EPOCH, WISH = "epoch", "wish.json"
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+MAX_RECORD = 256 * 1024
+WRITERS = 16
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+log = structlog.get_logger()
+
+
+class EpochFiles:
+    """Implements ports.Epochs below a state directory. An older record never takes the place of a newer one."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._written: dict[Path, int] = {}
+        self._locks: dict[Path, threading.Lock] = {}
+        self._guard = threading.Lock()
+        self._limit: anyio.CapacityLimiter | None = None
+
+    def epoch(self) -> int:
+        """What stands in the file; 0 where there is none that can be believed. Blocking."""
+        content = _read(self._state / EPOCH, LENGTH)
+        return (parse_epoch(content) if content is not None else None) or 0
+
+    def names(self) -> frozenset[str]:
+        """The agents that have a directory. Blocking."""
+        try:
+            found = os.listdir(self._state / "agents")
+        except FileNotFoundError:
+            return frozenset()
+        return frozenset(name for name in found if NAME.fullmatch(name))
+
+    def run_files(self, agent: str) -> RunFiles:
+        """What stands in an agent's directory of its wish and of its runs. Blocking."""
+        place = self._state / "agents" / agent
+        content = _read(place / WISH, LENGTH)
+        run, ended = _record(place / "run.json"), _record(place / "exit.json")
+        last = _seen(run) if run is not None else None
+        numbers = [last.incarnation if last is not None else 0, _whole((ended or {}).get("incarnation"))]
+        return RunFiles(parse_wish(content) if content is not None else None, last, max(numbers))
+
+    async def keep_epoch(self, number: int) -> None:
+        """Make the epoch durable; raises OSError."""
+        await self._write(self._state / EPOCH, number, lambda: render_epoch(number))
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        """Make an agent's wish durable; raises OSError."""
+        await self._write(self._state / "agents" / agent / WISH, wish.epoch, lambda: render_wish(wish))
+
+    async def _write(self, path: Path, number: int, render: Callable[[], bytes]) -> None:
+        if self._limit is None:
+            self._limit = anyio.CapacityLimiter(WRITERS)
+        # Left alone where nobody waits any longer: a disk that hangs must not hold up who ends processes.
+        await to_thread.run_sync(self._write_now, path, number, render, limiter=self._limit, abandon_on_cancel=True)
+
+    def _write_now(self, path: Path, number: int, render: Callable[[], bytes]) -> None:
+        with self._guard:
+            lock = self._locks.setdefault(path, threading.Lock())
+        with lock:
+            if number < self._written.get(path, 0):
+                return
+            _put(path, render())
+            self._written[path] = number
+
+
+def _put(path: Path, content: bytes) -> None:
+    try:
+        descriptor = os.open(path, FLAGS & ~os.O_CREAT)
+        is_new = False
+    except FileNotFoundError:
+        make_private(path.parent)
+        descriptor, is_new = os.open(path, FLAGS, 0o600), True
+    try:
+        if os.fstat(descriptor).st_nlink != 1:
+            raise UnsafeFile(f"{path} has several names: it may be somebody else's file")
+        os.ftruncate(descriptor, LENGTH)
+        os.pwrite(descriptor, content, 0)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if is_new:
+        sync_directory(path.parent)
+
+
+def _read(path: Path, limit: int) -> bytes | None:
+    try:
+        return read_plain(path, limit)
+    except FileNotFoundError:
+        return None
+    except UnsafeFile as fault:
+        log.warning("record_not_believed", path=str(path), reason=fault.message)
+        return None
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    content = _read(path, MAX_RECORD)
+    try:
+        record = json.loads(content) if content is not None else None
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _seen(record: dict[str, Any]) -> SeenRun | None:
+    """The run of a run.json, whose every field an agent may have written."""
+    incarnation, run_id = _whole(record.get("incarnation")), record.get("run_id")
+    if not incarnation or not isinstance(run_id, str):
+        return None
+    child = record.get("child")
+    child = child if isinstance(child, dict) else {}
+    try:
+        began = datetime.fromisoformat(str(record.get("started_at"))).timestamp()
+    except (ValueError, OverflowError):
+        began = 0.0
+    return SeenRun(
+        incarnation,
+        run_id[:64],
+        str(record.get("session_id") or "")[:200],
+        str(record.get("mode") or "")[:20],
+        _whole(child.get("pid")) or None,
+        _whole(child.get("start_time")) or None,
+        began,
+        _whole(record.get("epoch")),
+        str(record.get("boot_id") or "")[:64],
+    )
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0

@@ -1,0 +1,126 @@
+"""A summary of the git repository that an agent works in, taken so that nothing of the repository's can run.
+
+A repository's own configuration names programs: fsmonitor, filters, textconv, hooks, aliases, pagers, transports.
+So only plumbing is asked, and nothing that would look into files through git: no status, no diff, no
+`ls-files --modified` (it runs clean filters). Files are compared here, by stat first and by content where stat
+leaves it open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio.to_thread
+
+from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.drivers.git.index import GITLINK, Entry, index_of
+from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed, tree_entries
+
+TIME_LIMIT = 5.0
+MOST_HASHED = 200
+LARGEST_HASHED = 5 << 20
+COMMITS = 3
+FILE_TYPE = 0o170000
+WHERE = ("--show-toplevel", "--absolute-git-dir", "--show-object-format")
+"""What `rev-parse` is asked of a repository, one line each."""
+
+
+async def git_summary(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | None:
+    """Summarise the repository around `directory`; None when there is none. What cannot be told is a problem."""
+    return await anyio.to_thread.run_sync(summarise, directory, time_limit)
+
+
+def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | None:
+    """The same, blocking for at most `time_limit` seconds."""
+    if not os.path.isdir(directory):
+        return GitSummary(problem=f"{directory} is no directory")
+    plumbing = Plumbing(directory, time.monotonic() + time_limit)
+    try:
+        top, git_directory, object_format = plumbing.lines("rev-parse", *WHERE)
+    except PlumbingFailed as failure:
+        return None if failure.no_repository else GitSummary(problem=str(failure))
+    branch: str | None = None
+    commits: tuple[Commit, ...] = ()
+    try:
+        branch = next(iter(plumbing.lines("symbolic-ref", "-q", "--short", "HEAD", accepted=(0, 1))), None)
+        head = next(iter(plumbing.lines("rev-parse", "-q", "--verify", "HEAD^{commit}", accepted=(0, 1))), None)
+        commits = tuple(_commits(plumbing)) if head else ()
+        indexed, written, _ = index_of(plumbing, os.fsencode(top), os.fsencode(git_directory), object_format)
+        changed = _count_changed(plumbing, Path(top), indexed, written, head)
+        others = plumbing.fields("ls-files", "--others", "--exclude-standard", "--directory", "-z", cwd=top)
+        return GitSummary(branch, commits, changed, len(others))
+    except PlumbingFailed as failure:
+        return GitSummary(branch, commits, problem=str(failure))
+
+
+def _commits(plumbing: Plumbing) -> Iterator[Commit]:
+    lines = plumbing.lines(
+        "rev-list", f"--max-count={COMMITS}", "--no-commit-header", "--format=%h%x09%cs%x09%s", "HEAD"
+    )
+    for line in lines:
+        commit_id, _, rest = line.partition("\t")
+        day, _, subject = rest.partition("\t")
+        yield Commit(commit_id, day, subject)
+
+
+def _count_changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> int:
+    """Count the tracked paths whose file differs from the index, or whose index differs from the last commit."""
+    committed = tree_entries(plumbing.output("ls-tree", "-r", "-z", "--full-tree", head)) if head else {}
+    staged = {entry.path for entry in indexed if entry.stage or committed.get(entry.path) != (entry.mode, entry.blob)}
+    staged |= committed.keys() - {entry.path for entry in indexed}
+    budget = MOST_HASHED
+    for entry in indexed:
+        if entry.path in staged or entry.mode == GITLINK or entry.is_left_alone:
+            continue
+        verdict = differs_by_stat(entry, os.path.join(os.fsencode(top), entry.path), written)
+        if verdict is None:
+            budget -= 1
+            verdict = budget < 0 or _differs_by_content(entry, top)
+            plumbing.require_time()
+        if verdict:
+            staged.add(entry.path)
+    return len(staged)
+
+
+def differs_by_stat(entry: Entry, path: bytes, index_written: int) -> bool | None:
+    """Whether a file is known to differ from its index entry; None when only its content can tell."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return True
+    if (found.st_mode ^ entry.mode) & FILE_TYPE:
+        return True
+    if found.st_size & 0xFFFFFFFF != entry.size:
+        return True
+    recorded = found.st_mtime_ns if entry.mtime % 1_000_000_000 else found.st_mtime_ns // 1_000_000_000 * 1_000_000_000
+    # A file written in the same instant as the index may have changed after it without a trace in its times.
+    return False if recorded == entry.mtime < index_written else None
+
+
+def _differs_by_content(entry: Entry, top: Path) -> bool:
+    path = os.path.join(os.fsencode(top), entry.path)
+    try:
+        if stat.S_ISLNK(entry.mode):
+            content = os.fsencode(os.readlink(path))
+        else:
+            content = _read(path)
+    except OSError:
+        return True
+    hashing = hashlib.sha1(usedforsecurity=False) if len(entry.blob) == 20 else hashlib.sha256()
+    hashing.update(b"blob %d\0" % len(content))
+    hashing.update(content)
+    return hashing.digest() != entry.blob
+
+
+def _read(path: bytes) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_HASHED:
+            raise OSError(None, "not a file to be hashed")
+        return file.read(LARGEST_HASHED)

@@ -1,0 +1,136 @@
+"""How an agent's work looks, and what was made of it since an earlier look (X8b).
+
+The fingerprint covers what is not committed: for every worktree the index as far as it differs from HEAD's tree, and
+the content of changed and untracked files; where there is no repository, all files. A pull, a checkout or a reset
+therefore leaves it as it was. What was committed, stashed or pushed is told by reflogs (`git_deeds.py`). Ignored
+files, our own files, times and permissions do not count. Nothing of a repository's is run: git is asked by disarmed
+plumbing (`git_plumbing.py`), files are read here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
+
+from phoenixd.core.agent import Agent, Quarantined, Stopped
+from phoenixd.core.work import Survey
+from phoenixd.drivers.git.neighbours import Neighbour, Neighbourhood
+from phoenixd.drivers.git.plumbing import PlumbingFailed
+from phoenixd.drivers.git.survey import Looked, Surveyor
+from phoenixd.drivers.git.work_files import Budget, Excluded, WorkUnreadable, exists
+from phoenixd.ports import WorkReading
+
+THREADS = 4
+PATIENCE = 2.0
+"""Seconds beyond its limit after which a measurement that hangs in the kernel is left to itself."""
+NOTHING_EXCLUDED = Excluded()
+
+
+class WorkPrints:
+    """Implements ports.Work.
+
+    own: directories of the daemon's, which are nobody's work. tokens: how many an agent's session holds; None unknown.
+    agents: everybody, to tell who works in the same place.
+    """
+
+    def __init__(
+        self,
+        own: Iterable[os.PathLike[str] | str] = (),
+        tokens: Callable[[Agent], Awaitable[int | None]] | None = None,
+        agents: Callable[[], Iterable[Agent]] = tuple,
+    ) -> None:
+        self._tokens = tokens
+        self._agents = agents
+        self._own = frozenset(os.fsencode(os.path.realpath(path)) for path in own)
+        self._threads = anyio.CapacityLimiter(THREADS)
+        self._under_way: set[str] = set()
+
+    async def measure(self, agent: Agent, since: Survey | None = None) -> WorkReading:
+        """Read the work as it is now; what cannot be told in time is unknown, and says why."""
+        name, rules = agent.name, agent.spec.breaker
+        if name in self._under_way:
+            return WorkReading(None, "an earlier look at it has not come back yet")
+        self._under_way.add(name)
+        everybody = tuple(self._agents())
+
+        def look() -> WorkReading:
+            try:
+                return self.read(agent, since, tuple(neighbours_of(agent, everybody)))
+            finally:
+                self._under_way.discard(name)
+
+        with anyio.move_on_after(rules.time_limit + PATIENCE):
+            found = await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._threads)
+            if rules.token_ceiling and self._tokens is not None:
+                return replace(found, tokens=await self._tokens(agent) or 0)
+            return found
+        return WorkReading(None, f"the work could not be read within {rules.time_limit:g} s")
+
+    async def exists(self, directory: str, pattern: str) -> bool:
+        """Whether a file matches a pattern, which is taken from the directory."""
+        return await anyio.to_thread.run_sync(exists, directory, pattern, limiter=self._threads)
+
+    def read(self, agent: Agent, since: Survey | None = None, neighbours: Sequence[Neighbour] = ()) -> WorkReading:
+        """The same, blocking for about the limit at most."""
+        began, spec = time.monotonic(), agent.spec
+        rules = spec.breaker
+        own = {*self._own, *(os.fsencode(path) for path in (spec.heartbeat_file, spec.transcript) if path)}
+        excluded = Excluded(
+            frozenset(own), tuple(map(os.fsencode, rules.exclude)), notes=tuple(map(os.fsencode, rules.notes))
+        )
+        done = bool(spec.loop.done_file) and exists(spec.cwd, spec.loop.done_file or "")
+        try:
+            found = survey(
+                rules.roots or (spec.cwd,), excluded, rules.time_limit, since, agent.workplaces, neighbours,
+                narrow=bool(rules.roots),
+            )  # fmt: skip
+        except (WorkUnreadable, PlumbingFailed) as unknown:
+            return WorkReading(None, str(unknown), done=done, took=time.monotonic() - began)
+        except OSError as fault:
+            note = f"the work could not be read: {fault.strerror}"
+            return WorkReading(None, note, done=done, took=time.monotonic() - began)
+        return WorkReading(
+            found.fingerprint, "; ".join(found.odd), done, took=time.monotonic() - began, survey=found.survey,
+            deeds=found.deeds, lost=found.lost, shared=found.shared,
+        )  # fmt: skip
+
+
+def survey(
+    roots: Sequence[str],
+    excluded: Excluded = NOTHING_EXCLUDED,
+    time_limit: float = 20.0,
+    since: Survey | None = None,
+    entered: Sequence[str] = (),
+    neighbours: Sequence[Neighbour] = (),
+    narrow: bool = False,
+) -> Looked:
+    """Look at directories together, and at worktrees that were entered; raises WorkUnreadable and PlumbingFailed.
+
+    since: an earlier look, whereupon deeds are told. narrow: of a repository around a root, only what lies in the root.
+    """
+    surveyor = Surveyor(Budget(time.monotonic() + time_limit), excluded, since, Neighbourhood(tuple(neighbours)))
+    return surveyor.look([os.fsencode(os.path.realpath(root)) for root in roots], map(os.fsencode, entered), narrow)
+
+
+def work_print(
+    roots: Sequence[str], excluded: Excluded = NOTHING_EXCLUDED, time_limit: float = 20.0
+) -> tuple[str, tuple[str, ...]]:
+    """The fingerprint alone, and what was odd."""
+    found = survey(roots, excluded, time_limit)
+    return found.fingerprint, found.odd
+
+
+def neighbours_of(agent: Agent, agents: Iterable[Agent]) -> Iterable[Neighbour]:
+    """Who else has a place to work in; those of one sequence are judged together, and are no neighbours."""
+    team = agent.spec.turn_of or agent.name
+    for other in agents:
+        if (other.spec.turn_of or other.name) != team:
+            roots = other.spec.breaker.roots or (other.spec.cwd,)
+            places = tuple(os.fsencode(os.path.realpath(root)) for root in roots)
+            is_up = not isinstance(other.state, Stopped | Quarantined)
+            yield Neighbour(other.name, places, bool(other.spec.breaker.roots), is_up)

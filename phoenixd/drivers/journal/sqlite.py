@@ -1,0 +1,226 @@
+"""The journal on SQLite: commits on one thread, reads on another, so that no reader can hold up a decision.
+
+A batch is one transaction of a write-ahead log, synced before it is acknowledged (synchronous=FULL). What waits
+together is committed together. Files: NAME, NAME-wal, NAME-shm, NAME.reserve, all 0600 in a directory of 0700.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from anyio import to_thread
+
+from phoenixd.core.agent import StandingAlert
+from phoenixd.directories import make_private
+from phoenixd.documents.codec import Undecodable, decode
+from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
+from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
+from phoenixd.drivers.journal.salvage import Damage
+from phoenixd.drivers.journal.schema import EPOCH_KEY, SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
+from phoenixd.drivers.journal.thread import DatabaseThread
+from phoenixd.drivers.journal.writer import ENTRIES_PER_AGENT, KEEP_SECONDS, Fact, Touch, Writer
+from phoenixd.errors import JournalFailed, UnsafeFile
+from phoenixd.ports import Batch, Saved, StoredEntry
+
+READ_LIMIT = 10_000
+"""Entries that one read returns at most."""
+BOOT_KEY = "boot_id"
+
+
+class SqliteJournal:
+    """Implements ports.Journal. One process at a time may write; the caller holds the state directory's lock."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        reserve_bytes: int = RESERVE_BYTES,
+        entries_per_agent: int = ENTRIES_PER_AGENT,
+        keep_seconds: float = KEEP_SECONDS,
+    ) -> None:
+        """Open the journal, or begin one; a damaged one is kept aside and salvaged, which `damage` then tells.
+
+        Raises ConfigurationError when a newer version wrote it, UnsafeFile, JournalFailed.
+        """
+        _require_private_directory(path.parent)
+        self._path = path
+        self._reserve = Reserve(path.with_name(path.name + ".reserve"), reserve_bytes)
+        self._writer = Writer(path, self._reserve, entries_per_agent, keep_seconds)
+        self._reader = Reader(path)
+        self._writing = DatabaseThread("journal-writer", self._writer.write, self._writer.rest)
+        self._reading = DatabaseThread("journal-reader", self._reader.answer, largest_group=1)
+
+    @property
+    def damage(self) -> Damage | None:
+        """What was salvaged in this process's time; None when the journal was sound."""
+        return self._writer.damage
+
+    @property
+    def trouble(self) -> str | None:
+        """What housekeeping last failed at, while commits went on."""
+        return self._writer.trouble
+
+    def load(self) -> Saved:
+        """Read the snapshot. Specifications come without environment: that stands in the configuration."""
+        try:
+            with closing(connect(self._path, readonly=True)) as connection:
+                saved = json.loads(meta(connection, SAVED_KEY) or "{}")
+                return Saved(
+                    at=saved.get("at", 0.0),
+                    wall=saved.get("wall", 0.0),
+                    boot_id=meta(connection, BOOT_KEY) or "",
+                    agents=load_agents(connection),
+                    next_item=saved.get("next_item", 1),
+                    alerts=tuple(decode(StandingAlert, one) for one in saved.get("alerts", [])),
+                    retired=load_retired(connection),
+                    epoch=int(meta(connection, EPOCH_KEY) or 0),
+                )
+        except (sqlite3.Error, OSError, Damaged, Undecodable) as error:
+            raise JournalFailed(f"the journal's snapshot cannot be read: {error}") from error
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        """Make a batch durable and return the row numbers of its entries; raises JournalFailed.
+
+        A batch that failed, or whose commit was cancelled, may still be there after a restart: whole, never half.
+        """
+        return await self._writing.ask(batch_rows(batch))
+
+    async def read(
+        self,
+        *,
+        agent: str | None = None,
+        after: int = 0,
+        since_wall: float | None = None,
+        limit: int = 1000,
+        newest: bool = False,
+        story: bool = False,
+    ) -> list[StoredEntry]:
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
+
+        story: only rows of that weight.
+        """
+        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest, story)
+        try:
+            found: list[StoredEntry] = await self._reading.ask(query)
+        except JournalFailed:
+            # Somebody may have taken the file away, and only the writer still has it.
+            await self._writing.ask(Touch())
+            found = await self._reading.ask(query)
+        return found
+
+    async def remember(self, key: str, value: str) -> None:
+        """Keep a small fact; durable on return."""
+        if key.startswith("#"):
+            raise ValueError(f"{key} is a name of the journal's own")
+        await self._writing.ask(Fact(sealed("meta", storable(key), storable(value))))
+
+    async def recall(self, key: str) -> str | None:
+        """A fact that was remembered."""
+        found: str | None = await self._reading.ask(storable(key))
+        return found
+
+    def release_reserve(self) -> bool:
+        """Free the space held back for orders that end processes; whether there was any. Never blocks on the writer."""
+        return self._reserve.release()
+
+    async def shortage(self) -> str | None:
+        """Why every further write may be the last, or None; takes the reserve back where there is room for it."""
+        return await to_thread.run_sync(self._reserve.ensure)
+
+    def close(self) -> None:
+        """Commit what waits, and close. Blocks until it is done."""
+        for thread in (self._reading, self._writing):
+            thread.close()
+        self._reader.close()
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a reader asked for; see SqliteJournal.read."""
+
+    agent: str | None
+    after: int
+    since_wall: float | None
+    limit: int
+    newest: bool
+    story: bool = False
+
+    @property
+    def statement(self) -> tuple[str, list[Any]]:
+        conditions = ["seq > ?"]
+        values: list[Any] = [self.after]
+        if self.agent is not None:
+            conditions.append("agent = ?")
+            values.append(self.agent)
+        if self.since_wall is not None:
+            conditions.append("wall >= ?")
+            values.append(self.since_wall)
+        if self.story:
+            conditions.append("substr(readings, 1, ?) != ?")
+            values += [len(DETAIL_MARK), DETAIL_MARK]
+        order = "DESC" if self.newest else "ASC"
+        where = " AND ".join(conditions)
+        return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608
+
+
+class Reader:
+    """The connection that only reads. Opened at the first question, and again after an error or a salvage."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._inode = -1
+
+    def answer(self, questions: Sequence[Query | str]) -> list[Any]:
+        """Entries for a query, the value of a fact for its key; raises JournalFailed."""
+        try:
+            connection = self._current()
+            return [self._entries(connection, q) if isinstance(q, Query) else meta(connection, q) for q in questions]
+        except (sqlite3.Error, OSError, Damaged, UnsafeFile) as error:
+            self.close()
+            raise JournalFailed(f"the journal cannot be read: {error}") from error
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _entries(self, connection: sqlite3.Connection, query: Query) -> list[StoredEntry]:
+        # Fetched whole: a cursor left open would keep the log from being emptied.
+        rows = connection.execute(*query.statement).fetchall()
+        entries = [entry for entry in map(stored_entry, rows) if entry is not None]
+        return entries[::-1] if query.newest else entries
+
+    def _current(self) -> sqlite3.Connection:
+        inode = os.stat(self._path).st_ino
+        if self._connection is None or inode != self._inode:
+            self.close()
+            self._connection, self._inode = connect(self._path, readonly=True), inode
+        return self._connection
+
+
+def _require_private_directory(directory: Path) -> None:
+    make_private(directory)
+    found = os.stat(directory)
+    if found.st_uid != os.geteuid():
+        raise UnsafeFile(f"{directory} belongs to uid {found.st_uid}, not to uid {os.geteuid()}")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        directory.chmod(0o700)
+
+
+__all__ = ["BatchRows", "Damage", "SqliteJournal"]

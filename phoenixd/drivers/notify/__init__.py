@@ -1,0 +1,1 @@
+"""Alerts on their way to the operator: the log, commands and webhooks."""

@@ -1,0 +1,111 @@
+"""Alerts to a program of the operator's: one run for each, with the alert on its standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import anyio
+import structlog
+
+from phoenixd.documents.redact import redact, secret_values
+from phoenixd.drivers.notify.notifier import Message
+from phoenixd.drivers.notify.outbox import Outbox
+from phoenixd.errors import PhoenixdError
+
+WAITING = 100
+SERVICE_VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_", "LISTEN_", "INVOCATION_ID", "JOURNAL_STREAM", "PHOENIX_", "TMUX")
+"""What systemd told the daemon alone: a command that kept it could speak in the daemon's name."""
+RUN_ID = "PHOENIX_RUN_ID"
+"""By this variable all that a run started is found again, whatever it detached from."""
+
+log = structlog.get_logger("phoenixd.notify")
+
+EndTree = Callable[[str], Awaitable[object]]
+
+
+class CommandRoute:
+    """Runs `argv`, no shell, at most `at_once` at a time; one that takes longer than `timeout` ends with its tree.
+
+    end_tree: ends every process whose environment carries the given run id.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        end_tree: EndTree,
+        *,
+        timeout: float = 10.0,
+        at_once: int = 4,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._argv = tuple(argv)
+        self._end_tree = end_tree
+        self._timeout = timeout
+        self._at_once = at_once
+        self._environ = without_secrets(environ)
+        self._outbox = Outbox("command", WAITING)
+
+    def offer(self, message: Message) -> None:
+        self._outbox.offer(message)
+
+    async def run(self) -> None:
+        """Send for ever."""
+        async with anyio.create_task_group() as tasks:
+            for _ in range(self._at_once):
+                tasks.start_soon(self._work)
+
+    async def _work(self) -> None:
+        while True:
+            message = await self._outbox.take()
+            problem = await self._send(message)
+            if problem is not None:
+                log.error("alert_not_told", route="command", id=message.id, command=self._argv[0], reason=problem)
+
+    async def _send(self, message: Message) -> str | None:
+        """Run the command once; returns what went wrong."""
+        run_id = secrets.token_hex(16)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+                cwd="/",
+                env={**self._environ, RUN_ID: run_id},
+            )
+        except OSError as error:
+            return f"it did not start: {error.strerror}"
+        try:
+            with anyio.move_on_after(self._timeout):
+                await process.communicate(message.body)
+                return f"exit {process.returncode}" if process.returncode else None
+            return f"it took longer than {self._timeout:g} s"
+        finally:
+            if process.returncode is None:
+                with anyio.CancelScope(shield=True):
+                    await self._end(process, run_id)
+
+    async def _end(self, process: asyncio.subprocess.Process, run_id: str) -> None:
+        try:
+            await self._end_tree(run_id)
+        except PhoenixdError as failure:
+            log.error("alert_command_lingers", command=self._argv[0], reason=failure.message)
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a command may know: none that looks like a secret, none that systemd meant for the daemon."""
+    secret = set(secret_values(environ))
+    return {
+        name: value
+        for name, value in environ.items()
+        if value not in secret and not name.startswith(SERVICE_VARIABLES) and redact(value) == value
+    }

@@ -1,0 +1,39 @@
+"""Messages that wait for a route: as many as fit, the oldest given up first, and that is told."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import anyio
+import structlog
+
+from phoenixd.drivers.notify.notifier import Message
+
+log = structlog.get_logger("phoenixd.notify")
+
+
+class Outbox:
+    """Bounded, so that a route that is down cannot fill the daemon's memory."""
+
+    def __init__(self, route: str, size: int) -> None:
+        self._route = route
+        self._size = size
+        self._waiting: deque[Message] = deque()
+        self._arrived = anyio.Event()
+        self.given_up = 0
+
+    def offer(self, message: Message) -> None:
+        """Take a message; where there is no room the oldest goes: the newest says what is wrong now."""
+        if len(self._waiting) >= self._size:
+            oldest = self._waiting.popleft()
+            self.given_up += 1
+            log.error("alert_given_up", route=self._route, id=oldest.id, reason=f"{self._size} others wait already")
+        self._waiting.append(message)
+        self._arrived.set()
+
+    async def take(self) -> Message:
+        """The message that waits for longest; waits for one."""
+        while not self._waiting:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        return self._waiting.popleft()

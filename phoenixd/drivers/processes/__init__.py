@@ -1,0 +1,1 @@
+"""Processes by identity: watched, searched for, ended with their whole run."""

@@ -1,0 +1,1 @@
+"""The links to the shims: one socket each, and what crosses it."""

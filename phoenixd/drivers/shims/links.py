@@ -1,0 +1,383 @@
+"""The links to the shims: who is there, what they say, what they are told. Whether a shim lives is not known here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from phoenixd import __version__
+from phoenixd.drivers.shims.link import Link, credentials, dial
+from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
+from phoenixd.errors import ShimFailed
+from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
+
+PROTOCOL = 1
+HELLO_TIMEOUT = 2.0
+MOST_EARLY = 16
+"""Questions that a shim may tell again before its hello."""
+AT_ONCE = 3
+"""How often a link is opened again without a pause, before one has stood for some time."""
+STEADY = 10.0
+"""Seconds for which a link has to stand."""
+SHORTEST_PAUSE, LONG, LONGEST_PAUSE = 0.25, 1.0, 5.0
+FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 5.0, 0.005, 0.1
+"""Seconds for which a shim that lives and does not listen is waited for at first, and between two tries."""
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+log = structlog.get_logger()
+
+
+class SeqpacketShims:
+    """Connections to `RUNTIME_DIR/agents/<name>/link.sock`; implements ports.ShimLinks.
+
+    A link that closes is opened again as long as its shim lives: at once at first, then with pauses that double, and
+    the sink gets the new `hello`: what happened in between is in it. Where that takes some time the sink gets
+    `link_lost` with a reason; that is no death. lives: whether a shim does, or, where none has said hello yet, whether
+    one is expected.
+    """
+
+    def __init__(
+        self,
+        runtime_dir: Path,
+        sink: Callable[[ShimMessage], None],
+        *,
+        protocol: int = PROTOCOL,
+        hello_timeout: float = HELLO_TIMEOUT,
+        is_of_a_run: Callable[[int], bool] = lambda pid: False,
+        owner: str = "",
+        lives: Callable[[str, ProcessIdentity | None], bool] = lambda agent, shim: True,
+        is_there: Callable[[str], bool] = lambda agent: False,
+        longest_pause: float = LONGEST_PAUSE,
+    ) -> None:
+        """owner: the id of the state directory whose daemon this is; a shim that knows another one refuses.
+
+        is_there: whether a shim of the agent seems to live that has never been linked to. It may raise OSError.
+        """
+        self._runtime_dir = runtime_dir
+        self._sink = sink
+        self._protocol = protocol
+        self._hello_timeout = hello_timeout
+        self._is_of_a_run = is_of_a_run
+        self._owner = {"owner": owner} if owner else {}
+        self._lives = lives
+        self._is_there = is_there
+        self._longest_pause = longest_pause
+        self._peers: dict[str, _Peer] = {}
+        self._reconnecting: set[asyncio.Task[None]] = set()
+
+    async def connect(self, agent: str) -> ShimHello | None:
+        """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
+
+        A process that an agent started is nobody: it may have put its own socket in the place of its shim's. A shim
+        whose socket somebody removed listens again soon, and is waited for once: without it a living run seems lost.
+        Raises ShimFailed when somebody listens who is not a shim of this agent that this daemon can speak to.
+        """
+        peer = self._peer(agent)
+        async with peer.opening:
+            if peer.link is not None and peer.hello is not None:
+                return peer.hello
+            return await self._open(peer) or await self._first_word(peer)
+
+    def take_up(self, agent: str, reason: str) -> None:
+        """Go on trying to reach a shim that could not be connected to, as after a loss."""
+        peer = self._peer(agent)
+        if peer.link is None:
+            self._reopen_soon(peer, reason)
+
+    def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
+        self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
+
+    def terminate(self, agent: str, incarnation: int) -> None:
+        self._send(agent, {"op": "terminate", "incarnation": incarnation})
+
+    def kill(self, agent: str, incarnation: int) -> None:
+        self._send(agent, {"op": "kill", "incarnation": incarnation})
+
+    def acknowledge(self, agent: str, seq: int) -> None:
+        """Tell the shim that its events up to `seq` are journaled; without a link it will send them again.
+
+        One packet tells all that was acknowledged in a turn of the loop: an agent decides how many events there are.
+        """
+        peer = self._peers.get(agent)
+        if peer is None or peer.link is None:
+            return
+        if peer.acknowledged == 0:
+            asyncio.get_running_loop().call_soon(self._send_acknowledgement, peer)
+        peer.acknowledged = max(peer.acknowledged, seq)
+
+    def _send_acknowledgement(self, peer: _Peer) -> None:
+        seq, peer.acknowledged = peer.acknowledged, 0
+        try:
+            self._send(peer.agent, {"op": "ack", "seq": seq})
+        except ShimFailed as failure:
+            log.info("not_acknowledged", agent=peer.agent, seq=seq, reason=failure.message)
+
+    def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
+        self._send(agent, {"op": "answer", "incarnation": incarnation, "seq": hold, "body": body})
+
+    def notice(self, agent: str, lines: Sequence[str]) -> None:
+        self._send(agent, {"op": "notice", "lines": list(lines)})
+
+    def tell_epoch(self, number: int) -> None:
+        """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""
+        for peer in tuple(self._peers.values()):
+            if peer.link is None or peer.hello is None or not peer.hello.knows_epochs:
+                continue
+            try:
+                peer.link.send({"op": "epoch", "epoch": number})
+            except ShimFailed as failure:
+                log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
+
+    def quit(self, agent: str) -> None:
+        """Have the shim leave; the end of its link is then no news."""
+        self._send(agent, {"op": "quit"})
+        self._peer(agent).is_leaving = True
+
+    def shim_of(self, agent: str) -> ProcessIdentity | None:
+        """The shim that last said hello; whether it still lives is for the process table to say."""
+        peer = self._peers.get(agent)
+        return None if peer is None else peer.shim
+
+    def living(self) -> dict[str, ProcessIdentity]:
+        """The shims to which there is a link, by agent."""
+        return {
+            name: peer.shim for name, peer in self._peers.items() if peer.link is not None and peer.shim is not None
+        }
+
+    def close(self) -> None:
+        """Drop all links. The shims go on, and wait for the next daemon."""
+        for task in self._reconnecting:
+            task.cancel()
+        for peer in self._peers.values():
+            if peer.link is not None:
+                peer.link.close()
+        self._peers.clear()
+
+    def _peer(self, agent: str) -> _Peer:
+        if not NAME.fullmatch(agent):
+            raise ShimFailed(f"no agent's name: {agent!r:.50}")
+        return self._peers.setdefault(agent, _Peer(agent))
+
+    def _send(self, agent: str, message: dict[str, Any]) -> None:
+        peer = self._peer(agent)
+        if peer.link is None or peer.hello is None:
+            raise ShimFailed(f"there is no link to {agent}'s shim")
+        if self._is_too_old(peer.hello):
+            raise ShimFailed(
+                f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",
+                remedy=f"phoenixctl restart {agent}",
+            )
+        peer.link.send(message)
+
+    def _is_too_old(self, hello: ShimHello) -> bool:
+        return hello.protocol < self._protocol - 1
+
+    async def _first_word(self, peer: _Peer) -> ShimHello | None:
+        """Wait for a shim that lives, was never heard by this daemon, and does not listen."""
+        now = asyncio.get_running_loop().time
+        until, pause, hello = now() + FIRST_PATIENCE, FIRST_PAUSE, None
+        try:
+            while peer.shim is None and not peer.is_waited_for and hello is None and self._is_there(peer.agent):
+                peer.is_waited_for = now() >= until
+                await asyncio.sleep(pause)
+                pause = min(LONGEST_FIRST_PAUSE, pause * 1.5)
+                hello = await self._open(peer)
+        except OSError as error:
+            raise ShimFailed(f"whether {peer.agent}'s shim lives cannot be told: {error.strerror}") from error
+        return hello
+
+    async def _open(self, peer: _Peer) -> ShimHello | None:
+        path = self._runtime_dir / "agents" / peer.agent / "link.sock"
+        try:
+            connection = dial(path)
+        except OSError as error:
+            raise ShimFailed(f"{peer.agent}'s shim cannot be reached: {error.strerror}") from error
+        if connection is None:
+            return None
+        greeting: asyncio.Future[ShimHello] = asyncio.get_running_loop().create_future()
+        early: list[ShimMessage] = []
+        pid, _ = credentials(connection)
+        try:
+            is_of_a_run = self._is_of_a_run(pid)
+        except OSError as error:
+            connection.close()
+            raise ShimFailed(f"who serves {peer.agent}'s shim's socket cannot be told: {error.strerror}") from error
+        if is_of_a_run:
+            connection.close()
+            log.warning("impostor_at_link", agent=peer.agent, pid=pid)
+            return None
+        link = Link(
+            peer.agent,
+            connection,
+            on_message=lambda message: self._received(peer, link, greeting, early, message),
+            on_close=lambda reason: self._closed(peer, greeting, reason),
+        )
+        peer.link, peer.hello, peer.is_leaving = link, None, False
+        try:
+            if link.peer_uid != os.geteuid():
+                raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
+            hello = {"op": "hello", "protocol": self._protocol, "version": __version__, "held_again": True}
+            link.send({**hello, **self._owner})
+            async with asyncio.timeout(self._hello_timeout):
+                return await greeting
+        except TimeoutError as error:
+            raise ShimFailed(
+                f"{peer.agent}'s shim does not answer", remedy=f"phoenixctl restart {peer.agent}"
+            ) from error
+        finally:
+            if peer.hello is None:
+                link.close()
+                peer.link = None
+            greeting.cancel()
+
+    def _received(
+        self,
+        peer: _Peer,
+        link: Link,
+        greeting: asyncio.Future[ShimHello],
+        early: list[ShimMessage],
+        message: ShimMessage,
+    ) -> None:
+        """early: what the shim tells again before its hello; it is passed on once it is known whose shim that is."""
+        try:
+            if peer.hello is None:
+                if _is_told_again(message) and len(early) < MOST_EARLY:
+                    early.append(message)
+                    return
+                peer.hello = self._verified(peer, link, message)
+                peer.shim = peer.hello.shim
+                peer.opened_at = asyncio.get_running_loop().time()
+                greeting.set_result(peer.hello)
+                peer.greeting = message
+                for one in early:
+                    self._sink(one)
+                return
+            peer.hello = _updated(peer.hello, message)
+        except (Malformed, ShimFailed) as error:
+            link.close()
+            self._closed(peer, greeting, str(error))
+            return
+        self._sink(message)
+
+    def _verified(self, peer: _Peer, link: Link, message: ShimMessage) -> ShimHello:
+        """Hold a hello against what the kernel says about the peer; raises Malformed and ShimFailed."""
+        if message.event == "error":
+            raise ShimFailed(f"{peer.agent}'s shim says: {message.body.get('message')!s:.300}")
+        if message.event != "hello":
+            raise ShimFailed(f"{peer.agent}'s shim said {message.event!r:.30} before hello")
+        hello = parse_hello(message.body)
+        if hello.agent != peer.agent or hello.shim.pid != link.peer_pid:
+            raise ShimFailed(
+                f"the socket of {peer.agent}'s shim is served by pid {link.peer_pid}, "
+                f"which says that it is pid {hello.shim.pid} of {hello.agent!r:.40}"
+            )
+        if hello.protocol > self._protocol:
+            raise ShimFailed(
+                f"{peer.agent}'s shim speaks protocol {hello.protocol}, this daemon {self._protocol}",
+                remedy="install the newer phoenixd again, or restart the agent from it first",
+            )
+        return hello
+
+    def _closed(self, peer: _Peer, greeting: asyncio.Future[ShimHello], reason: str) -> None:
+        if not greeting.done():
+            greeting.set_exception(ShimFailed(f"{peer.agent}'s shim was not accepted: {reason}"))
+            return
+        peer.link = peer.hello = None
+        if peer.is_leaving:
+            self._peers.pop(peer.agent, None)
+            return
+        self._reopen_soon(peer, reason)
+
+    def _reopen_soon(self, peer: _Peer, reason: str) -> None:
+        if peer.is_reopening:
+            return
+        peer.is_reopening = True
+        task = asyncio.get_running_loop().create_task(self._reopen(peer, reason), name=f"link of {peer.agent}")
+        self._reconnecting.add(task)
+        task.add_done_callback(self._reconnecting.discard)
+
+    async def _reopen(self, peer: _Peer, reason: str) -> None:
+        """Try until there is a link, or no shim to link to; tell the sink where that takes some time."""
+        is_told, is_up = False, False
+        while not is_up:
+            pause = peer.pause(asyncio.get_running_loop().time(), self._longest_pause)
+            if not is_told and pause >= LONG:
+                is_told = True
+                self._sink(ShimMessage(peer.agent, "link_lost", {"reason": reason}))
+            await asyncio.sleep(pause)
+            async with peer.opening:
+                try:
+                    if not self._lives(peer.agent, peer.shim):
+                        break
+                    failure = await self._try(peer)
+                except OSError as error:
+                    failure = f"whether it lives cannot be told: {error.strerror}"
+                # It may have been lost again before anybody looked.
+                is_up = peer.link is not None
+            # A shim that dies closes its link a moment before it is seen to be gone.
+            if not is_up and not is_told and pause:
+                is_told = True
+                self._sink(ShimMessage(peer.agent, "link_lost", {"reason": f"{reason}; {failure}"}))
+        peer.is_reopening = False
+        if is_up and peer.greeting is not None:
+            self._sink(peer.greeting)
+
+    async def _try(self, peer: _Peer) -> str:
+        """Open a link unless there is one; why that failed, if it did."""
+        if peer.link is not None:
+            return ""
+        try:
+            return "" if await self._open(peer) else "nobody listens on its socket"
+        except ShimFailed as error:
+            return error.message
+
+
+def _is_told_again(message: ShimMessage) -> bool:
+    return message.event == "hook" and message.body.get("again") is True
+
+
+class _Peer:
+    """What is known about one agent's shim. `link` and `hello` are both there, or the link is not usable."""
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.opening = asyncio.Lock()
+        self.link: Link | None = None
+        self.hello: ShimHello | None = None
+        self.greeting: ShimMessage | None = None
+        self.shim: ProcessIdentity | None = None
+        self.is_leaving = False
+        self.acknowledged = 0
+        """The newest event that the shim is about to be told of as journaled; 0 for none."""
+        self.is_reopening = False
+        self.is_waited_for = False
+        """It was once waited for in vain, though a shim seemed to live."""
+        self.opened_at = 0.0
+        self._tries = 0
+
+    def pause(self, now: float, longest: float) -> float:
+        """Seconds to wait before it is tried again: two daemons on one shim would else never stop to take its link."""
+        if self.opened_at and now - self.opened_at >= STEADY:
+            self._tries = 0
+        self.opened_at = 0.0
+        self._tries += 1
+        beyond = self._tries - AT_ONCE - 1
+        return 0.0 if beyond < 0 else min(longest, SHORTEST_PAUSE * 2.0 ** min(beyond, 10))
+
+
+def _updated(hello: ShimHello, message: ShimMessage) -> ShimHello:
+    """The hello as the shim would say it now."""
+    match message.event:
+        case "started":
+            return replace(hello, run=parse_run(message.body))
+        case "exited":
+            return replace(hello, run=None, exit=message.body)
+        case _:
+            return hello

@@ -1,0 +1,293 @@
+"""tmux as the terminal of all agents: one session `phx-<agent>` with one pane for each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import structlog
+
+from phoenixd.drivers.tmux.control import ControlConnection, Lost, Refused
+from phoenixd.drivers.tmux.keyboard import Keyboard
+from phoenixd.drivers.tmux.panes import MARK, OWN_SESSION, Pane, Panes, mark
+from phoenixd.drivers.tmux.server import INERT, TmuxServer, settings
+from phoenixd.drivers.tmux.strays import end_clients, have_socket_made, see_off
+from phoenixd.drivers.tmux.text import readable, session_of
+from phoenixd.errors import TerminalFailed
+
+TIMEOUT = 10.0
+SCREEN_LIMIT = 1024 * 1024
+HISTORY_LIMIT = 10_000
+"""Lines above the visible ones that are looked at; an agent decides how many there are, and how long."""
+SHOWN_SECONDS = 10
+WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
+"""What is shown on a status line: nothing in it means anything to tmux."""
+REVIVALS = 2
+ENDING_PATIENCE = 2.0
+"""Seconds that a server which ends has for it, before it is killed."""
+CLIENTS = ("list-clients", "-t", f"={OWN_SESSION}", "-F", "#{client_control_mode} #{client_pid}")
+PATIENCE = 4.0
+"""Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
+REMEDY = "phoenixctl doctor"
+
+log = structlog.get_logger("phoenixd.tmux")
+
+
+class TmuxTerminal(Keyboard):
+    """The server on RUNTIME_DIR/tmux.sock; implements ports.Terminal.
+
+    Commands go over one control-mode connection, which is made when it is needed and after each loss. Only `revive`
+    ever starts a server, and never with `under_systemd`: there the server is a unit of its own.
+
+    shim_pid: the process of an agent's shim, by which its pane is known from those that somebody opened by hand.
+    """
+
+    def __init__(
+        self,
+        runtime_dir: Path,
+        *,
+        under_systemd: bool = False,
+        tmux: str = "tmux",
+        timeout: float = TIMEOUT,
+        shim_pid: Callable[[str], int | None] = lambda agent: None,
+    ) -> None:
+        self.server = TmuxServer(runtime_dir, tmux, timeout)
+        self._under_systemd = under_systemd
+        self._timeout = timeout
+        self._panes = Panes(self._ask, shim_pid)
+        self._control: ControlConnection | None = None
+        self._connecting: asyncio.Task[ControlConnection] | None = None
+        self._is_ended = False
+
+    @property
+    def version(self) -> str | None:
+        """The version of tmux, while a connection to the server stands."""
+        return self.server.version if self._control is not None and self._control.is_open else None
+
+    async def observe(self) -> bool:
+        """Whether the server answers: False when there is none, TerminalFailed when it hangs or cannot be asked."""
+        return self.server.listens() and bool(await self._ask("display-message", "-p", "yes"))
+
+    async def revive(self) -> bool:
+        """Start the server where that is ours to do, and connect; whether it answers now."""
+        await self.server.require_version()
+        for _ in range(REVIVALS):
+            if not self.server.listens():
+                if self._under_systemd or self._is_ended:
+                    return False
+                await self.server.start()
+            try:
+                return await self.observe()
+            except TerminalFailed as failure:
+                if self.server.listens():
+                    raise
+                log.info("tmux server went away", reason=failure.message)  # The one we found was about to end.
+        return False
+
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
+        """Make the agent's session with one pane that runs `argv`; a pane that it has is closed first.
+
+        A session of that name which somebody opened by hand is not ours to close: it gets another name.
+        """
+        session = session_of(agent)
+        if len(argv) < 2:
+            raise ValueError("a pane's argv has at least two words: tmux gives a single one to a shell")
+        await self.close_pane(agent)
+        await self._move_aside(session)
+        await self._run("new-session", "-d", "-s", session, "--", *argv)
+        # Refused where the pane has ended already.
+        with contextlib.suppress(Refused):
+            await self._run("set-option", "-pF", "-t", f"={session}:0.0", MARK, mark(agent))
+
+    async def close_pane(self, agent: str) -> None:
+        """Close the agent's pane, which gets SIGHUP, and with it its session; no pane is no failure."""
+        session_of(agent)
+        while (pane := await self._panes.of(agent)) is not None:
+            try:
+                await self._ask("kill-pane", "-t", pane.id)
+            except Refused as refusal:
+                if "can't find pane" not in refusal.message:
+                    raise
+
+    async def panes(self) -> frozenset[str]:
+        """Names of the agents that have a pane."""
+        return await self._panes.agents()
+
+    async def foreign(self) -> tuple[tuple[str, int], ...]:
+        """The panes that somebody opened by hand in our server, by id and pid."""
+        return tuple((pane.id, pane.pid) for pane in await self._panes.foreign())
+
+    async def capture(self, agent: str, history: int = 0) -> str:
+        """The visible text of the pane, without anything that a terminal would obey, and some of what scrolled off it.
+
+        By a process of its own: on the control connection an agent's screen would stand between tmux's own words.
+        """
+        back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
+        output = await self._call("capture-pane", "-p", *back, "-t", (await self._pane_of(agent)).id)
+        return await asyncio.to_thread(readable, _end_of(output))
+
+    async def tell_attached(self, agent: str, words: str) -> None:
+        """Show words on the status line of everybody who is attached; nobody is no failure."""
+        if not WORDS.fullmatch(words):
+            raise ValueError(f"not shown, tmux could read more than words in it: {words!r:.60}")
+        session = (await self._pane_of(agent)).session_id
+        clients = await self._ask("list-clients", "-t", session, "-F", "#{client_name}")
+        for client in clients:
+            try:
+                await self._run("display-message", "-c", client, "-d", f"{SHOWN_SECONDS * 1000}", words)
+            except Refused as refusal:
+                log.debug("nobody to tell", client=client, reason=refusal.message)
+
+    async def server_pid(self) -> int | None:
+        """The server's process, whose unit may have a cgroup for us; None without a server."""
+        if not self.server.listens():
+            return None
+        answer = await self._ask("display-message", "-p", "#{pid}")
+        return int(answer[0]) if answer and answer[0].isdigit() else None
+
+    async def hangs(self, patience: float = PATIENCE) -> tuple[int | None, bool] | None:
+        """The server's process, and whether it is stopped, where it is there and does not answer; None where it does.
+
+        A look from outside: it takes nothing from whoever waits for the server meanwhile.
+        """
+        if not self.server.listens():
+            return None
+        try:
+            async with asyncio.timeout(patience):
+                if await self.observe():
+                    return None
+        except Refused:
+            return None
+        except (TimeoutError, TerminalFailed):
+            if not self.server.listens():
+                return None  # It went away: that is another finding, with another remedy.
+        pid = self.server.process()
+        return pid, pid is not None and _is_stopped(pid)
+
+    async def keep_named(self) -> None:
+        """Have the server make its socket anew, where somebody took it away and the connection to it still stands."""
+        if self._control is None or not self._control.is_open or self.server.socket.exists():
+            return
+        try:
+            answer = await self._control.run(("display-message", "-p", "#{pid}"), timeout=self._timeout)
+            pid = int(answer[0]) if answer and answer[0].isdigit() else 0
+            if have_socket_made(pid):
+                log.warning("terminal_socket_gone", socket=str(self.server.socket), remedy="the server makes it anew")
+        except (OSError, TerminalFailed) as failure:
+            log.warning("terminal_socket_not_made", reason=str(failure))
+
+    async def end(self) -> None:
+        """End the server with all its panes, for good; one that is systemd's is left to systemd."""
+        # Its end is noticed, and looks like one that has to be made good.
+        self._is_ended = True
+        if self._under_systemd or not self.server.listens():
+            return
+        await self._call("kill-server")
+
+    def close(self) -> None:
+        """Drop the connection; the server and all sessions stay."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    async def _pane_of(self, agent: str) -> Pane:
+        session_of(agent)
+        pane = await self._panes.of(agent)
+        if pane is None:
+            raise TerminalFailed(f"{agent} has no pane")
+        return pane
+
+    async def _move_aside(self, session: str) -> None:
+        try:
+            name = f"foreign-{secrets.token_hex(4)}"
+            await self._run("rename-session", "-t", f"={session}", name)
+        except Refused as refusal:
+            if "can't find session" not in refusal.message:
+                raise
+            return
+        log.warning("foreign session renamed", session=session, name=name)
+
+    async def _ask(self, *command: str) -> list[str]:
+        """Run a command that may be run twice: once more where the connection turned out to be lost."""
+        try:
+            return await self._run(*command)
+        except Lost:
+            return await self._run(*command)
+
+    async def _run(self, *command: str) -> list[str]:
+        control = await self._connection()
+        return await control.run(command, timeout=self._timeout)
+
+    async def _call(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        ended = await self.server.call(self.server.argv(*arguments), stdin)
+        if ended.status != 0 and not self.server.listens():
+            raise self._no_server()
+        if ended.status != 0:
+            raise Refused(f"tmux: {ended.complaint.strip()[:500] or f'status {ended.status}'}")
+        return ended.output
+
+    def _no_server(self) -> TerminalFailed:
+        return TerminalFailed(f"there is no tmux server on {self.server.socket}", remedy=REMEDY)
+
+    async def _connection(self) -> ControlConnection:
+        """The connection, made if need be. All who ask meanwhile share one attempt, and its failure."""
+        if self._control is not None and self._control.is_open:
+            return self._control
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="connect to tmux")
+            # Its failure is nobody's surprise when all who waited for it have gone.
+            self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await asyncio.shield(self._connecting)
+        except TimeoutError:
+            raise TerminalFailed(f"tmux did not answer within {self._timeout:g} s") from None
+
+    async def _connect(self) -> ControlConnection:
+        if not self.server.listens():
+            raise self._no_server()
+        await self.server.require_version()
+        try:
+            # Also asks whether the server answers at all, by a process that may be killed while it waits.
+            await self._call("new-session", "-d", "-s", OWN_SESSION, "--", *INERT)
+        except Refused as refusal:
+            if "duplicate session" not in refusal.message:
+                if await see_off(self.server.socket, ENDING_PATIENCE):
+                    raise self._no_server() from refusal
+                raise
+        argv = self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size")
+        control = await ControlConnection.open(argv, self.server.environment())
+        # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
+        try:
+            await control.run(*settings(), timeout=self._timeout)
+        except Refused as refusal:
+            log.warning("tmux refused a setting", reason=refusal.message)
+        try:
+            end_clients(await control.run(CLIENTS, timeout=self._timeout), argv)
+        except Refused as refusal:
+            # An agent can give tmux's commands another meaning.
+            log.warning("tmux_clients_not_listed", reason=refusal.message)
+        self._control = control
+        return control
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[:1]
+    except OSError:
+        return False
+    return state in (["T"], ["t"])
+
+
+def _end_of(output: bytes) -> bytes:
+    """The last whole lines, within the limit."""
+    if len(output) <= SCREEN_LIMIT:
+        return output
+    kept = output[-SCREEN_LIMIT:]
+    return kept[kept.find(b"\n") + 1 :]

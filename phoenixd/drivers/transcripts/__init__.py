@@ -1,0 +1,1 @@
+"""Transcripts of sessions: files that CLIs write and agents can write to."""

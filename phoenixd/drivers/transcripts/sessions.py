@@ -1,0 +1,151 @@
+"""What CLIs write down of a session: implements ports.Transcripts. Agents can write these files, and whatever stands in
+them, reading one raises nothing, waits for nobody and takes bounded time and memory."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import os
+import stat
+import threading
+from collections.abc import Callable, Mapping
+
+from anyio import to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.conversation_end import DEFAULT_BUDGET
+from phoenixd.documents.json_line import parse_line
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import TranscriptForm, Used
+from phoenixd.drivers.transcripts.lines import open_lines
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation
+from phoenixd.harness import HARNESSES
+
+QUEUE_LIMIT = 16 << 20
+"""Bytes in which prompts that were put off are looked for."""
+
+MOST_FILES = 64
+"""Files that one session's glob is believed to mean."""
+
+
+class TranscriptFiles:
+    """The transcripts of all agents. `path_of`: path or glob of the file that an agent's session writes, if known."""
+
+    def __init__(self, path_of: Callable[[Agent], str | None]) -> None:
+        self._path_of = path_of
+        self._tails: dict[str, TranscriptTail] = {}
+        self._lock = threading.Lock()
+
+    async def end(self, agent: Agent) -> int:
+        return await to_thread.run_sync(lambda: _size(self._file(agent)))
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        return await to_thread.run_sync(lambda: {path: _size(path) for path in self._files(agent)})
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        return await to_thread.run_sync(self._answer_counted, agent, after, mark, allow)
+
+    async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
+        return await to_thread.run_sync(self._queued, agent, after)
+
+    async def facts(self, agent: Agent) -> SessionFacts | None:
+        return await to_thread.run_sync(self.facts_now, agent)
+
+    async def usage(self, agent: Agent) -> Used | None:
+        return await to_thread.run_sync(self._usage, agent)
+
+    async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
+        return await to_thread.run_sync(self._conversation, agent, budget)
+
+    def facts_now(self, agent: Agent) -> SessionFacts | None:
+        """As `facts`, for callers in a thread of their own."""
+        path, form = self._file(agent), _form(agent)
+        if path is None or form is None:
+            return None
+        with self._lock:
+            tail = self._tails.get(agent.name)
+            if tail is None or tail.path != path or tail.form is not form:
+                tail = self._tails[agent.name] = TranscriptTail(path, form)
+            return tail.facts()
+
+    def _usage(self, agent: Agent) -> Used | None:
+        path, form = self._file(agent), _form(agent)
+        return newest_usage(path, form) if path is not None and form is not None else None
+
+    def _conversation(self, agent: Agent, budget: int) -> Conversation | None:
+        path, form = self._file(agent), _form(agent)
+        return read_conversation(path, form, budget) if path is not None and form is not None else None
+
+    def _answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, allow: bool) -> bool | None:
+        harness = HARNESSES.get(agent.spec.harness)
+        tells = harness.permission_told if harness is not None else None
+        paths = self._files(agent)
+        if not paths or (allow and tells is None):
+            return True  # Nothing of the kind is ever written, so its absence means nothing.
+        found: bool | None = None
+        for path in paths:
+            with open_lines(path) as lines:
+                for line in lines.forwards(after.get(path, 0)) if lines is not None else ():
+                    if mark.encode() in line.content:
+                        return True
+                    record = parse_line(line.content) if tells is not None and not line.is_clipped else None
+                    told = tells(record) if tells is not None and record is not None else None
+                    if told == "answered" and allow:
+                        return True
+                    found = False if told == "ended" or (told and not allow) else found
+        return found
+
+    def _queued(self, agent: Agent, after: int) -> tuple[str, ...]:
+        path, harness = self._file(agent), HARNESSES.get(agent.spec.harness)
+        if path is None or harness is None:
+            return ()
+        found: list[str] = []
+        with open_lines(path) as lines:
+            for line in lines.forwards(after) if lines is not None else ():
+                if line.start - after > QUEUE_LIMIT:
+                    break
+                record = parse_line(line.content) if not line.is_clipped else None
+                if record is not None and (prompt := harness.queued_prompt(record)) is not None:
+                    found.append(prompt)
+        return tuple(found)
+
+    def _files(self, agent: Agent) -> list[str]:
+        """The session's file, and those that its subagents write."""
+        path = self._file(agent)
+        if path is None:
+            return []
+        stem = path.removesuffix(".jsonl")
+        below = glob.iglob(f"{glob.escape(stem)}/subagents/*.jsonl") if stem != path else iter(())
+        return [path, *itertools.islice(below, MOST_FILES)]
+
+    def _file(self, agent: Agent) -> str | None:
+        """The file that the path means: of several that a glob finds, the one that was written last."""
+        path = self._path_of(agent)
+        if path is None or os.path.lexists(path) or not glob.has_magic(path):
+            return path
+        found = itertools.islice(glob.iglob(path), MOST_FILES)
+        return max(((_written(one), one) for one in found), default=(0, None))[1]
+
+
+def _form(agent: Agent) -> TranscriptForm | None:
+    harness = HARNESSES.get(agent.spec.harness)
+    return harness.transcript_form if harness is not None else None
+
+
+def _size(path: str | None) -> int:
+    found = _look(path)
+    return found.st_size if found is not None else 0
+
+
+def _written(path: str) -> int:
+    found = _look(path)
+    return found.st_mtime_ns if found is not None else -1
+
+
+def _look(path: str | None) -> os.stat_result | None:
+    try:
+        found = os.stat(path, follow_symlinks=False) if path is not None else None
+    except (OSError, ValueError):
+        return None
+    return found if found is not None and stat.S_ISREG(found.st_mode) else None

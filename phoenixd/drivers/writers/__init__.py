@@ -1,0 +1,1 @@
+"""Writers of briefs: a command of the operator's, or a model."""

@@ -1,1 +1,0 @@
-"""Work on many documents at once, which may one day ask a model: briefs. Nothing here touches the machine."""

@@ -1,0 +1,205 @@
+"""One brief run with its files: what the writer is told is gathered, and what came of it is switched in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import BriefLedger, Cause, Due, Seen, begin, choose_writer, finish, first_look
+from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
+from phoenixd.documents.brief.record import BriefRecord, Narrative
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.ops import CLEAN_CODES
+from phoenixd.documents.resolved import read_resolutions
+from phoenixd.documents.state import StateDocument
+from phoenixd.documents.times import timestamp
+from phoenixd.errors import PhoenixdError
+from phoenixd.memory.brief.switch import Switch
+from phoenixd.memory.brief.writing import Outcome, PlainWriter, write_brief
+from phoenixd.memory.desk import Desk
+from phoenixd.memory.publication import Publication
+from phoenixd.ports import BriefWriter, Clock
+
+MOST_READ = 1_000_000
+RESOLVED_TAIL = 256 * 1024
+
+ConversationLook = Callable[[Agent, int], Awaitable[Conversation | None]]
+
+log = structlog.get_logger("phoenixd.briefs")
+
+
+class BriefRuns:
+    """Carries out runs; when they are due is for `Briefing` to say."""
+
+    def __init__(
+        self,
+        publication: Publication,
+        clock: Clock,
+        conversation: ConversationLook,
+        writers: Mapping[WriterKind, BriefWriter],
+        newest: Callable[[Agent], Agent],
+    ) -> None:
+        self._publication = publication
+        self._clock = clock
+        self._conversation = conversation
+        self._writers = {WriterKind.DETERMINISTIC: PlainWriter(), **writers}
+        self._newest = newest
+
+    async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
+        """An agent's state and what is on record of its runs, from memory where it was read before."""
+        desk = self._publication.desk(agent.name)
+        if desk.shelf.state is not None and desk.has_record and desk.brief_record().ledger.since > 0:
+            return desk.shelf.state, desk.brief_record()
+        async with desk.lock:
+            return await self._publication.write_safely(desk, lambda: self._read(desk, agent))
+
+    async def write(self, agent: Agent, due: Due) -> Outcome | None:
+        """One run: gather, ask, judge, switch. Raises PhoenixdError and OSError, with nothing switched.
+
+        None where there is nothing to be read of a session that was left; its agent is the one of before.
+        """
+        desk, began = self._publication.desk(agent.name), self._now()
+        _, record = await self.look(agent)
+        choice = choose_writer(record.ledger, agent.spec.brief, due.cause, began)
+        ledger = begin(record.ledger, choice, began)
+        conversation = await self._heard(agent)
+        if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
+            return None
+        await self._publication.first_git(desk, agent)
+        async with desk.lock:
+            material, counted = await self._publication.write_safely(
+                desk, lambda: self._gather(desk, agent, record, ledger, conversation)
+            )
+        outcome = await write_brief(agent, material, choice, self._writers, counted.held)
+        async with desk.lock:
+            await self._publication.write_safely(
+                desk, lambda: self._switch(desk, agent, due, material, counted, outcome)
+            )
+        return outcome
+
+    async def _heard(self, agent: Agent) -> Conversation | None:
+        """The session's end, far more of it than is told: machine noise is taken out of it afterwards."""
+        try:
+            return await self._conversation(agent, min(MOST_READ, 4 * agent.spec.brief.transcript_chars))
+        except (PhoenixdError, OSError) as failure:
+            log.warning("transcript_unread", agent=agent.name, reason=str(failure))
+            return None
+
+    def _read(self, desk: Desk, agent: Agent) -> tuple[StateDocument, BriefRecord]:
+        state = desk.consult(self._now())
+        record = desk.brief_record()
+        ledger = first_look(record.ledger, seen_of(agent, state), self._now())
+        if ledger != record.ledger:
+            record = record.model_copy(update={"ledger": ledger})
+            desk.keep_record(record)
+        return state, record
+
+    def _gather(
+        self, desk: Desk, agent: Agent, record: BriefRecord, ledger: BriefLedger, conversation: Conversation | None
+    ) -> tuple[BriefMaterial, BriefRecord]:
+        """The material of a run, and the record with the run counted: paid for before it begins."""
+        if not desk.secrets:
+            desk.secrets = self._publication.secrets_of(agent)
+        moment = self._clock.now()
+        state = desk.consult(moment.wall)
+        held = {
+            name: record.held.get(name, moment.wall)
+            for name, value in state.numbers.items()
+            if record.numbers.get(name) != value
+        }
+        record = record.model_copy(update={"ledger": ledger, "held": held})
+        desk.keep_record(record)
+        resolutions = tuple(read_resolutions(desk.shelf.read_end("resolved.jsonl", RESOLVED_TAIL)))
+        material = BriefMaterial(
+            agent=agent.name,
+            now=moment.wall,
+            state=state,
+            conversation=bounded_conversation(conversation, agent.spec.brief.transcript_chars, desk.clean),
+            resolutions=resolutions,
+            closed_texts={name: text for name, text in record.texts.items() if state.loop(name) is None},
+            git=desk.git,
+            nonce=moment.nonce,
+            goal=desk.clean(agent.spec.prompt) if agent.spec.prompt else None,
+        )
+        return material, record
+
+    def _switch(
+        self, desk: Desk, agent: Agent, due: Due, material: BriefMaterial, record: BriefRecord, outcome: Outcome
+    ) -> None:
+        """Put a run's outcome in the place of what stood before."""
+        now, accepted = self._now(), outcome.accepted
+        desk.consult(now)
+        switch = Switch(
+            agent=agent.name, base=material.state, ours=accepted.state, documents={}, resolutions=accepted.resolved,
+            wall=now,
+        )  # fmt: skip
+        # The run knows its own changes; what others changed while the writer thought is news for the next one.
+        seen = seen_of(agent, accepted.state)
+        ledger = record.ledger
+        if due.cause is not Cause.LEFT:
+            ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed)
+        texts = {loop.id: loop.text for loop in (*material.state.open_loops, *accepted.state.open_loops)}
+        closed = {item.id for item in (*material.state.resolved, *accepted.state.resolved)}
+        kept = {name: text for name, text in record.texts.items() if name in closed}
+        narrative = record.narrative if _keeps(record, due, agent.spec.brief) else _narrative(outcome, now, desk)
+        record = record.model_copy(
+            update={
+                "ledger": ledger,
+                "narrative": narrative,
+                "numbers": {**record.numbers, **accepted.numbers},
+                "held": {name: at for name, at in record.held.items() if name not in accepted.numbers},
+                "texts": {**kept, **texts},
+            }
+        )
+        desk.switch_brief(self._newest(agent), switch, record, now)
+
+    def _now(self) -> float:
+        return self._clock.now().wall
+
+
+def seen_of(agent: Agent, state: StateDocument, turned: float = 0.0) -> Seen:
+    """An agent as the schedule sees it."""
+    last = agent.last_exit
+    clean = last is not None and last.ran and last.signal is None and last.code in CLEAN_CODES
+    ended = last.incarnation if last is not None and clean else 0
+    return Seen(agent.name, agent.spec.kind, _marks(state), ended, turned)
+
+
+def _keeps(record: BriefRecord, due: Due, rules: BriefRules) -> bool:
+    """The end of a turn or session brings loops and numbers up to date, and leaves what a better writer said."""
+    told = record.narrative
+    return (
+        due.cause in (Cause.TURN, Cause.LEFT)
+        and told is not None
+        and told.writer == rules.writer != WriterKind.DETERMINISTIC
+    )
+
+
+def _marks(state: StateDocument) -> str:
+    """What counts as a significant change when it differs: the task, and which loops are open (P20)."""
+    ids = sorted(loop.id for loop in state.open_loops)
+    return hashlib.sha256("\0".join([state.current_task or "", *ids]).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _narrative(outcome: Outcome, now: float, desk: Desk) -> Narrative:
+    """What the guard left of the writer's words, without secrets."""
+
+    def cleaned(lines: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(desk.clean(line) for line in lines)
+
+    accepted = outcome.accepted
+    return Narrative(
+        written=timestamp(now),
+        writer=outcome.writer.value,
+        note=desk.clean(outcome.note)[:500],
+        summary=desk.clean(accepted.summary),
+        changed=cleaned(accepted.changed),
+        decisions=cleaned(accepted.decisions),
+        next=cleaned(accepted.next),
+        risks=cleaned(accepted.risks),
+        refused=cleaned(accepted.refused[:20]),
+    )

@@ -1,0 +1,238 @@
+"""Briefs written when they are due, one after the other (P20, P24, P40)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import LAG, Calendar, Cause, Due, next_run
+from phoenixd.core.spec import WriterKind
+from phoenixd.documents.brief.record import BriefRecord
+from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
+from phoenixd.memory.brief.writing import Outcome
+from phoenixd.memory.bulkhead import bulkhead
+from phoenixd.memory.publication import Publication
+from phoenixd.ports import BriefWriter, Clock, Entry
+
+RECHECK = 300.0
+"""Seconds after which every plan is made anew: the calendar can move under us, by a set clock or a suspended host."""
+
+RETRY = 600.0
+"""Seconds until a run whose files could not be written is tried again."""
+
+MOST_LEFT = 3
+"""Sessions of an agent that wait to be read for the last time."""
+
+AlertSink = Callable[[str, str, str], Awaitable[None]]
+
+log = structlog.get_logger("phoenixd.briefs")
+
+
+@dataclass(frozen=True, slots=True)
+class BriefStatus:
+    """The newest run and the next one. Wall seconds; 0 for never."""
+
+    written: float
+    due: float
+    writer: str
+    note: str = ""
+    refused: tuple[str, ...] = ()
+
+
+class Briefing:
+    """Knows of every agent when its brief is due; one run at a time, so that a hundred agents are no stampede."""
+
+    def __init__(
+        self,
+        publication: Publication,
+        clock: Clock,
+        calendar: Callable[[], Calendar],
+        conversation: ConversationLook,
+        writers: Mapping[WriterKind, BriefWriter] | None = None,
+        alert: AlertSink | None = None,
+    ) -> None:
+        self._clock = clock
+        self._calendar = calendar
+        self._runs = BriefRuns(
+            publication, clock, conversation, writers or {}, lambda agent: self._agents.get(agent.name, agent)
+        )
+        self._alert = alert
+        self._agents: dict[str, Agent] = {}
+        self._turned: dict[str, float] = {}
+        """When the newest turn ended, of agents whose last words no run has read (wall)."""
+        self._left: dict[str, list[Agent]] = {}
+        """Agents as they were before they went on in another session, of which the last words are to be read."""
+        self._asked: dict[str, Cause] = {}
+        self._not_before: dict[str, float] = {}
+        self._plans: dict[str, Due] = {}
+        """Each agent's next run, as it was when something of the agent changed last."""
+        self._unplanned: set[str] = set()
+        self._all_planned = -math.inf
+        """When all plans were made anew (wall)."""
+        self._one = anyio.Lock()
+        self._changed = anyio.Event()
+
+    def hear(self, agent: Agent, entries: Sequence[Entry] = ()) -> None:
+        """Note what happened to an agent; never waits."""
+        if agent.removing:
+            self._agents.pop(agent.name, None)
+            self._plans.pop(agent.name, None)
+            return
+        self._note(agent)
+        ends = [entry.wall for entry in entries if entry.event == "hook_seen" and entry.detail.get("kind") == "stop"]
+        if ends:
+            self._turned[agent.name] = ends[-1]
+        self.replan(agent)
+
+    def replan(self, agent: Agent) -> None:
+        """Look again when an agent's brief is due, because its documents changed; never waits."""
+        self._unplanned.add(agent.name)
+        self._changed.set()
+
+    def request(self, name: str, cause: Cause) -> None:
+        """Ask for a run as soon as may be, for a handoff for instance; never waits."""
+        self._asked[name] = cause
+        self._unplanned.add(name)
+        self._changed.set()
+
+    async def generate(self, agent: Agent) -> BriefStatus:
+        """Write an agent's brief now, for an operator; raises PhoenixdError and OSError."""
+        self._note(agent)
+        await self._write(agent, Due(self._now(), Cause.OPERATOR, "an operator asked for it"))
+        return await self.status(agent)
+
+    async def status(self, agent: Agent) -> BriefStatus:
+        """When an agent's brief was written last, and when it will be next."""
+        record, due = await self._look(agent)
+        told = record.narrative
+        return BriefStatus(
+            written=record.ledger.last_run,
+            due=due.at if due is not None else 0.0,
+            writer=told.writer if told is not None else "",
+            note=told.note if told is not None else "",
+            refused=told.refused if told is not None else (),
+        )
+
+    async def run(self) -> None:
+        """Write what is due, for ever."""
+        while True:
+            self._changed = anyio.Event()
+            name, due = await self._next()
+            if due is None or due.at > self._now():
+                await self._sleep(due)
+                continue
+            self._not_before[name] = self._now() + RETRY  # Unless it goes well.
+            with bulkhead(name, "its brief"):
+                await self._write(self._agents[name], due)
+
+    async def _next(self) -> tuple[str, Due | None]:
+        """The run that is due first, of all agents."""
+        checked: set[str] = set()
+        while True:
+            await self._plan()
+            name = min(self._plans, key=self._not_sooner, default="")
+            if not name:
+                return name, None
+            due = replace(self._plans[name], at=self._not_sooner(name))
+            if due.at > self._now() or name in checked:
+                return name, due
+            # Why it is due may be another reason by now.
+            checked.add(name)
+            self._unplanned.add(name)
+
+    def _not_sooner(self, name: str) -> float:
+        return max(self._plans[name].at, self._not_before.get(name, 0.0))
+
+    async def _plan(self) -> None:
+        """Plan those of which something changed, and now and then all."""
+        if not self._all_planned <= self._now() < self._all_planned + RECHECK:
+            self._all_planned = self._now()
+            self._unplanned.update(self._agents)
+        while self._unplanned:
+            name = self._unplanned.pop()
+            self._plans.pop(name, None)
+            agent = self._agents.get(name)
+            if agent is None:
+                continue
+            with bulkhead(name, "the plan of its brief"):
+                _, due = await self._look(agent)
+                if due is not None and name in self._agents:
+                    self._plans[name] = due
+
+    async def _sleep(self, due: Due | None) -> None:
+        """Wait for the next run, or for news."""
+        left = min(RECHECK, due.at - self._now()) if due is not None else RECHECK
+
+        async def wake(event: anyio.Event) -> None:
+            await event.wait()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wake, self._changed)
+            await self._clock.sleep_until(self._clock.now().at + max(0.0, left))
+            tasks.cancel_scope.cancel()
+
+    async def _look(self, agent: Agent) -> tuple[BriefRecord, Due | None]:
+        """What is on record of an agent's runs, and its next one."""
+        state, record = await self._runs.look(agent)
+        now = self._now()
+        if agent.name in self._asked:
+            return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
+        if self._left.get(agent.name):
+            return record, Due(now, Cause.LEFT, "its session was left for another")
+        seen = seen_of(agent, state, self._turned.get(agent.name, 0.0))
+        return record, next_run(record.ledger, agent.spec.brief, self._calendar(), seen, now)
+
+    def _note(self, agent: Agent) -> None:
+        before = self._agents.get(agent.name)
+        self._agents[agent.name] = agent
+        if before is None or before.session is None or agent.session is None or not agent.spec.brief.on_change:
+            return
+        if before.session.session_id != agent.session.session_id:
+            self._left[agent.name] = [*self._left.get(agent.name, ()), before][-MOST_LEFT:]
+
+    async def _write(self, agent: Agent, due: Due) -> None:
+        async with self._one:
+            try:
+                outcome = await self._run(agent, due)
+            finally:
+                # Also where it failed: the ledger may count it all the same.
+                self.replan(agent)
+            if outcome is not None:
+                await self._tell(agent, due, outcome)
+
+    async def _run(self, agent: Agent, due: Due) -> Outcome | None:
+        if due.cause is Cause.LEFT:
+            outcome = await self._runs.write(self._left[agent.name].pop(0), due)
+            self._not_before.pop(agent.name, None)
+            return outcome
+        began = self._now()
+        outcome = await self._runs.write(agent, due)
+        turned = self._turned.get(agent.name, 0.0)
+        if not turned <= began < turned + LAG:
+            self._turned.pop(agent.name, None)
+        self._asked.pop(agent.name, None)
+        self._not_before.pop(agent.name, None)
+        return outcome
+
+    async def _tell(self, agent: Agent, due: Due, outcome: Outcome) -> None:
+        accepted = outcome.accepted
+        log.info(
+            "brief_written", agent=agent.name, cause=due.cause.value, reason=due.reason, writer=outcome.writer.value,
+            note=outcome.note, loops=len(accepted.state.open_loops), refused=len(accepted.refused),
+            unconfirmed=len(accepted.dropped), tokens=outcome.tokens,
+        )  # fmt: skip
+        for line in accepted.refused:
+            log.warning("brief_claim_refused", agent=agent.name, claim=line)
+        if self._alert is not None and accepted.grave is not None:
+            await self._alert(agent.name, "brief", f"the brief's writer was not believed: {accepted.grave}")
+        elif self._alert is not None and outcome.failed:
+            await self._alert(agent.name, "brief", outcome.note)
+
+    def _now(self) -> float:
+        return self._clock.now().wall

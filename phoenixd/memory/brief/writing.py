@@ -1,0 +1,103 @@
+"""One brief run without its files: ask a writer, judge the answer, ask once more, and else do without it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import anyio
+from anyio import to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import Choice
+from phoenixd.core.spec import WriterKind
+from phoenixd.documents.brief.answer import AnswerRefused, read_answer
+from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.errors import WriterFailed
+from phoenixd.memory.brief.extract import extract_answer
+from phoenixd.memory.brief.guard import Accepted, accept
+from phoenixd.ports import BriefWriter, WriterAnswer
+
+TRIES = 2
+GRACE = 5.0
+"""Seconds beyond its own time limit after which a writer is given up, whatever it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to. writer: who wrote it in the end. note: why it is not the one that was chosen, else empty."""
+
+    accepted: Accepted
+    writer: WriterKind
+    note: str = ""
+    tokens: int = 0
+    failed: bool | None = None
+    """Whether the command or model failed; None where none was asked."""
+
+
+class PlainWriter:
+    """Implements ports.BriefWriter without a model."""
+
+    async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+        answer = await to_thread.run_sync(extract_answer, material)
+        return WriterAnswer(answer.model_dump_json())
+
+
+async def write_brief(
+    agent: Agent,
+    material: BriefMaterial,
+    choice: Choice,
+    writers: Mapping[WriterKind, BriefWriter],
+    held: Mapping[str, float],
+) -> Outcome:
+    """Write by the chosen writer, or by the deterministic one with a note why: a brief there always is."""
+    if choice.writer is WriterKind.DETERMINISTIC:
+        return Outcome(await _plainly(agent, material, held), choice.writer, choice.reason)
+    tokens, complaint = 0, None
+    kept: Accepted | None = None
+    for _ in range(TRIES):
+        try:
+            answer = await _ask(writers, choice.writer, agent, material, complaint)
+        except WriterFailed as failure:
+            # It had its time: a second try would cost as much again.
+            tokens, complaint = tokens + failure.tokens, failure.message
+            break
+        tokens += answer.tokens
+        try:
+            kept = await to_thread.run_sync(_judge, answer.text, agent.name, material, held)
+        except AnswerRefused as refused:
+            complaint = str(refused)
+            continue
+        if kept.grave is None:
+            break
+        complaint = kept.grave
+    if kept is not None:
+        return Outcome(kept, choice.writer, tokens=tokens, failed=False)
+    note = f"the {choice.writer} writer was not used: {complaint}"
+    return Outcome(await _plainly(agent, material, held), WriterKind.DETERMINISTIC, note, tokens, failed=True)
+
+
+async def _ask(
+    writers: Mapping[WriterKind, BriefWriter],
+    kind: WriterKind,
+    agent: Agent,
+    material: BriefMaterial,
+    complaint: str | None,
+) -> WriterAnswer:
+    writer = writers.get(kind)
+    if writer is None:
+        raise WriterFailed(f"this daemon has no {kind} writer")
+    limit = agent.spec.brief.timeout + GRACE
+    with anyio.move_on_after(limit if math.isfinite(limit) else None):
+        return await writer.write(agent, material, complaint)
+    raise WriterFailed(f"it gave no answer within {agent.spec.brief.timeout:g} s")
+
+
+async def _plainly(agent: Agent, material: BriefMaterial, held: Mapping[str, float]) -> Accepted:
+    answer = await PlainWriter().write(agent, material)
+    return await to_thread.run_sync(_judge, answer.text, agent.name, material, held)
+
+
+def _judge(text: str, agent: str, material: BriefMaterial, held: Mapping[str, float]) -> Accepted:
+    return accept(read_answer(text, agent), material, held)

@@ -1,0 +1,282 @@
+"""What is held of one agent between two writings of its documents."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.agent import Agent, Incident
+from phoenixd.core.decision import Readings
+from phoenixd.core.projection import public_status
+from phoenixd.documents.banner import Interruption, banner
+from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection, session_start_answer
+from phoenixd.documents.brief.record import FILE as RECORD_FILE
+from phoenixd.documents.brief.record import SIZE_LIMIT as RECORD_LIMIT
+from phoenixd.documents.brief.record import BriefRecord, Narrative, read_record, render_record
+from phoenixd.documents.heartbeat import heartbeat_record
+from phoenixd.documents.incident import DIRECTORY as INCIDENTS
+from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
+from phoenixd.documents.incident import render_incident, screen_lines
+from phoenixd.documents.ops import Happening, Occurrence
+from phoenixd.documents.redact import redact
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.state import StateDocument
+from phoenixd.documents.times import timestamp, utc_date
+from phoenixd.documents.workspace import GitSummary
+from phoenixd.harness import HARNESSES
+from phoenixd.memory.aside import AsideFiles
+from phoenixd.memory.brief.composition import compose_brief, current_task, interruption_before
+from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, merged_state
+from phoenixd.memory.brief.task_in_hand import TaskInHand
+from phoenixd.memory.files import Files
+from phoenixd.memory.shelf import Shelf
+
+SKEW = 60.0
+"""Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
+
+
+TOLD = ("session-start.txt", "session-start.json")
+"""What a session is told, as text and as the answer of a hook: under these names the newest run's, for hook programs
+of runs that an older version started. The hook program of each later run prints that run's own (`told_to`)."""
+
+
+def told_to(incarnation: int) -> tuple[str, str]:
+    """The names of what one run is told; the JSON is written last."""
+    return f"session-start.{incarnation}.txt", f"session-start.{incarnation}.json"
+
+
+class TornState(Exception):
+    """state.json cannot be read: perhaps another hand is writing it just now."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """The shelf of an agent, the lock around it, and the facts that are not on it. Methods block: for threads."""
+
+    shelf: Shelf
+    aside: AsideFiles
+    limit: int
+    """Characters of a brief that a session is given."""
+    marks: tuple[str, ...] = ()
+    """What an operator's own secrets begin with."""
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    agent: Agent | None = None
+    secrets: tuple[str, ...] = ()
+    interruption: Interruption | None = None
+    """How the run before ended, told to sessions until this run is at work."""
+    git: GitSummary | None = None
+    git_due: float = 0.0
+    """Wall seconds before which git is not asked again."""
+    day: str = ""
+    session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
+    """What the agent's transcript tells."""
+    prompts: TaskInHand = field(default_factory=TaskInHand)
+    task: str | None = None
+    _record: BriefRecord | None = None
+    _begun: tuple[int, str] = (0, "")
+    """The run, by incarnation and id, before which it was taken down how the last one ended."""
+    _told: tuple[int, str] = (0, "")
+    """The run whose own files were written here."""
+
+    @classmethod
+    def of(cls, name: str, directory: Path, files: Files, settings: ConfigurationTable) -> Desk:
+        told: deque[Happening] = deque(maxlen=settings.brief.happenings)
+        aside = AsideFiles(files)
+        shelf = Shelf(name, directory, aside, settings.loops.stale_days, settings.loops.resolved_days, told)
+        return cls(shelf, aside, settings.brief.max_chars, settings.redaction.marks)
+
+    def clean(self, text: str) -> str:
+        """`text` without secrets, also those of this agent's own variables."""
+        return redact(text, self.secrets, self.marks)
+
+    def consult(self, now: float) -> StateDocument:
+        """Read what stands in the files now, nothing written; raises TornState."""
+        self.shelf.open()
+        broken = self.shelf.look(utc_date(now))
+        if broken is not None:
+            raise TornState(broken)
+        self.shelf.catch_up(utc_date(now))
+        assert self.shelf.state is not None
+        return self.shelf.state
+
+    def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
+        """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
+        today = utc_date(now)
+        self.consult(now)
+        self._begin_run(agent)
+        self.shelf.record(occurrences, self.clean)
+        self.agent, self.day = agent, today.isoformat()
+        return self.shelf.settle(
+            public_status(agent), self._task(agent, now), self._last_active(agent, now), today, self.clean
+        )
+
+    def foresee(self, agent: Agent, now: float) -> StateDocument:
+        """What `settle` would write now, with nothing written; raises TornState."""
+        self.consult(now)
+        self._begin_run(agent)
+        return self.shelf.foresee(
+            public_status(agent), self._task(agent, now), self._last_active(agent, now), utc_date(now), self.clean
+        )
+
+    def owes_brief(self, agent: Agent) -> bool:
+        """Whether the agent's run waits for the file that tells it the brief."""
+        return agent.run is not None and self._told != (agent.run.incarnation, agent.run.run_id)
+
+    def write_page(self, agent: Agent, state: StateDocument, now: float) -> None:
+        """Write brief.md alone: for a program that may read it before anything else is written."""
+        facts = self._facts(agent, state, now, self.brief_record().narrative)
+        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"))
+
+    def write_brief(self, agent: Agent, state: StateDocument, now: float, *, anew: bool = False) -> None:
+        """Write brief.md, and what the hook program prints of it at a session start.
+
+        anew: also where it would say the same.
+        """
+        run = agent.run
+        if run is not None and (run.session_seen or run.evidence):
+            self.interruption = None
+        documents = self._rendered(agent, state, now, self.brief_record().narrative)
+        for name, text in documents.items():
+            self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
+        self._tell_run(agent, documents)
+
+    def forget_brief_of(self, run_id: str, incarnation: int) -> None:
+        """Take away what another run of that number may have been told: the hook program prints what it finds."""
+        if self._told != (incarnation, run_id):
+            for name in told_to(incarnation):
+                # A directory of that name is moved aside where the file is written.
+                with contextlib.suppress(IsADirectoryError):
+                    self.shelf.remove(name)
+
+    def _tell_run(self, agent: Agent, documents: Mapping[str, str]) -> None:
+        """Write what the hook program of this run prints, brief.md being there, and forget that of runs before."""
+        run = agent.run
+        if run is None:
+            return
+        for name, own in zip(TOLD, told_to(run.incarnation), strict=True):
+            self.shelf.write(own, documents[name].encode("utf-8", "replace"))
+        if self.owes_brief(agent):
+            self._told = (run.incarnation, run.run_id)
+            self.shelf.forget_told_before(run.incarnation)
+
+    def _begin_run(self, agent: Agent) -> None:
+        """Take down, once for each run, how the one before it ended; `consult` came before."""
+        run = agent.run
+        if run is None or self._begun == (run.incarnation, run.run_id):
+            return
+        self._begun = (run.incarnation, run.run_id)
+        if self.shelf.holds(told_to(run.incarnation)[-1]):
+            # Told by an earlier daemon, which knew.
+            self.interruption = None
+            return
+        ended, last = self.shelf.last_end, agent.last_exit
+        judged = ended[1] if ended and last and ended[0] == last.incarnation else None
+        self.interruption = interruption_before(agent, run.prompt, self.shelf.found, judged)
+
+    def brief_record(self) -> BriefRecord:
+        """What brief.json holds; read once, since it is the daemon's alone."""
+        if self._record is None:
+            content = self.shelf.content(RECORD_FILE, RECORD_LIMIT)
+            found = read_record(content, self.shelf.name) if content is not None else None
+            self._record = found or BriefRecord(agent=self.shelf.name)
+        return self._record
+
+    @property
+    def has_record(self) -> bool:
+        """Whether brief.json was read already, so that asking for it waits for no disk."""
+        return self._record is not None
+
+    def merged(self, switch: Switch) -> StateDocument:
+        """What state.json will hold after a switch; `consult` came before."""
+        return merged_state(self.shelf, switch)
+
+    def keep_record(self, record: BriefRecord) -> None:
+        """Make a record durable before the run that it counts begins; raises OSError."""
+        self.shelf.write(RECORD_FILE, render_record(record), durable=True)
+        self._record = record
+
+    def switch_brief(self, agent: Agent, switch: Switch, record: BriefRecord, now: float) -> StateDocument:
+        """Let a brief run's outcome take the place of what stood before, in all documents or in none.
+
+        `consult` came before. Raises OSError.
+        """
+        state = self.merged(switch)
+        documents = self._rendered(agent, state, now, record.narrative)
+        documents[RECORD_FILE] = render_record(record).decode()
+        switch = switch.model_copy(update={"documents": documents})
+        begin_switch(self.shelf, switch)
+        state = finish_switch(self.shelf, switch)
+        self._record = record
+        if not self.owes_brief(agent):
+            self._tell_run(agent, documents)
+        return state
+
+    def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
+        return compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean, narrative)
+
+    def _rendered(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> dict[str, str]:
+        facts = self._facts(agent, state, now, narrative)
+        path, length = str(self.shelf.directory / "brief.md"), HARNESSES[agent.spec.harness].told_length
+        told = render_injection(facts, path, banner(state, self.interruption), self.limit, length)
+        return {
+            "brief.md": render_brief(facts),
+            "session-start.txt": told,
+            "session-start.json": session_start_answer(told).decode("utf-8", "replace"),
+        }
+
+    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> int:
+        """Write an incident's file, and let go of the oldest; returns how many lines of the screen it holds."""
+        lines = screen_lines(screen, self.clean)
+        content = self.shelf.heartbeat()
+        beat = heartbeat_record(content) if content is not None else None
+        self.shelf.make_directory(INCIDENTS)
+        self.shelf.write(incident.file, render_incident(agent, incident, readings, lines, beat, self.clean))
+        self.shelf.keep_newest(f"{INCIDENTS}/*.json", INCIDENTS_KEPT)
+        return len(lines)
+
+    def take_notes(self) -> list[str]:
+        """What was odd about the documents since this was last asked."""
+        notes, self.shelf.notes = self.shelf.notes, []
+        return notes
+
+    def take_alarms(self) -> list[str]:
+        """What of the documents could not be relied on, and what was done about it, since this was last asked."""
+        alarms, self.shelf.alarms, self.aside.told = [*self.aside.told, *self.shelf.alarms], [], []
+        return alarms
+
+    def has_news(self, now: float) -> bool:
+        """Whether state.json would change without any event: another hand's edit, a new day, a living run's sign, a
+        prompt of which no hook told."""
+        if self.agent is None or self.shelf.state is None:
+            return False
+        if utc_date(now).isoformat() != self.day or self.shelf.was_touched():
+            return True
+        if self.agent.run is None:
+            return False
+        known = self.task
+        if self._task(self.agent, now) != known:
+            return True
+        return self._last_active(self.agent, now) != self.shelf.state.last_active
+
+    def _task(self, agent: Agent, now: float) -> str | None:
+        self.task = current_task(self.prompts.words(agent, self.session_of(agent), now), self.clean)
+        return self.task
+
+    def _last_active(self, agent: Agent, now: float) -> str | None:
+        """The newest sign of life: a heartbeat, what hooks told, a record in the transcript."""
+        run = agent.run
+        activity = getattr(agent.state, "activity", None)
+        seen = [self.shelf.heartbeat_time(now)]
+        if run is not None and run.evidence and activity is not None:
+            seen.append(activity.evidence_wall)
+        session = self.session_of(agent)
+        if session is not None and session.newest_at is not None and session.newest_at <= now + SKEW:
+            seen.append(min(session.newest_at, now))
+        known = [when for when in seen if when is not None]
+        return timestamp(max(known)) if known else None

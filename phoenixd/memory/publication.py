@@ -1,0 +1,295 @@
+"""The documents of all agents, kept up to date one agent at a time, off the supervisor's path."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.api.service import BriefPage, LoopCounts
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.actions import RecordIncident
+from phoenixd.core.agent import Agent
+from phoenixd.directories import Directories
+from phoenixd.documents.brief.health import Fault, check_brief, check_state
+from phoenixd.documents.ops import Occurrence
+from phoenixd.documents.resolved import Resolved, resolution
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale
+from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
+from phoenixd.documents.times import utc_date
+from phoenixd.documents.workspace import GitSummary
+from phoenixd.errors import PhoenixdError
+from phoenixd.memory.bulkhead import bulkhead
+from phoenixd.memory.desk import Desk, TornState
+from phoenixd.memory.files import Files
+from phoenixd.memory.log_files import signature
+from phoenixd.memory.shelf import BRIEF_LIMIT
+from phoenixd.ports import Clock, Entry
+
+T = TypeVar("T")
+GitLook = Callable[[str, float], Awaitable[GitSummary | None]]
+
+THREADS = 8
+TORN_PATIENCE, TORN_PAUSE = 1.0, 0.1
+FOLD_INTERVAL = 60.0
+FIRST_GIT_LIMIT = 1.0
+GIT_LIMIT, GIT_SPACING, GIT_PENANCE = 2.0, 30.0, 600.0
+"""Seconds: how long git may take, how often it is asked, and how long a repository that failed is left alone."""
+GIT_LATER = 2.0
+"""Seconds by which git is asked after a brief that did not wait for it: in a burst the starts come first."""
+
+GIT_EVENTS = frozenset({"agent_exited", "agent_started", "run_adopted"})
+
+log = structlog.get_logger("phoenixd.documents")
+
+
+class Publication:
+    """Desks, one for each agent; whoever writes holds the desk's lock."""
+
+    def __init__(
+        self, directories: Directories, settings: ConfigurationTable, clock: Clock, files: Files, git: GitLook
+    ) -> None:
+        self._directories = directories
+        self._settings = settings
+        self._clock = clock
+        self._files = files
+        self._git = git
+        self._desks: dict[str, Desk] = {}
+        self._unasked: dict[str, Agent] = {}
+        """Agents whose brief was written without a look at their repository."""
+        self._wanted = anyio.Event()
+        self._threads = anyio.CapacityLimiter(THREADS)
+        self.stale_days = settings.loops.stale_days
+        self.secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: ()
+        self.damaged: Callable[[str, str], None] = lambda name, what: None
+        self.published: Callable[[Agent], None] = lambda agent: None
+        self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
+        self.watch: Callable[[Path], object] = lambda directory: None
+        """Has changes in a directory told of, from when it is there on."""
+        self.edited: Callable[[str], None] = lambda name: None
+        """Told of each change of a state.json by another hand, once it is taken over."""
+
+    def desk(self, name: str) -> Desk:
+        if name not in self._desks:
+            directory = self._directories.agent_state(name)
+            desk = self._desks[name] = Desk.of(name, directory, self._files, self._settings)
+            desk.session_of = lambda agent: self.session_of(agent)
+        return self._desks[name]
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        """Bring an agent's documents up to date with what happened to it; raises OSError and PhoenixdError."""
+        occurrences = [
+            Occurrence(entry.wall, entry.event, entry.incarnation, entry.detail, entry.state, entry.reason)
+            for entry in entries
+        ]
+        desk = self.desk(agent.name)
+        if any(_may_have_changed_files(seen) for seen in occurrences):
+            if desk.owes_brief(agent):
+                # Its program boots, and waits for the brief: what git says follows.
+                self._unasked[agent.name] = agent
+                self._wanted.set()
+            else:
+                await self._refresh_git(desk, agent)
+        async with desk.lock:
+            # Before the first write, so that no edit falls between that and the watch.
+            await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
+            self.watch(desk.shelf.directory)
+            await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
+        self.published(agent)
+
+    async def look_for_edit(self, name: str) -> None:
+        """Take over what another hand did to an agent's state.json, if anything: our own writes are none."""
+        desk = self._desks.get(name)
+        if desk is None or desk.agent is None:
+            return
+        with bulkhead(name, "an edit of its state.json"):
+            async with desk.lock:
+                touched = await to_thread.run_sync(desk.shelf.was_touched, limiter=self._threads)
+            if touched:
+                log.info("state_edited", agent=name)
+                await self.publish(desk.agent, ())
+                self.edited(name)
+
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+        """Write what was seen of a run that is being ended; returns how many lines that is. Raises OSError."""
+        desk = self.desk(agent.name)
+
+        def write() -> int:
+            if not desk.secrets:
+                desk.secrets = self.secrets_of(agent)
+            return desk.keep_incident(agent, action.incident, action.readings, screen)
+
+        return await to_thread.run_sync(write, limiter=self._threads)
+
+    async def write_safely(self, desk: Desk, write: Callable[[], T]) -> T:
+        """Run `write` in a thread; where it meets a torn state.json, wait for it to be whole, then rebuild it."""
+        waited = 0.0
+        while True:
+            try:
+                return await to_thread.run_sync(write, limiter=self._threads)
+            except TornState as torn:
+                if waited >= TORN_PATIENCE:
+                    await to_thread.run_sync(desk.shelf.repair, str(torn), limiter=self._threads)
+            finally:
+                for note in desk.take_notes():
+                    log.warning("document_mended", agent=desk.shelf.name, note=note)
+                for alarm in desk.take_alarms():
+                    self.damaged(desk.shelf.name, alarm)
+            # No event tells that a stranger has finished writing.
+            await anyio.sleep(TORN_PAUSE)
+            waited += TORN_PAUSE
+
+    async def first_git(self, desk: Desk, agent: Agent) -> None:
+        """Take the git summary for a brief that has none yet; a start waits a second for it, and no more."""
+        if desk.git is None and self._settings.brief.git and desk.git_due == 0.0:
+            self._take_git(desk, await self._git(agent.spec.cwd, FIRST_GIT_LIMIT))
+
+    async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved:
+        """Close an open loop of an agent (P26): `already` when it was closed before, and then nothing is written.
+
+        Raises UnsafeFile and OSError where the log cannot be written, and then nothing was closed.
+        """
+        desk = self.desk(agent.name)
+
+        def write() -> Resolved:
+            now = self._clock.now().wall
+            if not desk.secrets:
+                desk.secrets = self.secrets_of(agent)
+            desk.consult(now)
+            return desk.shelf.resolve(resolution(loop_id, desk.clean(reason), now, agent.name), utc_date(now))
+
+        async with desk.lock:
+            done = await self.write_safely(desk, write)
+        if done in ("resolved", "already"):
+            # It is on record in the log for good, and state.json follows as soon as it can be written.
+            with bulkhead(agent.name, "what a resolution changes"):
+                await self.publish(agent, ())
+        return done
+
+    async def open_loops(self, name: str) -> tuple[OpenLoop, ...]:
+        """The open loops of an agent as they are now, an operator's edit of a moment ago included."""
+        desk = self.desk(name)
+
+        def read() -> tuple[OpenLoop, ...]:
+            now = self._clock.now().wall
+            state = desk.consult(now)
+            return flag_stale(state, utc_date(now), self.stale_days).open_loops
+
+        async with desk.lock:
+            return await self.write_safely(desk, read)
+
+    async def brief(self, name: str) -> BriefPage | None:
+        """The brief as it stands; None where there is none that can be read."""
+        return await to_thread.run_sync(self._brief, self.desk(name), limiter=self._threads)
+
+    async def check_brief(self, name: str) -> tuple[Fault, ...]:
+        """What is wrong with state.json and brief.md, as they stand (P41, P42, P82)."""
+        desk, limit = self.desk(name), self._settings.alerts.brief_max_age
+
+        def check() -> tuple[Fault, ...]:
+            now, page = self._clock.now().wall, self._brief(desk)
+            faults = check_state(desk.shelf.content("state.json", STATE_LIMIT), name, now)
+            text, written = (page.text.encode(), page.written) if page is not None else (None, None)
+            return (*faults, *check_brief(text, name, written, now, limit))
+
+        return await to_thread.run_sync(check, limiter=self._threads)
+
+    async def generate_brief(self, agent: Agent) -> BriefPage:
+        """Write the brief anew, also where nothing changed, so that its age tells when it was last found true."""
+        desk = self.desk(agent.name)
+        async with desk.lock:
+            await self._refresh_git(desk, agent)
+            await self.write_safely(desk, lambda: self._write(desk, agent, (), anew=True))
+        page = await self.brief(agent.name)
+        if page is None:
+            raise PhoenixdError(f"the brief of {agent.name} was written and cannot be read", "phoenixctl doctor")
+        return page
+
+    def _write(self, desk: Desk, agent: Agent, occurrences: Sequence[Occurrence], *, anew: bool = False) -> None:
+        now = self._clock.now().wall
+        if not desk.secrets:
+            desk.secrets = self.secrets_of(agent)
+        state = desk.settle(agent, now, occurrences)
+        desk.shelf.write_session(agent)
+        desk.write_brief(agent, state, now, anew=anew)
+
+    def _brief(self, desk: Desk) -> BriefPage | None:
+        content, path = desk.shelf.content("brief.md", BRIEF_LIMIT), desk.shelf.directory / "brief.md"
+        written = signature(path)
+        if content is None or not written:
+            return None
+        return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9)
+
+    def loops(self, name: str) -> LoopCounts:
+        """How many loops are open, and how many of them stale, from what was read last; none where nothing can be."""
+        today = utc_date(self._clock.now().wall)
+        state: StateDocument | None = None
+        with bulkhead(name, "a look at its loops"):
+            state = self.desk(name).shelf.glance(today)
+        if state is None:
+            return LoopCounts()
+        loops = flag_stale(state, today, self.stale_days).open_loops
+        return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+
+    async def run(self) -> None:
+        """Bring up to date, for ever, what changes without an event of its own."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._fold)
+            tasks.start_soon(self._follow_repositories)
+
+    async def _follow_repositories(self) -> None:
+        """Ask git for the briefs that did not wait for it, each directory once however many agents work there."""
+        while True:
+            await self._wanted.wait()
+            await self._clock.sleep_until(self._clock.now().at + GIT_LATER)
+            self._wanted = anyio.Event()
+            unasked, self._unasked = self._unasked, {}
+            by_directory: dict[str, list[Agent]] = {}
+            for agent in unasked.values():
+                if self._wants_git(self.desk(agent.name)):
+                    by_directory.setdefault(agent.spec.cwd, []).append(agent)
+            for directory, agents in by_directory.items():
+                with bulkhead(agents[0].name, "a look at its repository"):
+                    summary = await self._git(directory, GIT_LIMIT)
+                    for agent in agents:
+                        await self._follow_repository(agent, summary)
+
+    async def _follow_repository(self, agent: Agent, summary: GitSummary | None) -> None:
+        desk = self.desk(agent.name)
+        before = desk.git
+        self._take_git(desk, summary)
+        if desk.git != before and desk.agent is not None:
+            with bulkhead(agent.name, "what its repository changes"):
+                await self.publish(desk.agent, ())
+
+    async def _fold(self) -> None:
+        """Fold heartbeats into last_active, and flag loops as they become stale (P29, X6)."""
+        while True:
+            await self._clock.sleep_until(self._clock.now().at + FOLD_INTERVAL)
+            for desk in tuple(self._desks.values()):
+                with bulkhead(desk.shelf.name, "a look for news"):
+                    news = await to_thread.run_sync(desk.has_news, self._clock.now().wall, limiter=self._threads)
+                    if news and desk.agent is not None:
+                        await self.publish(desk.agent, ())
+
+    async def _refresh_git(self, desk: Desk, agent: Agent) -> None:
+        if self._wants_git(desk):
+            self._take_git(desk, await self._git(agent.spec.cwd, GIT_LIMIT))
+
+    def _wants_git(self, desk: Desk) -> bool:
+        return self._settings.brief.git and self._clock.now().wall >= desk.git_due
+
+    def _take_git(self, desk: Desk, summary: GitSummary | None) -> None:
+        failed = summary is not None and summary.problem is not None
+        if not failed or desk.git is None:
+            desk.git = summary
+        desk.git_due = self._clock.now().wall + (GIT_PENANCE if failed else GIT_SPACING)
+
+
+def _may_have_changed_files(seen: Occurrence) -> bool:
+    return seen.event in GIT_EVENTS or (seen.event == "hook_seen" and seen.detail.get("kind") == "stop")

@@ -1,0 +1,376 @@
+"""One agent's documents on disk, and what the daemon remembers of them between two writes. Blocking: for threads.
+
+Nothing here is shared between agents. One caller at a time, except `glance`, which only reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from phoenixd.core.agent import Agent
+from phoenixd.documents.brief.page import recover_state
+from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
+from phoenixd.documents.heartbeat import read_heartbeat
+from phoenixd.documents.incident import DIRECTORY as INCIDENTS
+from phoenixd.documents.incident import OLDER as OLDER_INCIDENTS
+from phoenixd.documents.ops import Happening, Occurrence, happenings, read_happenings, render_occurrence
+from phoenixd.documents.resolved import Resolution, Resolved, apply_resolutions
+from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
+from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
+from phoenixd.documents.state import (
+    StateDocument,
+    Status,
+    drop_old_resolved,
+    flag_stale,
+    render_state,
+    resolve_loop,
+    without_secrets,
+)
+from phoenixd.documents.state_merge import later, merge_states
+from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
+from phoenixd.documents.state_reading import StateReading, read_state
+from phoenixd.errors import FileUnreadable, UnsafeFile
+from phoenixd.memory.brief.switch import finish_switch, interrupted_switch
+from phoenixd.memory.damaged import keep_copy
+from phoenixd.memory.files import Files
+from phoenixd.memory.log_files import rotate, signature, size_of, tail
+from phoenixd.memory.resolved_log import LIMIT as RESOLVED_LIMIT
+from phoenixd.memory.resolved_log import ResolvedLog
+
+OPS_LIMIT, OPS_KEPT = 10 << 20, 4
+OPS_TAIL = 64 * 1024
+OPS_UNWRITTEN = 1000
+BRIEF_LIMIT = 4 << 20
+
+LEFT_BEHIND = re.compile(r"\..+\.[0-9]+\.new")
+"""Names of files that were to take a document's place; see phoenixd.drivers.files.plain.replace."""
+
+TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
+"""Names of what the session of one run is told."""
+
+Clean = Callable[[str], str]
+
+
+@dataclass(slots=True)
+class Shelf:
+    """state.json, ops.jsonl, session.json and the rest of one agent."""
+
+    name: str
+    directory: Path
+    files: Files
+    stale_days: int
+    resolved_days: int
+    happenings: deque[Happening]
+    state: StateDocument | None = None
+    """What stands in state.json, as written or read last."""
+    found: Status | None = None
+    """The status that state.json held before this daemon wrote it."""
+    notes: list[str] = field(default_factory=list)
+    """What was odd about the documents, and was mended; for the log."""
+    alarms: list[str] = field(default_factory=list)
+    """What could not be relied on; taken by whoever tells the operator."""
+    last_end: tuple[int, bool] | None = None
+    """The newest incarnation whose end was told, and whether as an error."""
+    _unwritten: deque[bytes] = field(default_factory=lambda: deque(maxlen=OPS_UNWRITTEN))
+    """Lines of ops.jsonl that a full disk did not take, to be written before any other."""
+    _kept: Bookkeeping | None = None
+    _on_disk: StateDocument | None = None
+    _read_only: bool = False
+    _seen: tuple[int, ...] = ()
+    _is_switched: bool = False
+    """A brief run that a crash interrupted was looked for, and finished."""
+
+    def open(self) -> None:
+        """Read what an earlier daemon left, once; the directory is made again whenever somebody removed it."""
+        self.files.ensure_private_dir(self.directory)
+        if self._kept is not None:
+            return
+        self._clear_away()
+        self._gather_incidents()
+        self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
+        if not self.happenings:
+            self.happenings.extend(read_happenings(tail(self.directory / "ops.jsonl", OPS_TAIL)))
+
+    def look(self, today: date) -> str | None:
+        """Read state.json; returns why it is broken, which may be a write of another hand in progress."""
+        broken = self._look(today)
+        if broken is None and not self._is_switched:
+            if (switch := interrupted_switch(self)) is not None:
+                finish_switch(self, switch)
+            self._is_switched = True
+        return broken
+
+    def _look(self, today: date) -> str | None:
+        found = signature(self.directory / "state.json")
+        if found and found == self._seen and self.state is not None:
+            return None
+        content = self.content("state.json", STATE_LIMIT)
+        if content is None:
+            self._adopt(StateReading(self._rebuilt()), found)
+            return None
+        reading = read_state(content, self.name, today)
+        if reading.document is None:
+            return reading.broken
+        if reading.lossy:
+            self._set_aside(content, f"state.json: {'; '.join(reading.notes[:5])}; the original was kept")
+        elif reading.notes:
+            self.notes.append(f"state.json: {'; '.join(reading.notes[:5])}")
+        if reading.read_only and not self._read_only:
+            self.alarms.append("state.json is of a newer version: it is read, and not written")
+        self._adopt(reading, found)
+        return None
+
+    def glance(self, today: date) -> StateDocument | None:
+        """The state as it was read last, else what stands in the file; for callers that do not hold the shelf.
+
+        Nothing is taken over from the file: somebody may be writing it just now, and would find their words undone.
+        """
+        if self.state is not None:
+            return self.state
+        content = self.content("state.json", STATE_LIMIT)
+        return read_state(content, self.name, today).document if content is not None else None
+
+    def was_touched(self) -> bool:
+        """Whether another hand wrote or removed state.json since it was last written or read here."""
+        return signature(self.directory / "state.json") != self._seen
+
+    def repair(self, why: str) -> None:
+        """Give up on a broken state.json: keep a copy, and rebuild it from memory or from the brief (P78)."""
+        content = self.content("state.json", STATE_LIMIT) or b""
+        self._set_aside(content, f"state.json was broken and was rebuilt: {why}")
+        self.state = self._rebuilt()
+        self._seen = ()
+        self._write_state(self.state)
+
+    def settle(
+        self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
+    ) -> StateDocument:
+        """Bring state.json up to date with what the daemon knows; `look` came before, so an operator's edit is in."""
+        self.catch_up(today)
+        settled = self.foresee(status, task, last_active, today, clean)
+        assert self._kept is not None
+        self._kept = Bookkeeping(task if task is not None else self._kept.task, self._kept.resolved_bytes)
+        self._write_state(settled)
+        return settled
+
+    def foresee(
+        self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
+    ) -> StateDocument:
+        """What `settle` would write now; nothing is written. `look` and `catch_up` came before."""
+        base, kept = self.state, self._kept
+        assert base is not None
+        assert kept is not None
+        settled = base.model_copy(
+            update={
+                "status": status,
+                "last_active": later(base.last_active, last_active),
+                # As long as the daemon knows of no new task, an operator's edit of it stands.
+                "current_task": task if task is not None and task != kept.task else base.current_task,
+            }
+        )
+        return without_secrets(self._dated(settled, today), clean)
+
+    def catch_up(self, today: date) -> None:
+        """Close the loops that were resolved while no daemon ran (F-ST-10); `look` came before.
+
+        How far the log was taken over stands in session.json, which is written after state.json is durable: a crash in
+        between has lines applied again, which changes nothing.
+        """
+        base, kept = self.state, self._kept
+        assert base is not None
+        assert kept is not None
+        lines, end = self._resolved.after(kept.resolved_bytes)
+        self.state = apply_resolutions(base, lines, today)
+        if not self._read_only:
+            self._kept = Bookkeeping(kept.task, end)
+
+    def resolve(self, made: Resolution, today: date) -> Resolved:
+        """Close an open loop: first in the log, which nothing takes back, then in memory. `settle` is to follow."""
+        self.catch_up(today)
+        state, kept = self.state, self._kept
+        assert state is not None
+        assert kept is not None
+        closed = resolve_loop(state, made.id, made.reason, today)
+        if closed is None:
+            was = any(item.id == made.id for item in state.resolved) or self._resolved.names(made.id)
+            return "already" if was else "unknown"
+        if self._read_only:
+            return "frozen"
+        self._resolved.append(made)
+        self.state = closed
+        self._kept = Bookkeeping(kept.task, size_of(self._resolved.path))
+        return "resolved"
+
+    def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
+        """Append to ops.jsonl, which is rotated, and keep what a brief tells again."""
+        seen = list(occurrences)
+        for occurrence in seen:
+            if occurrence.event == "agent_exited":
+                self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
+        self.happenings.extend(happenings(seen, clean))
+        self._unwritten.extend(render_occurrence(occurrence, clean) for occurrence in seen)
+        path = self.directory / "ops.jsonl"
+        if size_of(path) > OPS_LIMIT:
+            rotate(path, OPS_KEPT)
+        while self._unwritten:
+            self.files.append(path, self._unwritten[0], durable=False)
+            self._unwritten.popleft()
+
+    def write_session(self, agent: Agent) -> None:
+        self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
+
+    def write(self, name: str, content: bytes, durable: bool = False, *, anew: bool = False) -> bool:
+        """Replace a document if that changes it, or `anew` also if not; whether it was written."""
+        path = self.directory / name
+        try:
+            if (
+                not anew
+                and os.stat(path, follow_symlinks=False).st_size == len(content)
+                and self.content(name, len(content)) == content
+            ):
+                return False
+        except OSError:
+            pass
+        self.files.replace(path, content, durable=durable)
+        return True
+
+    def keep_newest(self, pattern: str, count: int) -> None:
+        """Remove all but the newest documents of a name's pattern."""
+        found = sorted(self.directory.glob(pattern), key=lambda path: signature(path) or (0,))
+        for path in found[: max(0, len(found) - count)]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def make_directory(self, name: str) -> None:
+        """Make sure of a directory of ours below the agent's; a link in its place, which could lead anywhere, goes."""
+        path = self.directory / name
+        if path.is_symlink():
+            path.unlink()
+            self.notes.append(f"{name} was a link, and was made anew as a directory")
+        self.files.ensure_private_dir(path)
+
+    def place(self, name: str) -> Path:
+        return self.directory / name
+
+    def put_state(self, document: StateDocument) -> None:
+        """Make a state durable that holds what stands in the file now; `look` came before."""
+        self._write_state(document)
+
+    def read_end(self, name: str, size: int) -> bytes:
+        """The last whole lines of a file of lines, up to `size` bytes."""
+        return tail(self.directory / name, size)
+
+    def holds(self, name: str) -> bool:
+        """Whether anything stands under that name."""
+        return os.path.lexists(self.directory / name)
+
+    def forget_told_before(self, incarnation: int) -> None:
+        """Remove what the sessions of earlier runs were told."""
+        for entry in os.scandir(self.directory):
+            found = TOLD_TO.fullmatch(entry.name)
+            if found is not None and int(found[1]) < incarnation:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.directory / name)
+
+    def heartbeat_time(self, now: float) -> float | None:
+        """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
+        content = self.content("heartbeat.json", HEARTBEAT_LIMIT)
+        beat = read_heartbeat(content, now) if content is not None else None
+        return min(now, beat.claimed) if beat is not None and beat.claimed is not None else None
+
+    def heartbeat(self) -> bytes | None:
+        return self.content("heartbeat.json", HEARTBEAT_LIMIT)
+
+    def _clear_away(self) -> None:
+        """Remove what daemons that were killed in the middle of a write left beside the documents."""
+        for entry in os.scandir(self.directory):
+            if LEFT_BEHIND.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+
+    def _gather_incidents(self) -> None:
+        """Move what an older version left beside the other documents to where incidents stand (requirements 4.3)."""
+        older = sorted(self.directory.glob(OLDER_INCIDENTS))
+        if not older:
+            return
+        self.make_directory(INCIDENTS)
+        for path in older:
+            with contextlib.suppress(OSError):
+                path.rename(self.directory / INCIDENTS / path.name.removeprefix("incident-"))
+
+    def _dated(self, document: StateDocument, today: date) -> StateDocument:
+        return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)
+
+    def _adopt(self, reading: StateReading, seen: tuple[int, ...]) -> None:
+        theirs = reading.document
+        assert theirs is not None
+        if self.state is None and seen:
+            self.found = theirs.status
+        # What we hold can be ahead of the file when a write failed; an edit of the file is merged with that.
+        if self.state is not None and self._on_disk is not None:
+            self.state = merge_states(self._on_disk, theirs, self.state)
+        else:
+            self.state = theirs
+        self._on_disk, self._read_only, self._seen = theirs, reading.read_only, seen
+
+    def _rebuilt(self) -> StateDocument:
+        if self.state is not None:
+            return self.state
+        brief = self.content("brief.md", BRIEF_LIMIT)
+        if brief is None:
+            return StateDocument(agent=self.name)
+        return recover_state(brief.decode("utf-8", "replace"), self.name)
+
+    def _write_state(self, document: StateDocument) -> None:
+        self.state = document
+        if self._read_only:
+            return
+        content = render_state(document)
+        self.write("state.json", content, durable=True)
+        self._on_disk, self._seen = document, self._signature_of(content)
+
+    def _signature_of(self, written: bytes) -> tuple[int, ...]:
+        """How state.json looks as long as it holds what was written; nothing, where another hand was at it since.
+
+        Its look is taken before its content: an edit of the moment in between must not pass for ours.
+        """
+        seen = signature(self.directory / "state.json")
+        try:
+            return seen if self.content("state.json", STATE_LIMIT) == written else ()
+        except FileUnreadable:
+            return ()
+
+    def _set_aside(self, content: bytes, note: str) -> None:
+        self.alarms.append(note)
+        keep_copy(self.directory, content, self.files)
+
+    @property
+    def _resolved(self) -> ResolvedLog:
+        path = self.directory / "resolved.jsonl"
+        return ResolvedLog(path, self.files, lambda: self.content(path.name, RESOLVED_LIMIT))
+
+    def content(self, name: str, limit: int) -> bytes | None:
+        """A document's content; None when there is none, or something that is not to be read in its place.
+
+        Raises FileUnreadable where nobody knows: what cannot be read now must not be taken for gone, and written over.
+        """
+        try:
+            return self.files.read_plain(self.directory / name, limit)
+        except FileNotFoundError:
+            return None
+        except FileUnreadable:
+            raise
+        except UnsafeFile as error:
+            self.notes.append(error.message)
+            return None

@@ -1,0 +1,163 @@
+"""Whether somebody else is at work in an agent's session: noticed, told, and never doubled.
+
+No agent CLI locks its sessions. What a person, or another supervisor, has resumed elsewhere is found by its command
+line, and by what the CLI's processes write of themselves: before a resume, which then waits, and once a minute while
+the agent runs, which is only told.
+"""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.core import alerts
+from phoenixd.core.agent import Agent, BackingOff
+from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.plain_text import one_line
+from phoenixd.drivers.processes.sessions import CommandLine, command_line, command_lines
+from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.harness import HARNESSES
+from phoenixd.memory.files import Files
+
+KIND = "session in use elsewhere"
+HELD = "resume held back"
+"""How the message of a start begins that waits for somebody else to leave the session."""
+
+INTERVAL = 60.0
+MOST_WORDS = 120
+MOST_FILES, FILE_LIMIT = 256, 16 * 1024
+
+log = structlog.get_logger("phoenixd.coexistence")
+
+
+def strangers(agent: Agent, lines: Iterable[CommandLine], run_id: str | None) -> tuple[CommandLine, ...]:
+    """Those of the processes that work in the agent's session without belonging to its run.
+
+    A wrapper and the program that it starts are one: the wrapper stands for both.
+    """
+    session_id = session_of(agent)
+    harness = HARNESSES.get(agent.spec.harness)
+    if harness is None or session_id is None:
+        return ()
+    found = [
+        line
+        for line in lines
+        if (run_id is None or line.run_id != run_id) and harness.runs_session(agent.spec, _arguments(line), session_id)
+    ]
+    pids = {line.pid for line in found}
+    return tuple(line for line in found if line.parent not in pids)
+
+
+def session_of(agent: Agent) -> str | None:
+    """The session that the agent works in, or would go on with."""
+    if agent.run is not None:
+        return agent.run.session_id
+    return agent.session.session_id if agent.session is not None else None
+
+
+def finding(agent: Agent, found: Sequence[CommandLine]) -> Event | None:
+    """What is to be told of the agent's session; None for nothing new."""
+    if found:
+        return TroubleSeen(agent.name, KIND, _words(found))
+    if alerts.find(agent.alerts, KIND) is None:
+        return None
+    return TroubleGone(agent.name, KIND, "nobody else is at work in its session any more")
+
+
+class Coexistence:
+    """The look at all agents, once a minute, and at one before its session is resumed.
+
+    files_of: a glob for the files in which an agent's CLI says which process is in which session.
+    """
+
+    def __init__(
+        self,
+        agents: Callable[[], Iterable[Agent]],
+        tell: Callable[[Event], None],
+        files: Files,
+        files_of: Callable[[Agent], str | None],
+    ) -> None:
+        self._agents = agents
+        self._tell = tell
+        self._files = files
+        self._files_of = files_of
+
+    async def require_alone(self, agent: Agent) -> None:
+        """Raise LaunchFailed where somebody else works in the session that is to be resumed."""
+        if not _is_named(agent.spec):
+            return
+        found = strangers(agent, await to_thread.run_sync(self._lines, [agent]), None)
+        if (told := finding(agent, found)) is not None:
+            self._tell(told)
+        if found:
+            raise LaunchFailed(
+                f"{HELD}: {_words(found)}", f"end it, or begin anew: phoenixctl restart {agent.name} --fresh"
+            )
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            await anyio.sleep(INTERVAL)
+            await self.look()
+
+    async def look(self) -> None:
+        """Look at the sessions of all agents that run, or are about to."""
+        living = [
+            agent
+            for agent in self._agents()
+            if _is_named(agent.spec) and (agent.run is not None or isinstance(agent.state, BackingOff))
+        ]
+        try:
+            lines = await to_thread.run_sync(self._lines, living)
+        except OSError as error:
+            log.warning("processes_not_read", reason=str(error))
+            return
+        names = {agent.name for agent in living}
+        for agent in tuple(self._agents()):
+            found = strangers(agent, lines, agent.run.run_id if agent.run else None) if agent.name in names else ()
+            if (told := finding(agent, found)) is not None:
+                self._tell(told)
+
+    def _lines(self, agents: Sequence[Agent]) -> list[CommandLine]:
+        """The processes that are in these agents' sessions, by their arguments or by their own word; blocking."""
+        sessions = {one for agent in agents if (one := session_of(agent)) is not None}
+        found = {line.pid: line for line in command_lines(sessions)}
+        patterns = {(agent.spec.harness, self._files_of(agent)) for agent in agents}
+        for harness, pattern in patterns:
+            for path in sorted(itertools.islice(glob.iglob(pattern), MOST_FILES)) if pattern else ():
+                line = self._line(harness, path)
+                if line is not None and line.session_id in sessions:
+                    found.setdefault(line.pid, line)
+        return list(found.values())
+
+    def _line(self, harness: str, path: str) -> CommandLine | None:
+        try:
+            record = json.loads(self._files.read_plain(path, FILE_LIMIT))
+        except (OSError, UnsafeFile, ValueError, RecursionError):
+            return None
+        told = HARNESSES[harness].process_in_session(record) if isinstance(record, dict) else None
+        return command_line(told.pid, told.start_time, told.session_id) if told is not None else None
+
+
+def _arguments(line: CommandLine) -> tuple[str, ...]:
+    """The command line, with the session that was picked after it."""
+    return line.argv if line.session_id is None else (*line.argv, "--resume", line.session_id)
+
+
+def _is_named(spec: AgentSpec) -> bool:
+    """Whether the agent's command line names its session, so that a stranger's would."""
+    return spec.has_hooks or "{session_id}" in (*spec.argv, *spec.fresh_args, *(spec.resume_args or ()))
+
+
+def _words(found: Sequence[CommandLine]) -> str:
+    first = found[0]
+    command = one_line(" ".join(first.argv), MOST_WORDS)
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"process {first.pid} works in the same session ({command}){more}; what both write there gets mixed up"

@@ -1,0 +1,94 @@
+"""Where an agent's variables come from: the daemon, the login shell, the operator's table and files of credentials."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.credential import credential_path
+from phoenixd.documents.redact import secret_values
+from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.memory.files import Files
+from phoenixd.start import environment
+from phoenixd.start.login import LoginShellFailed, login_environment
+
+CREDENTIAL_LIMIT = 64 * 1024
+
+log = structlog.get_logger("phoenixd.start")
+
+
+class Variables:
+    """The environments that agents start from, and what is put on top of them."""
+
+    def __init__(self, environ: Mapping[str, str], files: Files) -> None:
+        self._daemon = dict(environ)
+        self._files = files
+        self._login: dict[str, str] | None = None
+        self._asking = anyio.Lock()
+
+    async def base(self, env_from: str) -> Mapping[str, str]:
+        """What an agent with this `env_from` starts from; the login shell is asked once."""
+        if env_from == "login":
+            async with self._asking:
+                if self._login is None:
+                    self._login = await to_thread.run_sync(self._ask_login_shell)
+        return self.known_base(env_from) or {}
+
+    def known_base(self, env_from: str) -> Mapping[str, str] | None:
+        """The same without waiting; None for a login shell that was not asked yet."""
+        match env_from:
+            case "none":
+                return environment.bare()
+            case "login":
+                return self._login
+            case _:
+                return self._daemon
+
+    def compose(
+        self, spec: AgentSpec, base: Mapping[str, str], ours: Mapping[str, str], needed: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """The whole environment of a run. Reads credential files, so for threads; raises LaunchFailed.
+
+        needed: what the agent's CLI must find there; only the operator's own table wins over it.
+        """
+        own = {**(needed or {}), **{name: self._value(name, value) for name, value in spec.env}}
+        alive = environment.answers(base.get("SSH_AUTH_SOCK"))
+        return environment.compose(base, own, ours, spec.cwd, agent_answers=alive)
+
+    def secrets(self, agent: Agent, variables: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The values that no document may hold: of the environment as given, or as far as it is known now."""
+        if variables is None:
+            variables = {**(self.known_base(agent.spec.env_from) or self._daemon), **self._known(agent.spec)}
+        from_files = [name for name, value in agent.spec.env if credential_path(value) is not None]
+        given = {name: value for name, value in variables.items() if not name.startswith("PHOENIX_")}
+        return secret_values(given, from_files)
+
+    def _known(self, spec: AgentSpec) -> dict[str, str]:
+        """The operator's variables, those from files included where these can be read now."""
+        found: dict[str, str] = {}
+        for name, value in spec.env:
+            with contextlib.suppress(LaunchFailed):
+                found[name] = self._value(name, value)
+        return found
+
+    def _value(self, name: str, value: str) -> str:
+        path = credential_path(value)
+        if path is None:
+            return value
+        try:
+            return self._files.read_plain(path, CREDENTIAL_LIMIT).decode().removesuffix("\n")
+        except (OSError, UnsafeFile, UnicodeDecodeError) as error:
+            raise LaunchFailed(f"env.{name}: {path} cannot be read: {error}", f"make {path} readable") from error
+
+    def _ask_login_shell(self) -> dict[str, str]:
+        try:
+            return login_environment(environment.cleaned(self._daemon))
+        except LoginShellFailed as failure:
+            log.warning("login_environment_failed", reason=str(failure), instead="the daemon's own")
+            return self._daemon

@@ -1,0 +1,74 @@
+"""Changes in a directory are heard of when they are made, and a quiet directory wakes nobody."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+
+from phoenixd.drivers.files.changes import DirectoryChanges
+
+
+async def heard(changes: DirectoryChanges) -> set[str]:
+    with anyio.fail_after(10):
+        return {path.name for path in await changes.next()}
+
+
+async def test_a_write_a_rename_and_a_removal_are_heard_of(tmp_path: Path) -> None:
+    changes = DirectoryChanges()
+    changes.watch(tmp_path)
+    changes.watch(tmp_path)
+    path = tmp_path / "state.json"
+    path.write_text("{}")
+    assert await heard(changes) == {"state.json"}
+    (tmp_path / "new").touch()
+    os.rename(tmp_path / "new", path)
+    assert "state.json" in await heard(changes)
+    path.unlink()
+    assert await heard(changes) == {"state.json"}
+    changes.close()
+
+
+async def test_a_directory_that_is_made_anew_is_watched_again(tmp_path: Path) -> None:
+    changes = DirectoryChanges()
+    directory = tmp_path / "agents" / "a"
+    for _ in range(2):
+        directory.mkdir(parents=True)
+        changes.watch(directory)
+        (directory / "state.json").write_text("{}")
+        assert await heard(changes) == {"state.json"}
+        (directory / "state.json").unlink()
+        directory.rmdir()
+    changes.close()
+
+
+async def test_a_quiet_directory_wakes_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tick: until something changes, the loop sleeps on the kernel's word alone."""
+    changes, wakes = DirectoryChanges(), 0
+    changes.watch(tmp_path)
+    wait = anyio.wait_readable
+
+    async def counted(descriptor: int) -> None:
+        nonlocal wakes
+        await wait(descriptor)
+        wakes += 1
+
+    monkeypatch.setattr("anyio.wait_readable", counted)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(changes.next)
+        await anyio.wait_all_tasks_blocked()
+        assert wakes == 0
+        (tmp_path / "state.json").write_text("{}")
+    assert wakes == 1
+    changes.close()
+
+
+async def test_what_cannot_be_watched_is_no_fault(tmp_path: Path) -> None:
+    changes = DirectoryChanges()
+    changes.watch(tmp_path / "missing")
+    changes.watch(tmp_path)
+    (tmp_path / "x").touch()
+    assert await heard(changes) == {"x"}
+    changes.close()

@@ -1,0 +1,86 @@
+"""Epoch and wishes on disk: whole or nothing, in place, and never an older one over a newer one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from phoenixd.core.behind.world import Wish
+from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
+from phoenixd.drivers.files.epoch import EpochFiles
+from phoenixd.errors import UnsafeFile
+
+
+async def test_what_was_kept_is_read_again_and_an_older_one_never_takes_its_place(tmp_path: Path) -> None:
+    files = EpochFiles(tmp_path)
+    assert (files.epoch(), files.names()) == (0, frozenset())
+    await files.keep_epoch(7)
+    await files.keep_wish("a", Wish("stopped", 7, 3))
+    await files.keep_epoch(6)
+    await files.keep_wish("a", Wish("running", 6, 2))
+    again = EpochFiles(tmp_path)
+    assert again.epoch() == 7
+    assert again.run_files("a").wish == Wish("stopped", 7, 3)
+    assert again.names() == {"a"}
+    assert (tmp_path / "epoch").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_full_disk_has_room_for_it_because_it_keeps_its_place_and_size(tmp_path: Path) -> None:
+    files = EpochFiles(tmp_path)
+    await files.keep_epoch(1)
+    before = (tmp_path / "epoch").stat()
+    await files.keep_epoch(2**40)
+    after = (tmp_path / "epoch").stat()
+    assert (before.st_ino, before.st_size, before.st_blocks) == (after.st_ino, after.st_size, after.st_blocks)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 100, LENGTH - 20])
+def test_a_torn_record_is_none(cut: int) -> None:
+    assert parse_epoch(render_epoch(123456)[: min(cut, 20)]) is None
+    assert parse_wish(render_wish(Wish("running", 5))[: min(cut, 20)]) is None
+
+
+def test_every_flipped_bit_of_a_record_is_noticed() -> None:
+    whole = render_wish(Wish("stopped", 5, 2)).rstrip()
+    for at in range(len(whole) * 8):
+        flipped = bytearray(whole)
+        flipped[at // 8] ^= 1 << at % 8
+        assert parse_wish(bytes(flipped)) in (None, Wish("stopped", 5, 2))
+
+
+@pytest.mark.parametrize(
+    "content", [b"[]", b"{}", b'{"epoch": true, "crc": 1}', b"\xff", b'{"wish": ["a"], "epoch": 1}']
+)
+def test_what_an_agent_writes_there_is_none(content: bytes) -> None:
+    assert (parse_epoch(content), parse_wish(content)) == (None, None)
+
+
+async def test_a_link_is_neither_read_nor_written_through(tmp_path: Path) -> None:
+    (tmp_path / "agents" / "a").mkdir(parents=True)
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "agents" / "a" / "wish.json").symlink_to(tmp_path / "victim")
+    files = EpochFiles(tmp_path)
+    with pytest.raises(OSError, match="symbolic"):
+        await files.keep_wish("a", Wish("stopped", 1))
+    os.link(tmp_path / "victim", tmp_path / "epoch")
+    with pytest.raises(UnsafeFile):
+        await files.keep_epoch(1)
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert (files.run_files("a").wish, files.epoch()) == (None, 0)
+
+
+def test_a_run_that_an_agent_made_up_is_read_within_bounds(tmp_path: Path) -> None:
+    place = tmp_path / "agents" / "a"
+    place.mkdir(parents=True)
+    wrong = {"incarnation": 10**40, "run_id": 5, "child": [], "started_at": "x" * 10**4, "session_id": {"a": 1}}
+    (place / "run.json").write_text(json.dumps(wrong))
+    (place / "exit.json").write_text("[" * 10_000)
+    found = EpochFiles(tmp_path).run_files("a")
+    assert (found.last, found.incarnation) == (None, 0)
+    (place / "run.json").write_text(json.dumps({**wrong, "incarnation": 4, "run_id": "r" * 100}))
+    found = EpochFiles(tmp_path).run_files("a")
+    assert found.last is not None
+    assert (found.last.incarnation, found.last.pid, found.incarnation) == (4, None, 4)

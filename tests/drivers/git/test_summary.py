@@ -1,0 +1,241 @@
+"""The summary of a repository, taken from ones that are armed to run something at every turn."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from phoenixd.drivers.git import plumbing as git_plumbing
+from phoenixd.drivers.git.summary import git_summary, summarise
+from tests.drivers.git.repositories import Armed, arm, git, make_repository
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
+
+
+def has_ended(pid: int) -> bool:
+    """Gone, or waiting for its parent to notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return make_repository(tmp_path)
+
+
+def test_branch_commits_and_counts(repository: Path) -> None:
+    for number in range(3):
+        git(repository, "commit", "-q", "--allow-empty", "-m", f"Commit {number}")
+    (repository / "edited.txt").write_text("another length\n")
+    (repository / "gone.txt").unlink()
+    (repository / "new.txt").write_text("new")
+    (repository / "directory").mkdir()
+    (repository / "directory" / "deep.txt").write_text("deep")
+    (repository / "noise.log").write_text("ignored")
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert summary.problem is None
+    assert summary.branch == "main"
+    assert [commit.subject for commit in summary.commits] == ["Commit 2", "Commit 1", "Commit 0"]
+    assert (summary.changed, summary.untracked) == (2, 2)
+
+
+def stage(work: Path) -> None:
+    (work / "kept.txt").write_text("staged\n")
+    git(work, "add", "kept.txt")
+
+
+def rewrite_with_the_same_length(work: Path) -> None:
+    (work / "kept.txt").write_text("KEPT.TXT\n")
+
+
+def touch(work: Path) -> None:
+    os.utime(work / "kept.txt", (1, 1))
+
+
+def relink(work: Path) -> None:
+    (work / "link").unlink()
+    (work / "link").symlink_to("gone.txt")
+
+
+def replace_by_a_fifo(work: Path) -> None:
+    (work / "kept.txt").unlink()
+    os.mkfifo(work / "kept.txt")
+
+
+@pytest.mark.parametrize(
+    ("do", "changed"),
+    [
+        (lambda work: None, 0),
+        (stage, 1),
+        (rewrite_with_the_same_length, 1),
+        (touch, 0),
+        (relink, 1),
+        (replace_by_a_fifo, 1),
+        (lambda work: git(work, "rm", "-q", "--cached", "kept.txt"), 1),
+        (lambda work: git(work, "update-index", "--skip-worktree", "gone.txt") or (work / "gone.txt").unlink(), 0),
+    ],
+    ids=["nothing", "stage", "same length", "touch", "relink", "fifo", "untrack", "skip-worktree"],
+)
+def test_what_counts_as_changed(repository: Path, do: Callable[[Path], object], changed: int) -> None:
+    do(repository)
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert (summary.problem, summary.changed) == (None, changed)
+
+
+def test_a_directory_below_tells_the_whole_repository(repository: Path) -> None:
+    (repository / "below").mkdir()
+    (repository / "edited.txt").write_text("x")
+
+    summary = summarise(str(repository / "below"))
+
+    assert summary is not None
+    assert (summary.branch, summary.changed) == ("main", 1)
+
+
+def test_a_repository_without_a_commit(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "trunk")
+    (tmp_path / "a").write_text("a")
+    git(tmp_path, "add", "a")
+
+    summary = summarise(str(tmp_path))
+
+    assert summary is not None
+    assert (summary.branch, summary.commits, summary.changed, summary.problem) == ("trunk", (), 1, None)
+
+
+def test_a_detached_head_has_no_branch(repository: Path) -> None:
+    git(repository, "checkout", "-q", "--detach")
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert summary.branch is None
+    assert len(summary.commits) == 1
+
+
+async def test_no_repository_is_none_and_no_directory_a_problem(tmp_path: Path) -> None:
+    assert await git_summary(str(tmp_path)) is None
+    missing = await git_summary(str(tmp_path / "none"))
+    assert missing is not None
+    assert "no directory" in (missing.problem or "")
+
+
+def test_git_variables_of_the_daemon_itself_do_not_lead_elsewhere(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_WORK_TREE", "/")
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert summary.problem is None
+    assert len(summary.commits) == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can make a repository of somebody else")
+def test_a_repository_of_another_user_is_a_problem_with_a_remedy(repository: Path) -> None:
+    for path in (repository, *repository.rglob("*")):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert "belongs to another user" in (summary.problem or "")
+    assert "run the daemon as its owner" in (summary.problem or "")
+
+
+@pytest.fixture
+def armed(repository: Path, tmp_path: Path) -> Armed:
+    return arm(repository, tmp_path)
+
+
+def test_the_arms_bite(armed: Armed) -> None:
+    """Without this the next test would prove nothing."""
+    git(armed.work, "status", "--porcelain", check=False)
+    git(armed.work, "diff", check=False)
+    git(armed.work, "ls-files", "--modified", check=False)
+    git(armed.work, "lf", check=False)
+
+    assert {"fsmonitor", "clean", "diff-command", "alias-lf", "hook-post-index-change"} <= armed.fired()
+
+
+def test_nothing_of_an_armed_repository_runs(armed: Armed) -> None:
+    summary = summarise(str(armed.work))
+
+    assert armed.fired() == set()
+    assert summary is not None
+    assert (summary.problem, summary.branch, summary.changed, summary.untracked) == (None, "main", 1, 1)
+    assert summary.commits[0].subject == "Arm it"
+
+
+def test_a_missing_object_is_not_fetched_by_a_program_of_the_repository(armed: Armed) -> None:
+    """A partial clone's remote may be `ext::PROGRAM`, and a protocol of its own allows it."""
+    for key, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::{armed.program('transport')}",
+        "remote.origin.uploadpack": armed.program("uploadpack"),
+        "protocol.ext.allow": "always",
+        "protocol.allow": "always",
+    }.items():
+        armed.configure(key, value)
+    tree = git(armed.work, "rev-parse", "HEAD^{tree}").strip()
+    (armed.work / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    git(armed.work, "cat-file", "-p", tree, check=False)
+    assert "transport" in armed.fired(), "the trap does not bite"
+    (armed.traces / "transport").unlink()
+
+    summary = summarise(str(armed.work))
+
+    assert armed.fired() & {"transport", "uploadpack"} == set()
+    assert summary is not None
+    assert "ls-tree failed" in (summary.problem or "")
+    assert summary.branch == "main"
+
+
+def test_a_git_that_hangs_is_killed_with_all_that_it_started(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids = tmp_path / "pids"
+    fake = tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > '{pids}'\nwait\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+
+    summary = summarise(str(repository), time_limit=1.0)
+
+    assert summary is not None
+    assert "in time" in (summary.problem or "")
+    for pid in map(int, pids.read_text().split()):
+        eventually_sync(lambda pid=pid: has_ended(pid), what=f"{pid} ends")
+
+
+def test_output_without_end_is_cut_off(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!{sys.executable}\nimport sys\nwhile True: sys.stdout.write('x' * 65536)\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(git_plumbing, "OUTPUT_LIMIT", 1 << 20)
+
+    summary = summarise(str(repository), time_limit=60)
+
+    assert summary is not None
+    assert "more files than" in (summary.problem or "")

@@ -1,0 +1,460 @@
+"""Links to the shims: the peer is who it says, no message is lost by a broken link, nothing is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.drivers.shims import links as shims
+from phoenixd.drivers.shims.links import SeqpacketShims
+from phoenixd.errors import ShimFailed
+from phoenixd.ports import ShimMessage
+from tests.drivers.shims.fake_shim import FakeShim
+from tests.waiting import eventually
+
+RUN = {"incarnation": 7, "run_id": "r-7", "pid": 4242, "start_time": 99, "started_at": "2026-11-21T10:00:00.123Z"}
+
+
+class Links:
+    """The driver with a sink that keeps everything."""
+
+    def __init__(self, runtime_dir: Path, **options: Any) -> None:
+        self.heard: list[ShimMessage] = []
+        self.shims = SeqpacketShims(runtime_dir, self.heard.append, **options)
+
+    async def heard_of(self, event: str) -> ShimMessage:
+        return await eventually(
+            lambda: next((message for message in self.heard if message.event == event), None), what=f"{event} was heard"
+        )
+
+
+@pytest.fixture
+def links(short_tmp: Path) -> Iterator[Links]:
+    made = Links(short_tmp)
+    yield made
+    made.shims.close()
+
+
+async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp, run=RUN) as shim:
+        hello = await links.shims.connect("a")
+        assert hello is not None
+        assert (hello.agent, hello.shim.pid, hello.hook_port) == ("a", os.getpid(), 40001)
+        assert hello.run is not None
+        assert (hello.run.incarnation, hello.run.run_id, hello.run.pid, hello.run.start_time) == (7, "r-7", 4242, 99)
+
+        links.shims.start("a", "/run/order.json", 7, "r-7")
+        links.shims.terminate("a", 7)
+        links.shims.kill("a", 7)
+        links.shims.acknowledge("a", 12)
+        links.shims.notice("a", ["stopped", "by operator"])
+        await shim.was_told("ack")
+
+        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0", "held_again": True}
+        assert shim.told[1:] == [
+            {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
+            {"op": "terminate", "incarnation": 7},
+            {"op": "kill", "incarnation": 7},
+            {"op": "notice", "lines": ["stopped", "by operator"]},
+            {"op": "ack", "seq": 12},
+        ]
+        assert links.shims.shim_of("a") == hello.shim
+
+
+async def test_what_was_acknowledged_in_one_turn_is_told_in_one_packet(short_tmp: Path, links: Links) -> None:
+    """An agent decides how many events there are; a packet for each once filled the link, and that ended the daemon."""
+    async with FakeShim(short_tmp, run=RUN) as shim:
+        await links.shims.connect("a")
+        for seq in range(1, 5001):
+            links.shims.acknowledge("a", seq)
+        assert await shim.was_told("ack") == {"op": "ack", "seq": 5000}
+
+
+async def test_the_hello_stays_true(short_tmp: Path, links: Links) -> None:
+    """connect on a link that is up tells what runs now, not what ran when the link was made."""
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.say({"event": "started", **RUN})
+        await links.heard_of("started")
+        started = await links.shims.connect("a")
+        assert started is not None
+        assert started.run is not None
+        assert started.run.pid == 4242
+        shim.say({"event": "exited", "incarnation": 7, "run_id": "r-7", "code": None, "signal": 9, "cause": "exit"})
+        await links.heard_of("exited")
+        exited = await links.shims.connect("a")
+
+        assert exited is not None
+        assert exited.run is None
+        assert exited.exit is not None
+        assert exited.exit["signal"] == 9
+        assert shim.accepted == 1
+
+
+async def test_nobody_there_is_none_and_nothing_can_be_told(short_tmp: Path, links: Links) -> None:
+    assert await links.shims.connect("a") is None
+    async with FakeShim(short_tmp):
+        pass
+    assert (short_tmp / "agents/a/link.sock").exists()
+    assert await links.shims.connect("a") is None
+    for order in (
+        lambda: links.shims.start("a", "/o", 1, "r"),
+        lambda: links.shims.terminate("a", 1),
+        lambda: links.shims.kill("a", 1),
+        lambda: links.shims.quit("a"),
+    ):
+        with pytest.raises(ShimFailed):
+            order()
+    links.shims.acknowledge("a", 1)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"agent": "b"},
+        {"pid": 1},
+        {"event": "hook"},
+        {"protocol": 2},
+        {"protocol": "1"},
+        {"pid": None},
+        {"run": "7"},
+        {"run": {"incarnation": 7}},
+    ],
+    ids=str,
+)
+async def test_who_is_not_the_agents_shim_is_not_spoken_to(short_tmp: Path, links: Links, lie: dict[str, Any]) -> None:
+    async with FakeShim(short_tmp) as shim:
+        assert shim.hello is not None
+        shim.hello |= lie
+        with pytest.raises(ShimFailed):
+            await links.shims.connect("a")
+        with pytest.raises(ShimFailed):
+            links.shims.kill("a", 1)
+    assert links.heard == []
+
+
+async def test_a_shim_that_does_not_answer_is_given_up(short_tmp: Path) -> None:
+    links = Links(short_tmp, hello_timeout=0.05)
+    async with FakeShim(short_tmp) as shim:
+        shim.hello = None
+        with pytest.raises(ShimFailed, match="does not answer"):
+            await links.shims.connect("a")
+
+
+async def test_promise_2_a_shim_that_lives_is_waited_for_until_it_listens_again(short_tmp: Path) -> None:
+    """Without its word its run would be taken for lost, and ended."""
+    asked: list[str] = []
+    shim = FakeShim(short_tmp, run=RUN)
+
+    def is_there(agent: str) -> bool:
+        asked.append(agent)
+        return True
+
+    links = Links(short_tmp, is_there=is_there)
+    task = asyncio.create_task(links.shims.connect("a"))
+    await eventually(lambda: len(asked) > 2)
+    async with shim:
+        hello = await task
+    assert hello is not None
+    assert hello.run is not None
+    links.shims.close()
+
+
+async def test_what_seems_to_be_a_shim_and_never_listens_is_waited_for_once(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shims, "FIRST_PATIENCE", 0.1)
+    asked: list[str] = []
+
+    def is_there(agent: str) -> bool:
+        asked.append(agent)
+        return True
+
+    links = Links(short_tmp, is_there=is_there)
+    assert await links.shims.connect("a") is None
+    count = len(asked)
+    assert count > 0
+    assert await links.shims.connect("a") is None
+    assert len(asked) == count
+    links.shims.close()
+
+
+async def test_the_protocol_before_is_spoken_and_an_older_one_is_left_alone(short_tmp: Path) -> None:
+    links = Links(short_tmp, protocol=3)
+    async with FakeShim(short_tmp, "before", protocol=2), FakeShim(short_tmp, "older", protocol=1) as older:
+        assert await links.shims.connect("before") is not None
+        links.shims.kill("before", 1)
+        hello = await links.shims.connect("older")
+        assert hello is not None
+        assert hello.protocol == 1
+        with pytest.raises(ShimFailed, match="speaks protocol 1"):
+            links.shims.kill("older", 1)
+        assert [message["op"] for message in older.told] == ["hello"]
+    links.shims.close()
+
+
+async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        assert shim.hello is not None
+        shim.hello["exit"] = {"incarnation": 7, "code": 1}
+        shim.drop()
+        again = await links.heard_of("hello")
+
+        assert again.body["exit"] == {"incarnation": 7, "code": 1}
+        shim.say({"event": "hook", "seq": 1, "kind": "stop"})
+        await links.heard_of("hook")
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+    assert [message.event for message in links.heard[:2]] == ["hello", "hook"]
+
+
+async def test_promise_10_a_link_that_goes_on_closing_is_taken_up_as_long_as_its_shim_lives(short_tmp: Path) -> None:
+    """Once the fourth loss within ten seconds was the last: nobody tried again."""
+    links = Links(short_tmp, longest_pause=1.0)
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        for count in range(1, 8):
+            shim.drop()
+            await eventually(
+                lambda count=count: [m.event for m in links.heard].count("hello") == count,  # type: ignore[misc]
+                timeout=60,
+            )
+        assert "link_lost" in [message.event for message in links.heard], "what takes some time is told"
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+    links.shims.close()
+
+
+async def test_promise_10_a_shim_that_listens_again_is_found(short_tmp: Path) -> None:
+    links = Links(short_tmp, longest_pause=0.05)
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
+        shim.drop()
+        lost = await links.heard_of("link_lost")
+        assert lost.body["reason"] == "the shim closed it; nobody listens on its socket"
+    async with FakeShim(short_tmp) as again:
+        await links.heard_of("hello")
+        links.shims.kill("a", 7)
+        await again.was_told("kill")
+    assert [message.event for message in links.heard] == ["link_lost", "hello"], "told once"
+    links.shims.close()
+
+
+async def test_promise_10_a_shim_that_could_not_be_spoken_to_at_first_is_tried_again(short_tmp: Path) -> None:
+    links = Links(short_tmp, longest_pause=0.05, hello_timeout=0.2)
+    async with FakeShim(short_tmp) as shim:
+        hello, shim.hello = shim.hello, None
+        with pytest.raises(ShimFailed):
+            await links.shims.connect("a")
+        links.shims.take_up("a", "it was not accepted")
+        links.shims.take_up("a", "asked for twice, it is tried once")
+        lost = await links.heard_of("link_lost")
+        assert "does not answer" in lost.body["reason"]
+        shim.hello = hello
+        await links.heard_of("hello")
+    links.shims.close()
+
+
+async def test_nobody_looks_for_a_shim_that_is_gone(short_tmp: Path) -> None:
+    living = [True]
+    links = Links(short_tmp, longest_pause=0.05, lives=lambda agent, shim: living[0])
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
+        shim.drop()
+        await links.heard_of("link_lost")
+        living[0] = False
+        await eventually(lambda: not links.shims._reconnecting)
+    assert [message.event for message in links.heard] == ["link_lost"]
+
+
+async def test_a_link_to_nobody_is_reported_lost(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
+        shim.drop()
+        await links.heard_of("link_lost")
+
+    assert await links.shims.connect("a") is None
+    with pytest.raises(ShimFailed):
+        links.shims.kill("a", 1)
+
+
+async def test_a_shim_that_was_told_to_leave_is_not_missed(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        links.shims.quit("a")
+        await shim.was_told("quit")
+        shim.drop()
+        await eventually(lambda: links.shims.shim_of("a") is None)
+
+    assert links.heard == []
+
+
+@pytest.mark.parametrize("nonsense", [b"{", b"[]", b'"x"', b'{"event":7}', b"\xff", b"[" * 60000, b"x" * 65536])
+async def test_nonsense_ends_the_link_and_nothing_else(short_tmp: Path, links: Links, nonsense: bytes) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.say(nonsense)
+        await links.heard_of("hello")
+
+        assert shim.accepted == 2
+
+
+async def test_a_packet_over_the_limit_is_refused(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.say(b'{"event":"hook"}' + b" " * 70000)
+        await links.heard_of("hello")
+
+        assert "hook" not in [message.event for message in links.heard]
+        with pytest.raises(ShimFailed, match="does not fit"):
+            links.shims.notice("a", ["x" * 70000])
+
+
+async def test_a_shim_that_does_not_read_is_dropped_within_bounds(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.stop_reading()
+        await shim.stop_listening()
+
+        def flood() -> None:
+            for _ in range(10_000):
+                links.shims.notice("a", ["x" * 10_000])
+
+        with pytest.raises(ShimFailed, match="does not read"):
+            flood()
+        await links.heard_of("link_lost")
+
+
+async def test_what_waits_is_sent_in_order_once_the_shim_reads_on(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        for number in range(250):
+            links.shims.notice("a", [str(number), "x" * 5000])
+        notices = await eventually(lambda: [m for m in shim.told if m["op"] == "notice"][249:] and shim.told)
+
+    assert [message["lines"][0] for message in notices if message["op"] == "notice"] == [str(n) for n in range(250)]
+
+
+async def test_what_waits_is_not_overtaken_by_what_comes_later(short_tmp: Path, links: Links) -> None:
+    """The shim reads on just before the next order, and before the loop had its turn to send what waits."""
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        shim.stop_reading()
+        await asyncio.sleep(0)
+        peer = links.shims._peer("a")
+        assert peer.link is not None
+        assert shim.connection is not None
+        sent = 0
+        while len(peer.link._waiting) < 3:
+            links.shims.notice("a", [str(sent), "x" * 10_000])
+            sent += 1
+        read: list[str] = []
+
+        def read_all() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                while shim.connection is not None:
+                    read.append(json.loads(shim.connection.recv(65536))["lines"][0])
+            return len(read) == sent + 1
+
+        read_all()
+        links.shims.notice("a", [str(sent)])
+        await eventually(read_all)
+
+    assert read == [str(number) for number in range(sent + 1)]
+
+
+async def test_many_events_are_heard_in_order(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        for number in range(1000):
+            while True:
+                try:
+                    shim.say({"event": "hook", "seq": number})
+                    break
+                except BlockingIOError:
+                    await asyncio.sleep(0)
+        await eventually(lambda: len(links.heard) == 1000)
+
+    assert [message.body["seq"] for message in links.heard] == list(range(1000))
+
+
+async def test_a_runtime_directory_of_any_length_is_reached(short_tmp: Path) -> None:
+    """A unix socket's address holds 107 bytes."""
+    deep = short_tmp / ("d" * 100) / ("#(touch x);'\"\n$(id) ü" + "e" * 60)
+    links = Links(deep)
+    async with FakeShim(deep):
+        assert await links.shims.connect("a") is not None
+        links.shims.close()
+
+
+@pytest.mark.parametrize("name", ["", "..", "../b", "A", "a/b", "a\n", "a" * 33])
+async def test_a_name_cannot_lead_to_another_socket(links: Links, name: str) -> None:
+    with pytest.raises(ShimFailed):
+        await links.shims.connect(name)
+
+
+async def test_many_ask_at_once_and_one_link_is_made(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp) as shim:
+        hellos = await asyncio.gather(*(links.shims.connect("a") for _ in range(20)))
+
+        assert len(set(map(id, hellos))) == 1
+        assert shim.accepted == 1
+
+
+async def test_promise_5_a_process_of_an_agents_is_told_nothing_and_is_no_shim(short_tmp: Path) -> None:
+    """It put its own socket in the place of its shim's, and says all that a shim says."""
+    asked: list[int] = []
+
+    def is_of_a_run(pid: int) -> bool:
+        asked.append(pid)
+        return True
+
+    links = Links(short_tmp, is_of_a_run=is_of_a_run)
+    try:
+        async with FakeShim(short_tmp, run=RUN) as impostor:
+            assert await links.shims.connect("a") is None
+            assert links.shims.shim_of("a") is None
+            with pytest.raises(ShimFailed):
+                links.shims.kill("a", 7)
+            await eventually(lambda: impostor.accepted, what="it was met")
+        assert (impostor.told, links.heard, asked) == ([], [], [os.getpid()])
+    finally:
+        links.shims.close()
+
+
+@pytest.mark.parametrize("looks", ["lives", "is_of_a_run"])
+async def test_promise_10_a_look_that_fails_once_does_not_end_the_search_for_a_shim(
+    short_tmp: Path, looks: str
+) -> None:
+    """Without descriptors neither its life nor its lineage can be looked up: that is no word on the shim."""
+    failures = [OSError(errno.EMFILE, "Too many open files")]
+    armed = [False]
+
+    def look(*_: object) -> bool:
+        if armed[0] and failures:
+            raise failures.pop()
+        return looks == "lives"
+
+    options: dict[str, Any] = {looks: look}
+    links = Links(short_tmp, longest_pause=0.05, **options)
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        armed[0] = True
+        shim.drop()
+        await links.heard_of("hello")
+        assert not failures
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+    links.shims.close()

@@ -1,0 +1,106 @@
+"""What an agent is told, decided from what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.agent import LastExit, Mode, PromptKind, Quarantined, Session
+from phoenixd.documents.banner import Interruption
+from phoenixd.documents.ops import Happening
+from phoenixd.documents.redact import redact
+from phoenixd.documents.state import OpenLoop, StateDocument, Status
+from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.memory.brief.composition import compose_brief, current_task, first_words, interruption_before
+from phoenixd.memory.brief.task_in_hand import TaskInHand
+from tests.agents import an_agent
+
+STATE = StateDocument(agent="a", current_task="Fix it")
+
+
+def ended(code: int | None = None, signal: int | None = None) -> LastExit:
+    return LastExit(1, code, signal, "exit", 5.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "last", "found", "judged", "told"),
+    [
+        (PromptKind.CONTINUE, ended(signal=9), None, None, Interruption("working", 100.0, "signal 9")),
+        (PromptKind.CONTINUE, None, None, None, Interruption("working")),
+        (PromptKind.NONE, ended(signal=9), None, None, Interruption("error", 100.0, "signal 9")),
+        (PromptKind.NONE, ended(code=1), None, None, Interruption("error", 100.0, "exit 1")),
+        (PromptKind.NONE, ended(signal=15), None, None, None),
+        (PromptKind.NONE, ended(code=0), None, None, None),
+        (PromptKind.NONE, ended(code=130), None, None, None),
+        (PromptKind.NONE, ended(signal=9), None, False, None),
+        (PromptKind.NONE, ended(signal=15), None, True, Interruption("error", 100.0, "signal 15")),
+        (PromptKind.GOAL, None, "working", None, Interruption("working")),
+        (PromptKind.GOAL, None, "error", None, Interruption("error")),
+        (PromptKind.GOAL, None, "idle", None, None),
+        (PromptKind.GOAL, None, None, None, None),
+    ],
+)
+def test_p15_what_the_run_before_came_to(
+    prompt: PromptKind, last: LastExit | None, found: Status | None, judged: bool | None, told: Interruption | None
+) -> None:
+    assert interruption_before(an_agent(last_exit=last), prompt, found, judged) == told
+
+
+def test_an_agent_that_ran_before_is_not_told_of_a_status_that_was_found_on_disk() -> None:
+    assert interruption_before(an_agent(incarnation=5, restarts=4), PromptKind.NONE, "working", None) is None
+
+
+@pytest.mark.parametrize(
+    ("goal", "last_prompt", "task"),
+    [
+        ("the goal", None, "the goal"),
+        ("the goal", "the prompt", "the prompt"),
+        (None, None, None),
+        ("  \x1b[1m ", None, None),
+        ("x" * 5000, None, "x" * 1999 + "…"),
+        ("token=abcdefgh1234", None, "token=[redacted]"),
+    ],
+)
+def test_p8_the_current_task_is_the_newest_prompt_or_the_goal(
+    goal: str | None, last_prompt: str | None, task: str | None
+) -> None:
+    agent = an_agent()
+    agent = replace(agent, spec=replace(agent.spec, prompt=goal), last_prompt=last_prompt)
+
+    assert current_task(TaskInHand().words(agent, None, 0.0), redact) == task
+
+
+def test_without_a_goal_a_fresh_run_is_told_to_continue_alone() -> None:
+    agent = an_agent(last_exit=ended(signal=9))
+
+    told = first_words(agent, Mode.FRESH, PromptKind.CONTINUE, STATE)
+
+    assert told == "You were interrupted at 1970-01-01T00:01:40Z (signal 9). The task in hand: Fix it. Continue."
+    assert first_words(agent, Mode.FRESH, PromptKind.GOAL, STATE) is None
+
+
+def test_a_brief_gathers_what_is_known_and_redacts_all_but_the_goal() -> None:
+    secret = "password=hunter2"
+    agent = an_agent(
+        state=Quarantined(f"crashed; {secret}"),
+        reason=f"because {secret}",
+        session=Session("s", 0.0, 0.0, "refused"),
+        short_runs=3,
+    )
+    agent = replace(agent, spec=replace(agent.spec, prompt=f"goal {secret}"))
+    stale = OpenLoop(id="old", text="t", added="2026-01-01", stale=True)
+    git = GitSummary("main", (Commit("abc", "2026-01-01", secret),))
+
+    facts = compose_brief(
+        agent, STATE.model_copy(update={"open_loops": (stale,)}), [Happening(1.0, "x")], git, 5.0, redact
+    )
+
+    assert facts.goal == f"goal {secret}"
+    assert "hunter2" not in repr(replace(facts, goal=None))
+    assert facts.risks == (
+        "The loop `old` is stale: open since 2026-01-01.",
+        "The agent is quarantined: crashed; password=[redacted]",
+        "The session before was given up: refused.",
+        "The last 3 runs were short.",
+    )

@@ -1,0 +1,166 @@
+"""A launch in directories of its own, and agents in the states that a launch meets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.actions import Spawn
+from phoenixd.core.agent import (
+    Activity,
+    Agent,
+    BackingOff,
+    Desired,
+    LastExit,
+    Mode,
+    PromptKind,
+    Run,
+    Running,
+    Session,
+    Starting,
+    Stopped,
+)
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
+from phoenixd.directories import Directories
+from phoenixd.documents.workspace import GitSummary
+from phoenixd.ports import Entry, ProcessIdentity, ShimHello
+from phoenixd.start.launcher import Launch
+
+NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC).timestamp()
+RUN_ID = "11111111-2222-4333-8444-555555555555"
+SESSION_ID = "99999999-2222-4333-8444-555555555555"
+
+
+@dataclass
+class HandClock:
+    """Time that stands until a test moves it."""
+
+    wall: float = NOW
+    slept: list[float] = field(default_factory=list)
+    stands_still: bool = False
+    """Whether whoever sleeps sleeps for ever."""
+
+    def now(self) -> Moment:
+        return Moment(self.wall, self.wall, 0.5, "nonce")
+
+    async def sleep_until(self, at: float) -> None:
+        if self.stands_still:
+            await anyio.sleep_forever()
+        self.slept.append(at)
+        self.wall = max(self.wall, at)
+
+
+@dataclass
+class Git:
+    """Stands in for the git driver, and counts how often it is asked."""
+
+    summary: GitSummary | None = None
+    asked: list[tuple[str, float]] = field(default_factory=list)
+
+    async def __call__(self, directory: str, limit: float) -> GitSummary | None:
+        self.asked.append((directory, limit))
+        return self.summary
+
+
+class Room:
+    """Directories, a clock and a launch for agent `a`."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str] | None = None, **settings: Any) -> None:
+        self.work = root / "work"
+        self.work.mkdir(exist_ok=True)
+        self.directories = Directories(None, root / "state", root / "run")
+        self.home = root / "home"
+        self.home.mkdir(exist_ok=True)
+        self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.home), **(environ or {})}
+        self.settings = ConfigurationTable.model_validate(settings)
+        self.clock = HandClock()
+        self.git = Git()
+        self.options: dict[str, Any] = {}
+        self.launch = self.restarted()
+
+    def restarted(self) -> Launch:
+        """A new daemon's launch over the same directories."""
+        self.launch = Launch(
+            directories=self.directories,
+            settings=self.settings,
+            create_leaf=None,
+            clock=self.clock,
+            environ=self.environ,
+            git=self.git,
+            **self.options,
+        )
+        return self.launch
+
+    @property
+    def state(self) -> Path:
+        return self.directories.agent_state("a")
+
+    def spec(self, **changes: Any) -> AgentSpec:
+        return replace(AgentSpec("a", ("agent", "--flag"), str(self.work), prompt="Do it."), **changes)
+
+    def agent(self, spec: AgentSpec | None = None, **changes: Any) -> Agent:
+        return replace(Agent(spec or self.spec(), Desired.STOPPED, Stopped(), NOW, "declared"), **changes)
+
+    def starting(self, agent: Agent, mode: Mode = Mode.FRESH, prompt: PromptKind = PromptKind.GOAL) -> Agent:
+        run = Run(agent.incarnation + 1, RUN_ID, mode, SESSION_ID, prompt, self.clock.wall, self.clock.wall)
+        state = Starting(run, Activity(False, self.clock.wall, self.clock.wall), self.clock.wall + 60)
+        session = agent.session or Session(SESSION_ID, NOW, NOW)
+        changes = {"state": state, "incarnation": run.incarnation, "session": session, "desired": Desired.RUNNING}
+        return replace(agent, **changes)  # type: ignore[arg-type]
+
+    def running(self, agent: Agent, *, turn_open: bool = True) -> Agent:
+        state = self.starting(agent).state
+        assert isinstance(state, Starting)
+        run = replace(state.run, session_seen=True, evidence=True, pid=1, start_time=1)
+        activity = Activity(turn_open, self.clock.wall, self.clock.wall)
+        return replace(self.starting(agent), state=Running(run, activity))
+
+    def crashed(self, agent: Agent) -> Agent:
+        last = LastExit(agent.incarnation, None, 9, "exit", 60.0, self.clock.wall)
+        return replace(agent, state=BackingOff(0.0, Mode.RESUME, PromptKind.CONTINUE), last_exit=last)
+
+    async def order(
+        self, agent: Agent, mode: Mode = Mode.FRESH, prompt: PromptKind = PromptKind.GOAL
+    ) -> dict[str, Any]:
+        """Write an order for the agent's next run, and what is published behind it; return the order's content."""
+        order = await self.bare_order(agent, mode, prompt)
+        await self.launch.publish(self.starting(agent, mode, prompt), [])
+        return order
+
+    async def bare_order(
+        self, agent: Agent, mode: Mode = Mode.FRESH, prompt: PromptKind = PromptKind.GOAL
+    ) -> dict[str, Any]:
+        """Write an order for the agent's next run alone, and return its content."""
+        starting = self.starting(agent, mode, prompt)
+        spawn = Spawn("a", starting.incarnation, starting.run.run_id if starting.run else "", mode, SESSION_ID, prompt)
+        shim = ShimHello("a", ProcessIdentity("boot", 1, 1), 1, "0.1.0", 40001, None, None)
+        path = await self.launch.write_order(starting, spawn, shim)
+        content: dict[str, Any] = json.loads(Path(path).read_bytes())
+        return content
+
+    def write_down(self, agent: Agent, line: bytes) -> None:
+        """Add a line to the transcript that the agent's session writes."""
+        path = self.launch.transcript(agent)
+        assert path is not None
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with Path(path).open("ab") as file:
+            file.write(line)
+
+    def document(self, name: str = "state.json") -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.state / name).read_bytes())
+        return found
+
+    def text(self, name: str) -> str:
+        return (self.state / name).read_text()
+
+
+def entry(event: str, state: str = "running", reason: str = "", incarnation: int = 1, **detail: Any) -> Entry:
+    return Entry(NOW, NOW, "a", incarnation, event, detail, state, reason)

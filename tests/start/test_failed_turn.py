@@ -1,0 +1,95 @@
+"""A turn that the API refused, of which no hook tells: what the transcript says becomes the hook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.agent import Parking, ParkingKind, Running, Waiting
+from phoenixd.core.events import HookSeen
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import ApiFailed, Prompted
+from phoenixd.harness import HARNESSES
+from phoenixd.harness.failed_turn import failed_turn
+from phoenixd.harness.failures import failure_word
+from tests.start.places import NOW, Room
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "word"),
+    [
+        ("usage_limit_exceeded", None, "rate_limit"),
+        ("unknown", 429, "rate_limit"),
+        ("server_overloaded", None, "server_error"),
+        ("http_connection_failed", 503, "server_error"),
+        ("unauthorized", 401, "authentication_failed"),
+        ("PERMISSION_DENIED", None, "authentication_failed"),
+        ("other", 402, "billing_error"),
+        ("context_window_exceeded", None, "invalid_request"),
+        ("something new", 418, "invalid_request"),
+        ("something new", None, "something new"),
+        ("unknown", None, "unknown"),
+    ],
+)
+def test_one_vocabulary_for_the_failures_of_all_apis(kind: str, status: int | None, word: str) -> None:
+    assert failure_word(ApiFailed(kind, "", NOW, status)) == word
+
+
+FAILED = ApiFailed("usage_limit_exceeded", "You've hit your usage limit. Try again at 4:50 PM.", NOW + 5)
+
+
+def told(room: Room, facts: SessionFacts, harness: str = "codex") -> HookSeen | None:
+    agent = room.running(room.agent(room.spec(harness=harness)))
+    return failed_turn(agent, facts, HARNESSES[harness], NOW + 6)
+
+
+def test_a_limit_that_only_the_transcript_tells_is_heard_as_a_hook(room: Room) -> None:
+    event = told(room, SessionFacts(turn_open=False, error=FAILED))
+
+    assert event is not None
+    assert (event.kind, event.error, event.incarnation) == ("stop-failure", "rate_limit", 1)
+    assert event.text == FAILED.text
+    assert event.reset_wall is not None
+    assert event.reset_wall > NOW
+
+
+@pytest.mark.parametrize(
+    ("facts", "harness"),
+    [
+        (SessionFacts(turn_open=False), "codex"),
+        (SessionFacts(turn_open=True, error=FAILED), "codex"),
+        (SessionFacts(turn_open=False, error=replace(FAILED, at=NOW - 1)), "codex"),
+        (SessionFacts(turn_open=False, error=replace(FAILED, at=None)), "codex"),
+        (SessionFacts(turn_open=False, error=FAILED, prompt=Prompted("Go on.", NOW + 6)), "codex"),
+        (SessionFacts(turn_open=False, error=FAILED), "claude"),
+    ],
+    ids=[
+        "no error",
+        "it tries again",
+        "of an earlier run",
+        "nobody knows when",
+        "of an earlier turn",
+        "its hook tells",
+    ],
+)
+def test_nothing_else_is(room: Room, facts: SessionFacts, harness: str) -> None:
+    assert told(room, facts, harness) is None
+
+
+def test_what_was_heard_of_is_not_told_again(room: Room) -> None:
+    agent = room.running(room.agent(room.spec(harness="codex")))
+    assert isinstance(agent.state, Running)
+    facts, codex = SessionFacts(turn_open=False, error=FAILED), HARNESSES["codex"]
+    parking, waiting = Parking(ParkingKind.LIMIT, NOW, NOW, "limit"), Waiting("login", "", NOW)
+
+    for activity in (replace(agent.state.activity, parking=parking), replace(agent.state.activity, waiting=waiting)):
+        known = replace(agent, state=replace(agent.state, activity=activity))
+        assert failed_turn(known, facts, codex, NOW + 6) is None
+
+
+def test_words_of_a_transcript_cannot_fill_the_state(room: Room) -> None:
+    event = told(room, SessionFacts(turn_open=False, error=replace(FAILED, text="x" * 100_000)))
+
+    assert event is not None
+    assert len(event.text) <= 4096
