@@ -139,7 +139,8 @@ class Desk:
         anew: also where it would say the same.
         """
         run = agent.run
-        if run is not None and (run.session_seen or run.evidence):
+        # A session that began while its brief was late has not been told it.
+        if run is not None and (run.evidence or (run.session_seen and not self.owes_brief(agent))):
             self.interruption = None
         documents = self._rendered(agent, state, now, self.brief_record().narrative)
         for name, text in documents.items():

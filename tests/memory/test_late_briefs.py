@@ -127,10 +127,15 @@ async def test_a_brief_that_a_full_disk_does_not_take_follows_once_there_is_room
     assert "Do it." in room.text("session-start.1.txt")
 
 
-async def test_a_daemon_that_died_between_order_and_brief_is_followed_by_one_that_writes_it(room: Room) -> None:
-    agent = next_run(room, hooked(room), 2)
+@pytest.mark.parametrize("session_seen", [False, True])
+async def test_a_daemon_that_died_between_order_and_brief_is_followed_by_one_that_writes_it(
+    room: Room, session_seen: bool
+) -> None:
     await room.launch.publish(next_run(room, hooked(room), 1), [])
-    await room.bare_order(agent, prompt=PromptKind.CONTINUE)
+    await room.bare_order(room.crashed(replace(hooked(room), incarnation=1)), prompt=PromptKind.CONTINUE)
+    agent = next_run(room, hooked(room), 2)
+    run = replace(agent.run, session_seen=session_seen)  # type: ignore[type-var]
+    agent = replace(agent, state=replace(agent.state, run=run))  # type: ignore[type-var]
 
     await room.restarted().publish(agent, [])
 
