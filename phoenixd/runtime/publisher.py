@@ -17,8 +17,9 @@ from phoenixd.ports import Clock, Entry, Evidence, Launcher, StoredEntry
 MAX_PENDING = 200
 """Entries of one agent that wait to be published; older ones stand in the journal all the same."""
 
-GATHER = 0.1
-"""Seconds in which changes are gathered before they are written."""
+GATHER, GATHER_MOST = 0.1, 0.5
+"""Seconds without news before changes are written, and those after which they are written in any case: a run's session
+waits 2 s for its brief."""
 
 AT_ONCE = 4
 """Agents whose documents are written at once: writing waits for the disk, and now and then for git."""
@@ -58,9 +59,12 @@ class Publisher:
 
     def hear(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         """Note what a turn changed; never waits."""
+        told: dict[str | None, list[Entry]] = {}
+        for stored in entries:
+            told.setdefault(stored.entry.agent, []).append(stored.entry)
         for agent in changed:
             self._follow(agent)
-            new = [stored.entry for stored in entries if stored.entry.agent == agent.name]
+            new = told.get(agent.name, [])
             is_pending = agent.name in self._pending
             _, noted = self._waiting.pop(agent.name, (agent, [])) if not is_pending else self._pending[agent.name]
             is_evidence = bool(new) and all(entry.event == EVIDENCE for entry in new)
@@ -77,12 +81,18 @@ class Publisher:
     async def _follow_arrivals(self, tasks: TaskGroup) -> None:
         while True:
             await self._arrival()
-            # A death brings a start within milliseconds: told together, and not while that start is under way.
-            await self._clock.sleep_until(self._clock.now().at + GATHER)
-            self._arrived = anyio.Event()
+            await self._gather()
             for name in [name for name in self._pending if name not in self._under_way]:
                 self._under_way.add(name)
                 tasks.start_soon(self._publish_newest, name)
+
+    async def _gather(self) -> None:
+        """Return once nothing new comes for a moment: a death brings a start, and in a burst many are under way."""
+        most = self._clock.now().at + GATHER_MOST
+        while self._arrived.is_set() and (now := self._clock.now().at) < most:
+            self._arrived = anyio.Event()
+            await self._clock.sleep_until(min(now + GATHER, most))
+        self._arrived = anyio.Event()
 
     async def _publish_newest(self, name: str) -> None:
         """Publish an agent, once some place is free, until nothing of it waits."""
