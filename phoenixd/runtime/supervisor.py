@@ -33,7 +33,8 @@ from phoenixd.core.events import (
     TroubleSeen,
     is_journaled,
 )
-from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
