@@ -14,8 +14,9 @@ from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.core.boot import Boot
-from phoenixd.core.events import Event, HookSeen
+from phoenixd.core.events import Event
 from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
@@ -483,7 +484,7 @@ class Launcher(Protocol):
         """Whether Escape says no to the dialog that `classify` calls so, and ends nothing else."""
         ...
 
-    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         """The hook that the harness lacks: how the turn of this run ended that its transcript says the API refused."""
         ...
 
