@@ -279,13 +279,18 @@ class AttendanceSeen:
 
 @dataclass(frozen=True, slots=True)
 class IncidentRecorded:
-    """What could be seen of a run that we ended is kept, in this file of the agent's directory."""
+    """What could be seen of a run that we ended is kept, in this file of the agent's directory.
+
+    opened: when it was ended (wall). record: the file's content, which the journal keeps in a table of its own.
+    """
 
     agent: str
     incarnation: int
     kind: str
     file: str
     lines: int
+    opened: float = 0.0
+    record: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
