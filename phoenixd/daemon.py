@@ -57,6 +57,7 @@ from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import is_hidden, run_of
+from phoenixd.drivers.processes.strays import StraySweeper
 from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
@@ -73,6 +74,7 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore, unfinished_texts
+from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
 from phoenixd.runtime.world import face, left_alone
 from phoenixd.service import DaemonService
@@ -179,6 +181,7 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
                 daemon.performer,
                 daemon.publisher,
                 daemon.evidence,
+                daemon.strays,
                 daemon.launch,
                 daemon.launch.briefing,
                 daemon.notifier,
@@ -233,6 +236,7 @@ class _Daemon:
     performer: Performer
     publisher: Publisher
     hearing: Hearing
+    strays: Strays
     service: DaemonService
     manager: ServiceManager
     directories: Directories
@@ -415,6 +419,8 @@ async def _build(
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
     loop = asyncio.get_running_loop()
+    sweeper = StraySweeper(cgroups, lambda: shims.living().values())
+    strays = Strays(sweeper, clock, find, supervisor.tell, shims.swept)
     hearing = Hearing(
         shims, processes, records, clock, find, supervisor.tell,
         later=lambda seconds, call: loop.call_later(seconds, call),
@@ -422,6 +428,7 @@ async def _build(
         greeted=greeted,
         answered=answerer.heard,
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
+        unswept=strays.hear,
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger, answerer)
     publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))
@@ -500,6 +507,7 @@ async def _build(
         performer=performer,
         publisher=publisher,
         hearing=hearing,
+        strays=strays,
         service=service,
         manager=manager,
         directories=directories,

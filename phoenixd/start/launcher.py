@@ -21,7 +21,8 @@ from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident, Spawn
 from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.briefing import Calendar
-from phoenixd.core.events import Event, HookSeen, StateEdited
+from phoenixd.core.events import Event, StateEdited
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.spec import AgentSpec, WriterKind
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
@@ -247,7 +248,7 @@ class Launch:
     def dismisses(self, agent: Agent, verdict: str) -> bool:
         return verdict in _harness(agent.spec).dismissible
 
-    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         return failed_turn(agent, facts, _harness(agent.spec), self._clock.now().wall)
 
     def input_line(self, agent: Agent, screen: str) -> str | None:
