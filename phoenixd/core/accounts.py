@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import inf
 
 from phoenixd.core import outage, parking
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Mode, Parked, ParkingKind, PromptKind, Running, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import AgentDeclared, AgentExited, Event, RunEvent, StartFailed, TreeGone
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.ranked import END, Mark
+from phoenixd.core.roster import ASKED, FREE, LIMIT, MEMBER, OWN_SLOT, SLOT, Marks, Roster
 from phoenixd.core.transitions import enter
 
-Agents = Mapping[str, Agent]
+Agents = Roster
+ROUNDING = 0.001
+"""Seconds by which a look into the marks goes too far rather than not far enough; each that is found is asked again."""
+
+
+def marks(agent: Agent, place: int) -> Marks:
+    """ASKED: when a run that was told to go on is asked again. FREE, SLOT, OWN_SLOT: until when (wall) it is parked;
+    who takes a slot of its account is found by the account, or, where it shares that with no other, among such agents.
+    LIMIT: until when (wall) an account is at its limit, the first of the fleet last."""
+    held, state, name = agent.parking, agent.state, agent.name
+    if held is None and not isinstance(state, Parked):
+        return ()
+    account = parking.account_of(agent.spec)
+    if held is not None:
+        limited = held.kind is ParkingKind.LIMIT and held.asked is None and held.misses == 0
+        until = held.until_wall
+    else:
+        assert isinstance(state, Parked)
+        limited, until = state.kind is ParkingKind.LIMIT, state.until_wall
+    found: Marks = ((LIMIT, account, until, -place, name),) if limited else ()
+    if outage.waits(agent):
+        return found
+    if held is not None and held.asked is not None:
+        return (*found, (ASKED, "", held.asked + parking.ANSWER_TIME, 0, name))
+    if not _takes_a_slot(agent):
+        return (*found, (FREE, "", until, 0, name))
+    return (*found, (SLOT, account, until, 0, name) if agent.spec.account else (OWN_SLOT, "", until, 0, name))
 
 
 def follow(before: Agents, after: Agents, event: Event, now: Moment) -> Iterator[Decision]:
@@ -30,41 +59,53 @@ def follow(before: Agents, after: Agents, event: Event, now: Moment) -> Iterator
         return
     if not _is_open_to_park(earlier, agent, event):
         return
-    limits = [(limit, peer) for peer in _members(after, account) if (limit := _limit(peer, now)) is not None]
-    if limits:
-        until, peer = max(limits, key=lambda found: found[0])
-        if decision := _park(agent, until, f"the account's limit, which {peer.name} met", now):
-            yield decision
+    newest = after.marks.last((LIMIT, account, now.wall), (LIMIT, account, END, END))
+    # An account that ends just now is over.
+    if newest is None or newest[2] <= now.wall:
+        return
+    if decision := _park(agent, newest[2], f"the account's limit, which {newest[4]} met", now):
+        yield decision
 
 
 def next_due(agents: Agents, gates: Mapping[str, Instant], now: Moment) -> Instant | None:
     """The earliest instant at which a parked agent may go on."""
-    earliest: Instant | None = None
-    for agent in agents.values():
-        at = _due(agent, now)
-        if at is None:
-            continue
-        if _takes_a_slot(agent):
-            at = max(at, gates.get(parking.account_of(agent.spec), at))
-        if earliest is None or at < earliest:
-            earliest = at
-    return earliest
+    asked = agents.marks.first((ASKED,), (ASKED, "", END, END))
+    free = agents.marks.first((FREE,), (FREE, "", END, END))
+    earliest = min(asked[2] if asked else inf, _at(free, now) if free else inf)
+    for mark in _heads(agents):
+        earliest = min(earliest, max(_at(mark, now), gates.get(mark[1], -inf)))
+    for mark in agents.marks.between((OWN_SLOT,), (OWN_SLOT, "", END, END)):
+        at = _at(mark, now)
+        if at >= earliest:
+            break
+        earliest = min(earliest, max(at, gates.get(parking.account_of(agents[mark[4]].spec), at)))
+    return earliest if earliest < inf else None
 
 
 def is_due(agents: Agents, gates: Mapping[str, Instant], now: Moment) -> list[Agent]:
     """Who goes on now, the longest parked first: of each account at most one that asks the service for something."""
-    ready: list[Agent] = []
-    taken: set[str] = set()
-    waiting = [(at, name) for name, agent in agents.items() if (at := _due(agent, now)) is not None and at <= now.at]
-    for _, name in sorted(waiting, key=lambda found: (_until(agents[found[1]]), found[1])):
-        agent = agents[name]
-        if _takes_a_slot(agent):
-            account = parking.account_of(agent.spec)
-            if account in taken or now.at < gates.get(account, now.at):
-                continue
-            taken.add(account)
-        ready.append(agent)
-    return ready
+    wall = now.wall + ROUNDING
+    names = [mark[4] for mark in agents.marks.between((ASKED,), (ASKED, "", now.at, END))]
+    names += [mark[4] for mark in agents.marks.between((FREE,), (FREE, "", wall, END)) if _at(mark, now) <= now.at]
+    names += [
+        mark[4]
+        for mark in (*_heads(agents), *agents.marks.between((OWN_SLOT,), (OWN_SLOT, "", wall, END)))
+        if _at(mark, now) <= now.at and now.at >= gates.get(parking.account_of(agents[mark[4]].spec), now.at)
+    ]
+    return [agents[name] for name in sorted(names, key=lambda name: (_until(agents[name]), name))]
+
+
+def _heads(agents: Agents) -> Iterator[Mark]:
+    """Of each account that several may share, who takes its next slot."""
+    account = ""
+    while (mark := agents.marks.first((SLOT, account, END, END), (SLOT + 1,))) is not None:
+        yield mark
+        account = mark[1]
+
+
+def _at(mark: Mark, now: Moment) -> Instant:
+    """When a wall time comes, in supervised time."""
+    return now.at + max(0.0, mark[2] - now.wall)
 
 
 def close_gate(gates: Mapping[str, Instant], agent: Agent, every: float, now: Moment) -> Mapping[str, Instant]:
@@ -76,7 +117,7 @@ def close_gate(gates: Mapping[str, Instant], agent: Agent, every: float, now: Mo
 
 
 def _members(agents: Agents, account: str) -> list[Agent]:
-    return [agent for agent in agents.values() if parking.account_of(agent.spec) == account]
+    return agents.marked((MEMBER, account), (MEMBER, account, END, END))
 
 
 def _limit(agent: Agent, now: Moment) -> float | None:
@@ -117,14 +158,6 @@ def _is_open_to_park(before: Agent | None, agent: Agent, event: Event) -> bool:
         return True
     asked_for = before is not None and isinstance(before.state, Stopping) and before.state.then is Afterwards.RESTART
     return isinstance(event, AgentExited | TreeGone | StartFailed) and not asked_for
-
-
-def _due(agent: Agent, now: Moment) -> Instant | None:
-    if outage.waits(agent):
-        return None
-    if isinstance(agent.state, Parked):
-        return now.at + max(0.0, agent.state.until_wall - now.wall)
-    return parking.due(agent, now)
 
 
 def _until(agent: Agent) -> float:

@@ -13,8 +13,8 @@ from phoenixd.core import (
     alerts,
     answers,
     lifecycle,
+    marks,
     outage,
-    progress,
     requests,
     sequence,
     weights,
@@ -47,6 +47,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.facts import Weight
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.roster import DUE, LAUNCH, SPAWN, START, WANTED, Roster
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
 
@@ -76,6 +77,16 @@ class Fleet:
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.agents, Roster):
+            object.__setattr__(self, "agents", Roster.of(marks.MARKER, self.agents.values()))
+
+    @property
+    def roster(self) -> Roster:
+        """The agents, with the marks by which rules find some among all."""
+        assert isinstance(self.agents, Roster)
+        return self.agents
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -88,26 +99,28 @@ class Step:
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     """The earliest instant at which a Tick is needed; starts that are due but held or capped need none."""
+    roster = fleet.roster
     blocked = fleet.hold_until is not None or fleet.halted is not None or _free_slots(fleet, now) <= 0
-    earliest = fleet.hold_until
-    for agent in fleet.agents.values():
-        due = lifecycle.deadline(agent, now)
-        if due is None or (blocked and _is_due(agent, now)) or _is_unsaved(fleet, agent):
-            continue
-        if earliest is None or due < earliest:
-            earliest = due
-    unparked = accounts.next_due(fleet.agents, fleet.gates, now)
-    tried = outage.next_due(fleet.agents, now)
-    return min((at for at in (earliest, unparked, tried) if at is not None), default=None)
+    found = (
+        fleet.hold_until,
+        marks.first(roster, DUE),
+        marks.first(roster, START, now.at) if blocked else marks.first(roster, START),
+        # A start that waits for the journal may not have been ordered yet.
+        marks.first(roster, SPAWN) if fleet.halted is None else None,
+        accounts.next_due(roster, fleet.gates, now),
+        outage.next_due(roster, now),
+    )
+    return min((at for at in found if at is not None), default=None)
 
 
 def tick(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
     """Act on the deadlines that have come."""
-    fleet = before
-    for agent in fleet.agents.values():
-        if not _is_unsaved(fleet, agent):
-            found = put(found, lifecycle.on_deadline(agent, now), now)
-    if fleet.hold_until is not None and fleet.hold_until <= now.at:
+    late = marks.due(before.roster, DUE, now.at)
+    if before.halted is None:
+        late += marks.due(before.roster, SPAWN, now.at)
+    for agent in before.roster.named(late):
+        found = put(found, lifecycle.on_deadline(agent, now), now)
+    if before.hold_until is not None and before.hold_until <= now.at:
         return _observe(found, "still no word of the terminal: looking again", now, "noise")
     return found
 
@@ -265,23 +278,23 @@ def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
     kept = tuple(
         one
         for one in decision.actions
-        if not (isinstance(one, Alert) and outage.is_told(fleet.agents, agent, one.kind))
+        if not (isinstance(one, Alert) and outage.is_told(fleet.roster, agent, one.kind))
     )
     return replace(decision, actions=kept)
 
 
 def follow_accounts(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """What a limit means for those that share its account."""
-    return _put_all(found, accounts.follow(before.agents, found.fleet.agents, event, now), now)
+    return _put_all(found, accounts.follow(before.roster, found.fleet.roster, event, now), now)
 
 
 def follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Take what the event means for outages into the fleet, and tell when one is over."""
-    for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, before.limits.resume_every, now)):
+    for decision in tuple(outage.follow(before.roster, found.fleet.roster, event, before.limits.resume_every, now)):
         found = put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
     for standing in found.fleet.alerts:
         group = outage.group_of(standing)
-        if group is not None and not outage.is_hit(found.fleet.agents, group):
+        if group is not None and not outage.is_hit(found.fleet.roster, group):
             found = _clear(found, standing, f"the outage of {group} is over")
     return found
 
@@ -332,20 +345,20 @@ def _clear(found: Step, over: StandingAlert, why: str) -> Step:
 
 def follow_sequences(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Give the turns of sequences on, and end those that were broken off."""
-    for lead, name in sequence.abandoned(before.agents, found.fleet.agents):
+    for lead, name in sequence.abandoned(before.roster, found.fleet.roster):
         agent = found.fleet.agents.get(name)
         if agent is not None and agent.spec.turn_of == lead.name:
             ended = requests.stop(agent, StopRequested(name, by=f"the end of {lead.name}'s turns"), now)
             assert ended.agent is not None
             found = put(found, replace(ended, agent=replace(ended.agent, left_out=agent.left_out)), now)
     found = _begin_turns(found, now)
-    while (decision := sequence.follow(found.fleet.agents, now)) is not None:
+    while (decision := sequence.follow(found.fleet.roster, now)) is not None:
         found = _begin_turns(put(found, decision, now), now)
     return found
 
 
 def _begin_turns(found: Step, now: Moment) -> Step:
-    for lead, name in tuple(sequence.wanted(found.fleet.agents)):
+    for lead, name in tuple(sequence.wanted(found.fleet.roster)):
         agent = found.fleet.agents[name]
         started = requests.start(agent, StartRequested(name, by=f"the sequence of {lead.name}"), now)
         found = put(found, sequence.begun(lead, agent.incarnation), now)
@@ -369,7 +382,7 @@ def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment
     recent = (fall for fall in fleet.falls if fall[1] > now.at - limits.outage_window and fall[0] != event.agent)
     falls = (*recent, (event.agent, now.at))
     fleet = replace(fleet, falls=falls)
-    wanted = sum(agent.desired is Desired.RUNNING for agent in fleet.agents.values())
+    wanted = marks.how_many(fleet.roster, WANTED)
     if fleet.hold_until is not None or len(falls) < limits.outage_min or len(falls) <= limits.outage_share * wanted:
         return replace(found, fleet=fleet)
     reason = (
@@ -386,10 +399,10 @@ def _observe(found: Step, reason: str, now: Moment, weight: Weight | None = None
 
 def release_parked(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Let those go on whose limit is over, of each account one after the other."""
-    for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
+    for agent in accounts.is_due(found.fleet.roster, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
         found = put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
-    for decision in tuple(outage.release(found.fleet.agents, found.fleet.limits.resume_every, now)):
+    for decision in tuple(outage.release(found.fleet.roster, found.fleet.limits.resume_every, now)):
         found = put(found, decision, now)
     return found
 
@@ -401,13 +414,8 @@ def release_starts(before: Fleet, found: Step, event: Event, now: Moment) -> Ste
     slots = _free_slots(found.fleet, now)
     if slots <= 0:
         return found
-    due = [
-        (agent.state.until, name)
-        for name, agent in found.fleet.agents.items()
-        if _is_due(agent, now) and isinstance(agent.state, BackingOff)
-    ]
-    for _, name in sorted(due)[:slots]:
-        agent = found.fleet.agents[name]
+    for mark in marks.due(found.fleet.roster, START, now.at, slots):
+        agent = found.fleet.agents[mark[4]]
         assert isinstance(agent.state, BackingOff)
         found = put(found, lifecycle.begin(agent, agent.state, now), now)
     return found
@@ -420,21 +428,9 @@ def count_epoch(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     return replace(found, fleet=replace(found.fleet, epoch=found.fleet.epoch + 1))
 
 
-def _is_due(agent: Agent, now: Moment) -> bool:
-    """Whether a start may be released; a loop's waits until its work has been measured."""
-    return isinstance(agent.state, BackingOff) and agent.state.until <= now.at and not progress.waits(agent)
-
-
 def _free_slots(fleet: Fleet, now: Moment) -> int:
-    return fleet.limits.max_starting - sum(_is_launching(agent, now) for agent in fleet.agents.values())
-
-
-def _is_launching(agent: Agent, now: Moment) -> bool:
-    """Whether a start weighs on the host; one that lives but stays silent past its window must not block the others."""
-    if not isinstance(agent.state, Starting):
-        return False
-    since = agent.state.run.exec_at
-    return since is None or now.at < since + agent.spec.resume.window
+    """How many starts may begin: one that lives but stays silent past its window must not block the others."""
+    return fleet.limits.max_starting - marks.later(fleet.roster, LAUNCH, now.at)
 
 
 def _put_all(found: Step, decisions: Iterable[Decision], now: Moment) -> Step:
@@ -450,7 +446,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     fleet = found.fleet
     known = fleet.agents.get(agent.name)
     if decision.removed:
-        rest = {name: other for name, other in fleet.agents.items() if name != agent.name}
+        rest = fleet.roster.without(agent.name)
         over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
@@ -474,7 +470,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         agent = decision.agent
     if agent is known:
         return found if not decision.is_worth_keeping else replace(found, decisions=(*found.decisions, decision))
-    fleet = replace(fleet, agents={**fleet.agents, agent.name: agent}, next_item=number)
+    fleet = replace(fleet, agents=fleet.roster.taking(agent), next_item=number)
     return replace(found, fleet=fleet, decisions=(*found.decisions, decision))
 
 

@@ -7,7 +7,7 @@ in slots. Programs of the open contract share no harness with each other, so onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from phoenixd.core import alert_kinds, productive, requests
@@ -28,6 +28,8 @@ from phoenixd.core.agent import (
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent, Tick, WorkMeasured
 from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.ranked import END
+from phoenixd.core.roster import CALM, GROUP, OUTAGE, TURN, Marks, Roster
 from phoenixd.core.spec import MINUTE, AgentSpec
 from phoenixd.core.transitions import close_items, enter, keep
 
@@ -35,11 +37,13 @@ WINDOW = 30 * MINUTE
 """Seconds within which the ends of several agents are one thing."""
 LEAST = 3
 """Agents that have to be hit: two can fail by chance."""
+ROUNDING = 0.001
+"""Seconds by which a look into the marks goes too far rather than not far enough; each that is found is asked again."""
 KIND = "outage"
 TOLD_ONCE = frozenset({KIND, "hung"})
 """Alerts of single agents that many of them raise for one cause."""
 
-Agents = Mapping[str, Agent]
+Agents = Roster
 
 
 def groups_of(spec: AgentSpec) -> tuple[str, ...]:
@@ -48,13 +52,33 @@ def groups_of(spec: AgentSpec) -> tuple[str, ...]:
     return (*account, f"harness {spec.harness}") if spec.has_hooks else account
 
 
+def marks(agent: Agent, place: int) -> Marks:
+    """GROUP: when one that is to run ended without progress last, in each of its groups. OUTAGE: whose it is in.
+
+    TURN: until when (wall) it waits for its turn to try. CALM: when a run of it was calm for long enough.
+    """
+    name, found = agent.name, agent.outage
+    last = agent.record.unproductive[-1] if agent.record.unproductive else -END
+    hit: Marks = ()
+    if _is_wanted(agent):
+        hit = tuple((GROUP, group, last, place, name) for group in groups_of(agent.spec))
+    if found is None:
+        return hit
+    if waits(agent):
+        assert isinstance(agent.state, Parked)
+        return (*hit, (OUTAGE, found.group, 0.0, place, name), (TURN, "", agent.state.until_wall, place, name))
+    at = _calm(agent)
+    calm: Marks = ((CALM, "", at, place, name),) if at is not None else ()
+    return (*hit, (OUTAGE, found.group, 0.0, place, name), *calm)
+
+
 def follow(before: Agents, after: Agents, event: Event, every: float, now: Moment) -> Iterator[Decision]:
     """What the event means for the outage that its agent is in, or begins, or ends.
 
     every: about so many seconds lie between two that go on after it.
     """
     if isinstance(event, Tick):
-        names = tuple(agent.name for agent in after.values() if agent.outage is not None)
+        names = tuple(agent.name for agent in after.marked((OUTAGE,), (OUTAGE + 1,)))
     else:
         names = (event.agent,) if isinstance(event, RunEvent | WorkMeasured) else ()
     for name in names:
@@ -74,16 +98,16 @@ def _unproductive(agents: Agents, agent: Agent, now: Moment) -> Iterator[Decisio
         yield _wait_out(agent, replace(known, tries=_tries(agents, known.group)), now)
         return
     for group in groups_of(agent.spec):
-        wanted = [one for one in _members(agents, group) if _is_wanted(one)]
-        hit = [one for one in wanted if one.record.unproductive and one.record.unproductive[-1] > now.at - WINDOW]
-        if len(hit) >= LEAST and 2 * len(hit) >= len(wanted):
-            yield from _begin(group, hit, len(wanted), now)
+        recent = (GROUP, group, now.at - WINDOW, END), (GROUP, group, END, END)
+        hit, wanted = agents.marks.count(*recent), agents.marks.count((GROUP, group), (GROUP, group, END, END))
+        if hit >= LEAST and 2 * hit >= wanted:
+            yield from _begin(group, agents.marked(*recent), wanted, now)
             return
 
 
 def is_hit(agents: Agents, group: str) -> bool:
     """Whether an outage of this group goes on."""
-    return any(agent.outage is not None and agent.outage.group == group for agent in agents.values())
+    return agents.marks.first((OUTAGE, group), (OUTAGE, group, END, END)) is not None
 
 
 def alert(group: str, text: str) -> Alert:
@@ -128,17 +152,20 @@ def waits(agent: Agent) -> bool:
 
 def next_due(agents: Agents, now: Moment) -> Instant | None:
     """When the next one may try, or has lived long enough although nothing was asked of it."""
-    found = [_turn(agent, now) if waits(agent) else _calm(agent) for agent in agents.values() if agent.outage]
+    turn = agents.marks.first((TURN,), (TURN, "", END, END))
+    calm = agents.marks.first((CALM,), (CALM, "", END, END))
+    found = _turn(agents[turn[4]], now) if turn else None, calm[2] if calm else None
     return min((at for at in found if at is not None), default=None)
 
 
 def release(agents: Agents, every: float, now: Moment) -> Iterator[Decision]:
     """Let one of each group try whose time has come; the others wait on, longer each time."""
-    for agent in agents.values():
-        if agent.outage is not None and (at := _calm(agent)) is not None and at <= now.at:
-            yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", every, now)
-            return
-    due = [agent for agent in agents.values() if waits(agent) and _turn(agent, now) <= now.at]
+    for agent in agents.marked((CALM,), (CALM, "", now.at, END)):
+        assert agent.outage is not None
+        yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", every, now)
+        return
+    waiting = agents.marked((TURN,), (TURN, "", now.wall + ROUNDING, END))
+    due = [agent for agent in waiting if _turn(agent, now) <= now.at]
     for group in sorted({agent.outage.group for agent in due if agent.outage is not None}):
         ready = [agent for agent in due if agent.outage is not None and agent.outage.group == group]
         first = min(ready, key=_order)
@@ -147,8 +174,8 @@ def release(agents: Agents, every: float, now: Moment) -> Iterator[Decision]:
         tried = requests.queue(first, f"it tries whether the outage of {group} is over", now)
         assert tried.agent is not None
         yield replace(tried, agent=replace(tried.agent, outage=outage))
-        for agent in agents.values():
-            if agent is not first and waits(agent) and agent.outage is not None and agent.outage.group == group:
+        for agent in _in_outage(agents, (group,)):
+            if agent is not first and waits(agent):
                 assert isinstance(agent.state, Parked)
                 later = replace(agent.state, until_wall=now.wall + _wait(agent, outage.tries, now))
                 yield Decision(replace(agent, state=later, outage=outage))
@@ -205,11 +232,9 @@ def _was_productive(before: Agent, agent: Agent) -> bool:
 
 
 def _in_outage(agents: Agents, groups: tuple[str, ...]) -> list[Agent]:
-    return [agent for agent in agents.values() if agent.outage is not None and agent.outage.group in groups]
-
-
-def _members(agents: Agents, group: str) -> list[Agent]:
-    return [agent for agent in agents.values() if group in groups_of(agent.spec)]
+    """In the order of the fleet."""
+    found = (mark for group in groups for mark in agents.marks.between((OUTAGE, group), (OUTAGE, group, END, END)))
+    return agents.named(found)
 
 
 def _is_wanted(agent: Agent) -> bool:

@@ -20,6 +20,8 @@ from phoenixd.core.events import AgentExited, FileLooked, MeasurementLost, RunEv
 from phoenixd.core.hooks import Hook
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.ranked import Mark
+from phoenixd.core.roster import PASSING, Marks, Roster
 from phoenixd.core.spec import Member
 
 SLACK = 10.0
@@ -59,9 +61,20 @@ def overdue(agent: Agent, passing: Passing, now: Moment) -> Decision:
     return decide(agent, passing, FileLooked(agent.name, passing.number, passing.turn, None), now)
 
 
-def wanted(agents: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
+def marks(agent: Agent, place: int) -> Marks:
+    """PASSING: the first member of a sequence whose other members have their turns."""
+    return ((PASSING, "", 0.0, place, agent.name),) if isinstance(agent.iteration, Passing) else ()
+
+
+def _leads(agents: Roster) -> Iterator[Agent]:
+    """Those that bear that mark, in the order of the fleet."""
+    found: Iterator[Mark] = agents.marks.between((PASSING,), (PASSING + 1,))
+    return (agents[mark[4]] for mark in found)
+
+
+def wanted(agents: Roster) -> Iterator[tuple[Agent, str]]:
     """Agents that have to be started for a turn now, each after the first member in whose sequence it is."""
-    for lead in agents.values():
+    for lead in _leads(agents):
         passing = lead.iteration
         if not isinstance(passing, Passing) or passing.since >= 0 or passing.awaits not in AGENTS:
             continue
@@ -70,13 +83,13 @@ def wanted(agents: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
             yield lead, name
 
 
-def abandoned(before: Mapping[str, Agent], after: Mapping[str, Agent]) -> Iterator[tuple[Agent, str]]:
+def abandoned(before: Roster, after: Roster) -> Iterator[tuple[Agent, str]]:
     """Agents whose turn was broken off, because somebody stopped, removed or rearranged what the first member leads."""
-    for name, lead in before.items():
+    for lead in _leads(before):
         passing = lead.iteration
         if not isinstance(passing, Passing) or passing.awaits not in AGENTS:
             continue
-        left = after.get(name)
+        left: Agent | None = after.get(lead.name)
         if left is None or not isinstance(left.iteration, Passing) or left.iteration.awaits not in AGENTS:
             yield lead, _awaited(lead, passing)
 
@@ -89,9 +102,9 @@ def taken_up(agents: Mapping[str, Agent], lead: Agent) -> Iterator[Decision]:
             yield Decision(replace(agent, left_out=False), reason=f"it has its turns again: {lead.name} was started")
 
 
-def follow(agents: Mapping[str, Agent], now: Moment) -> Decision | None:
+def follow(agents: Roster, now: Moment) -> Decision | None:
     """The next thing to do for a sequence whose awaited agent is down; None when all have to wait."""
-    for lead in agents.values():
+    for lead in _leads(agents):
         if isinstance(lead.iteration, Passing) and (decision := _advance(lead, lead.iteration, agents, now)):
             return decision
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.bench import crowd, flood, hooks, hostile, race_report, thousand, transcripts, work
+from tests.bench import crowd, flood, hooks, hostile, race_report, step, thousand, transcripts, work
 from tests.bench.scale import Scale
 
 
@@ -32,5 +32,6 @@ PARTS: dict[str, Part] = {
     "thousand": Part(
         "1,000 agents beside 100: start, idle, a death, the daemon's restart", thousand.report, usual=False
     ),
+    "step": Part("one event in the core at 1, 100 and 1,000 agents", step.report),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
 }

@@ -33,6 +33,7 @@ from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, 
 from phoenixd.documents.hooks import hook_of
 from tests.core.outside import TERMINAL, Luck, Outside
 from tests.core.story import EPOCH, claude, spec
+from tests.core.test_roster import check
 
 LIMITS = FleetLimits(max_starting=2, outage_min=2, outage_share=0.5)
 TURNS = LoopRules(sequence=(Member("e", when_exists="x"), Member("e")))
@@ -389,6 +390,10 @@ class FleetMachine(RuleBasedStateMachine):
             self.tell(MeasurementLost(name))
 
     # What holds at all times.
+
+    @invariant()
+    def what_is_found_by_marks_is_what_a_look_at_each_would_find(self) -> None:
+        check(self.fleet)
 
     @invariant()
     def never_two_live_incarnations(self) -> None:

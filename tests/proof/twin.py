@@ -209,7 +209,7 @@ async def _meddle(simulation: Simulation, dice: random.Random) -> None:
             case 0 | 1 if asked:
                 number = dice.choice(asked)
                 owner = next(one.name for one in agents.values() for item in one.items if item.id == number)
-                daemon.supervisor.tell(AnswerRequested(owner, number, dice.choice(["allow", "deny"])))
+                daemon.supervisor.tell(AnswerRequested(owner, number, dice.random() < 0.5))
             case 2:
                 spec = simulation.specs[dice.choice(sorted(simulation.specs))]
                 cwd = dice.choice(["/srv", "/elsewhere"])
@@ -260,8 +260,8 @@ def play(twin: Twin, seed: str) -> None:
 def compare(tree: Path, events: int, seed: str, only: str | None = None, in_full: bool = False) -> Twin:
     """Play until that many events were heard; raises Differs. only: one run, by its name."""
     twin = Twin(tree, events, in_full)
-    before = supervisor.step
-    supervisor.step = twin.step
+    before = vars(supervisor)["step"]
+    setattr(supervisor, "step", twin.step)  # noqa: B010 - the supervisor exports it to nobody
     try:
         number = 0
         while twin.heard < events:
@@ -271,7 +271,7 @@ def compare(tree: Path, events: int, seed: str, only: str | None = None, in_full
                 break
         twin.settle()
     finally:
-        supervisor.step = before
+        setattr(supervisor, "step", before)  # noqa: B010
         twin.close()
     return twin
 

@@ -10,7 +10,13 @@ from phoenixd.core.hooks import HOOKS
 from phoenixd.documents.hooks import MEANINGS
 
 KINDS = {hook.__name__: kind for kind, hook in HOOKS.items()}
-ADDED = {"Waiting": {"dialog"}, "StandingAlert": {"gist"}, "Alert": {"gist"}, "StartFailed": {"obstacle"}}
+ADDED = {
+    "Waiting": {"dialog"},
+    "StandingAlert": {"gist"},
+    "Alert": {"gist"},
+    "StartFailed": {"obstacle"},
+    "IncidentRecorded": {"opened", "record"},
+}
 """Fields that the older commit does not have, and says in other words."""
 
 

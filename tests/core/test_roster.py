@@ -1,0 +1,97 @@
+"""What the fleet finds by marks is what it would find by looking at every agent; and older fleets stay as they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.core import lifecycle
+from phoenixd.core.agent import Agent
+from phoenixd.core.fleet import Fleet, declared
+from phoenixd.core.hearing import step
+from phoenixd.core.marks import MARKER
+from phoenixd.core.moment import Moment
+from phoenixd.core.ranked import END, Mark, Ranked
+from phoenixd.core.roster import DUE, SPAWN, START, Roster
+from tests.core.story import spec
+from tests.core.test_determinism import BASE, Told, belonging, histories
+
+marks = st.builds(
+    lambda what, group, at, place: (what, group, at, place, f"a{place}"),
+    st.integers(0, 3),
+    st.sampled_from(["", "team", "tier"]),
+    st.sampled_from([-END, 0.0, 0.5, 3.0, END]),
+    st.integers(0, 200),
+)
+
+
+def bounds(mark: Mark) -> list[tuple[int | str | float, ...]]:
+    what, group, at, _, _ = mark
+    return [(what,), (what, group), (what, group, at), (what, group, at, END), (what, group, END, END), (what + 1,)]
+
+
+@given(st.sets(marks), st.sets(marks), st.data())
+def test_marks_in_order_are_a_sorted_list_whatever_is_put_in_and_taken_out(
+    first: set[Mark], second: set[Mark], data: st.DataObject
+) -> None:
+    ranked = Ranked.of(first)
+    kept = list(ranked)
+    for mark in sorted(second):
+        ranked = ranked.changed((), [mark]) if mark not in ranked else ranked.changed([mark], [mark])
+    gone = data.draw(st.sets(st.sampled_from(sorted(first | second)))) if first | second else set()
+    for mark in gone:
+        ranked = ranked.changed([mark], ())
+    left = sorted((first | second) - gone)
+    assert list(ranked) == left
+    assert kept == sorted(first)
+    for low in (bound for mark in sorted(second)[:3] for bound in bounds(mark)):
+        for high in (bound for mark in sorted(second)[-3:] for bound in bounds(mark)):
+            between = [mark for mark in left if low <= mark < high]
+            assert list(ranked.between(low, high)) == between
+            assert ranked.first(low, high) == (between[0] if between else None)
+            assert ranked.last(low, high) == (between[-1] if between else None)
+            assert ranked.count(low, high) == len(between) or low > high
+
+
+@given(histories())
+def test_after_every_step_the_marks_are_those_made_anew_from_the_agents(told: list[Told]) -> None:
+    fleet = BASE
+    for event, now in told:
+        before = fleet
+        kept = list(before.roster.marks)
+        fleet = step(fleet, belonging(fleet, event), now).fleet
+        check(fleet)
+        assert list(before.roster.marks) == kept, "a step changes no older fleet"
+
+
+def check(fleet: Fleet) -> None:
+    """The index of a fleet equals the one computed from its agents alone."""
+    roster = fleet.roster
+    assert list(roster.marks) == list(roster.marks_anew())
+    assert list(roster.values()) == [roster[name] for name in roster]
+    every = {agent.name: lifecycle.deadline(agent, Moment(0.0, 0.0)) for agent in roster.values()}
+    marked = {mark[4]: mark[2] for mark in roster.marks if mark[0] in (DUE, SPAWN, START)}
+    assert marked == {name: due for name, due in every.items() if due is not None}
+
+
+names = st.sampled_from([f"a{number}" for number in range(40)])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["put", "put", "put", "drop"]), names), max_size=150))
+def test_a_roster_is_a_mapping_in_the_order_of_declaration(moves: list[tuple[str, str]]) -> None:
+    roster, plain = Roster.of(MARKER, []), dict[str, Agent]()
+    for number, (how, name) in enumerate(moves):
+        if how == "put":
+            known = plain.get(name) or declared(spec(name), Moment(0.0, 0.0))
+            plain[name] = replace(known, incarnation=number)
+            roster = roster.taking(plain[name])
+        elif name in plain:
+            del plain[name]
+            roster = roster.without(name)
+        assert roster == plain
+        assert list(roster.items()) == list(plain.items())
+        assert list(roster.marks) == list(roster.marks_anew())
+    for name in ("a0", "nobody"):
+        assert (roster.get(name), name in roster) == (plain.get(name), name in plain)
