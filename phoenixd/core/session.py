@@ -132,7 +132,9 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     is_beside = _begins_beside(state.run, event, agent.spec)
     # What the run's own session shows on the screen, another one says nothing about: a look does.
     activity = liveness.hear_hook(state.activity, event, agent.spec, now, answers=not is_beside)
-    run, notes = _hear_run(replace(state.run, hook_seq=max(event.seq, state.run.hook_seq)), event, agent.spec)
+    # Evidence has no number, and most of it changes little: a copy that would be equal is not made.
+    counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
+    run, notes = _hear_run(counted, event, agent.spec)
     run = background.hear(run, event)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
     heard = replace(agent, hooks_seen=True, session=known)
@@ -157,8 +159,12 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     activity = _with_question(activity, asked)
     if asked is None and _is_another(state.activity.waiting, waiting):
         asked = waiting
-    heard_parking = parking.hear(heard, replace(activity, waiting=waiting), event, now)
-    activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
+    if waiting is not activity.waiting:
+        activity = replace(activity, waiting=waiting)
+    heard_parking = parking.hear(heard, activity, event, now)
+    activity = heard_parking.activity
+    if heard_parking.setbacks != heard.setbacks:
+        heard = replace(heard, setbacks=heard_parking.setbacks)
     if isinstance(event, TurnEnded):
         notes = (*notes, "the turn ended")
         heard = background.made_good(heard, event)
@@ -350,7 +356,9 @@ def _hear_run(run: Run, event: Hook, spec: AgentSpec) -> tuple[Run, tuple[str, .
         return replace(run, left=True), ("a person ended the session from inside",)
     if not run.evidence and not event.sub and isinstance(event, WORKS):
         return replace(run, evidence=True, session_seen=True), (*notes, "first evidence of this run: " + event.kind)
-    return replace(run, session_seen=run.session_seen or not isinstance(event, SessionEnded)), notes
+    if run.session_seen or isinstance(event, SessionEnded):
+        return run, notes
+    return replace(run, session_seen=True), notes
 
 
 def _is_foreign(run: Run, event: Hook, spec: AgentSpec) -> bool:
