@@ -45,10 +45,12 @@ from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.evidence.signs import EvidenceFiles
+from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.epoch import EpochFiles
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
 from phoenixd.drivers.files.plain import ensure_private_dir, read_plain, replace
+from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.notify.command import CommandRoute
@@ -60,10 +62,13 @@ from phoenixd.drivers.processes.proc import is_hidden, run_of
 from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
+from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.drivers.writers.command import AGENT as NO_AGENT
 from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
+from phoenixd.harness.screens import Screens
+from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.ending import LAST_COMMITS, finish
@@ -77,7 +82,9 @@ from phoenixd.runtime.supervisor import LONGEST_PAUSE, Supervisor
 from phoenixd.runtime.world import face, left_alone
 from phoenixd.service import DaemonService
 from phoenixd.start.fences import offer_api
-from phoenixd.start.launcher import Launch
+from phoenixd.start.programs import Programs
+from phoenixd.start.starter import Starter
+from phoenixd.start.variables import Variables
 
 EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6
@@ -179,12 +186,13 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
                 daemon.performer,
                 daemon.publisher,
                 daemon.evidence,
-                daemon.launch,
-                daemon.launch.briefing,
+                daemon.papers,
+                daemon.starter,
+                daemon.papers.briefing,
                 daemon.notifier,
             ):
                 tasks.start_soon(part.run)
-            tasks.start_soon(daemon.launch.breakers.run, daemon.service.agents, daemon.supervisor.tell)
+            tasks.start_soon(daemon.papers.breakers.run, daemon.service.agents, daemon.supervisor.tell)
             tasks.start_soon(_obey_signals, daemon)
             tasks.start_soon(_keep_terminal_named, daemon.terminal)
             await recover(daemon.supervisor, daemon.outside, daemon.hearing, specs, faced)
@@ -227,7 +235,8 @@ class _Daemon:
     cgroups: CgroupTree | None
     terminal: TmuxTerminal
     evidence: EvidenceFiles
-    launch: Launch
+    starter: Starter
+    papers: Papers
     notifier: Notifier
     supervisor: Supervisor
     performer: Performer
@@ -323,26 +332,45 @@ async def _build(
     processes = Processes(leaves=cgroups, reaper_of=shims.shim_of)
     epochs = EpochFiles(directories.state)
     keeper = EpochKeeper(epochs, clock, lambda event: supervisor.tell(event), shims.tell_epoch)
-    launch = Launch(
+    programs = Programs(directories.state, plain_files)
+    variables = Variables(os.environ, plain_files)
+    transcripts = TranscriptFiles(variables.transcript_of)
+    papers = Papers(
         directories=directories,
-        owner=owner,
         settings=settings,
-        create_leaf=create_leaf if cgroups else None,
         clock=clock,
+        files=plain_files,
+        git=git_summary,
+        secrets_of=variables.secrets,
+        base=variables.base,
+        session_of=transcripts.facts_now,
         agents=lambda: supervisor.fleet.agents.values(),
         tell=lambda event: supervisor.tell(event),
-        conversation=lambda agent, budget: launch.transcripts.conversation(agent, budget),
+        conversation=transcripts.conversation,
         writers={
             WriterKind.COMMAND: CommandWriter(
-                lambda: launch.job_runner,
-                lambda agent: launch.environment_of(agent),
+                lambda: programs.job_runner,
+                variables.environment_of,
                 lambda run_id: processes.fence(NO_AGENT, 0, run_id, None),
             ),
-            WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
+            WriterKind.MODEL: ModelWriter(variables.environment_of),
         },
         changes=DirectoryChanges(),
+    )
+    starter = Starter(
+        directories=directories,
+        owner=owner,
+        create_leaf=create_leaf if cgroups else None,
+        clock=clock,
+        files=plain_files,
+        programs=programs,
+        variables=variables,
+        publication=papers.publication,
+        agents=lambda: supervisor.fleet.agents.values(),
+        tell=lambda event: supervisor.tell(event),
         epoch=lambda: keeper.committed,
     )
+    screens = Screens(lambda: clock.now().wall)
     records = _ExitRecords(directories.state)
     notifier = Notifier(_routes(settings.alerts, processes), time.time)
 
@@ -376,11 +404,11 @@ async def _build(
         service.ring(max((stored.seq for stored in entries), default=0))
 
     evidence = EvidenceFiles(
-        directories.state, lambda event: supervisor.tell(event), DirectoryChanges(), launch.transcript
+        directories.state, lambda event: supervisor.tell(event), DirectoryChanges(), variables.transcript_of
     )
 
     async def tokens_of(agent: Agent) -> int | None:
-        used = await launch.transcripts.usage(agent)
+        used = await transcripts.usage(agent)
         return used.tokens if used is not None else None
 
     outside = Outside(
@@ -389,16 +417,18 @@ async def _build(
         terminal=terminal,
         shims=shims,
         processes=processes,
-        launcher=launch,
+        starter=starter,
+        papers=papers,
+        screens=screens,
         records=records,
         evidence=evidence,
-        transcripts=launch.transcripts,
+        transcripts=transcripts,
         notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime], tokens_of, everybody),
         cleaner=RunCleaner(Cleaner(cgroups, shims.shim_of), directories.agent_state),
     )
-    answerer = Answerer(find, terminal, shims, launch, launch.transcripts, clock)
-    messenger = Messenger(terminal, launch, launch.transcripts, clock, find, lambda event: supervisor.tell(event))
+    answerer = Answerer(find, terminal, shims, screens, transcripts, clock)
+    messenger = Messenger(terminal, screens, transcripts, clock, find, lambda event: supervisor.tell(event))
     for name, text in unfinished_texts(await journal.read(newest=True)).items():
         messenger.left_behind(name, text)
     supervisor = Supervisor(
@@ -410,7 +440,7 @@ async def _build(
         on_turn=manager.watchdog,
         on_degraded=degraded,
         on_saved=lambda newest: service.ring(newest),
-        clean=launch.clean,
+        clean=papers.clean,
         remember=keeper.keep,
         longest_pause=min(LONGEST_PAUSE, (manager.watchdog_interval or math.inf) / 2),
     )
@@ -424,7 +454,7 @@ async def _build(
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
     )  # fmt: skip
     performer = Performer(outside, find, supervisor.tell, hearing, messenger, answerer)
-    publisher = Publisher(launch, evidence, clock, lambda event: supervisor.tell(event))
+    publisher = Publisher(papers, evidence, clock, lambda event: supervisor.tell(event))
 
     def facts() -> Facts:
         return Facts(
@@ -461,7 +491,7 @@ async def _build(
         foreign_panes=terminal.foreign,
         tier=tier(cgroups),
         problems=problems,
-        environment_of=launch.environment_of,
+        environment_of=variables.environment_of,
         size_of=terminal.size,
         tmux_hangs=terminal.hangs,
         under_systemd=manager.is_present,
@@ -475,7 +505,8 @@ async def _build(
         terminal=terminal,
         shims=shims,
         hearing=hearing,
-        knowledge=launch,
+        knowledge=papers,
+        starts=starter,
         directories=directories,
         environ=os.environ,
         describe=facts,
@@ -494,7 +525,8 @@ async def _build(
         cgroups=cgroups,
         terminal=terminal,
         evidence=evidence,
-        launch=launch,
+        starter=starter,
+        papers=papers,
         notifier=notifier,
         supervisor=supervisor,
         performer=performer,

@@ -11,7 +11,7 @@ from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Clock, Entry, Evidence, Launcher, StoredEntry
+from phoenixd.ports import Clock, Entry, Evidence, Papers, StoredEntry
 
 MAX_PENDING = 200
 """Entries of one agent that wait to be published; older ones stand in the journal all the same."""
@@ -35,9 +35,9 @@ class Publisher:
     """Coalesces changes per agent and writes them one agent at a time, off the supervisor's path."""
 
     def __init__(
-        self, launcher: Launcher, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
+        self, papers: Papers, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
     ) -> None:
-        self._launcher = launcher
+        self._papers = papers
         self._evidence = evidence
         self._clock = clock
         self._tell = tell
@@ -83,7 +83,7 @@ class Publisher:
 
     async def _publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         try:
-            await self._launcher.publish(agent, entries)
+            await self._papers.publish(agent, entries)
         except (PhoenixdError, OSError) as failure:
             log.warning("publish_failed", agent=agent.name, reason=str(failure))
             self._note_failure(agent, str(failure))
