@@ -97,7 +97,7 @@ class DaemonService:
     stop: Callable[[bool], None]
     left_alone: Callable[[str], Awaitable[World | None]]
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
-    adopted: Callable[[str], None]
+    adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     agents_cgroup: str | None = None

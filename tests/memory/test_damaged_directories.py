@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.daemon import _ExitRecords
+from phoenixd.drivers.files.plain import read_plain
+from phoenixd.drivers.shims.records import ExitRecords
 from phoenixd.memory import publication
 from tests.memory.damages import GOOD, GOOD_NUMBERS, OTHER, Vandal
 from tests.start.places import Room, entry
@@ -32,7 +33,7 @@ async def strike(room: Room, pristine: Path, seed: int) -> str:
     damage = Vandal(room.state, random.Random(seed)).strike()
     papers = room.restarted()
     agent = room.running(room.agent(incarnation=3))
-    _ExitRecords(room.directories.state).exit_record("a")
+    ExitRecords(room.directories.state, read_plain).exit_record("a")
     papers.heartbeat("a")
     for _ in range(2):
         await papers.publish(agent, RECORDED)
