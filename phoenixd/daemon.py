@@ -128,28 +128,19 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
 
 async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     """Look at the world, have every part run, recover, and answer the control API. The order is the promise."""
-    ground, world, papers = daemon.ground, daemon.world, daemon.house.papers
+    ground, world, hands, papers = daemon.ground, daemon.world, daemon.hands, daemon.house.papers
     supervisor, manager, specs = ground.supervisor, ground.manager, tuple(ground.configuration.agents.values())
     # Before anything turns: the first step may start what an old journal wants.
     faced = await face(
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
-    for part in (
-        daemon.keeper,
-        supervisor,
-        daemon.hands.performer,
-        daemon.publisher,
-        daemon.evidence,
-        papers,
-        daemon.house.starter,
-        papers.briefing,
-        daemon.notifier,
-    ):
+    parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
+    for part in (*parts, papers, daemon.house.starter, papers.briefing, daemon.notifier):
         tasks.start_soon(part.run)
     tasks.start_soon(papers.breakers.run, supervisor.everybody, supervisor.tell)
     tasks.start_soon(_obey_signals, daemon)
     tasks.start_soon(keep_terminal_named, world.terminal)
-    await recover(supervisor, daemon.outside, daemon.hands.hearing, specs, faced)
+    await recover(supervisor, daemon.outside, hands.hearing, specs, faced)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody)
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.

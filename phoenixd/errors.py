@@ -32,6 +32,17 @@ class LaunchFailed(PhoenixdError):
         self.code = code
 
 
+class ResumeRefused(LaunchFailed):
+    """The session cannot be resumed: a fresh start is the answer."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"resume refused: {why}")
+
+
+class SessionInUse(LaunchFailed):
+    """Somebody else works in the session that was to be resumed; the start waits for that to be over."""
+
+
 class JournalFailed(PhoenixdError):
     """The journal did not take a batch; nothing of it may be acted on, except what ends processes."""
 

@@ -5,7 +5,7 @@ Drivers implement these, tests and the simulation put fakes in their place, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -14,8 +14,9 @@ from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.core.boot import Boot
-from phoenixd.core.events import Event, HookSeen
+from phoenixd.core.events import Event
 from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
@@ -219,6 +220,8 @@ class ShimHello:
     told: int = 0
     """The newest durable epoch that it was told."""
     knows_epochs: bool = False
+    unswept: object = None
+    """The runs for whose strays this daemon has to sweep, as the shim says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +376,23 @@ class Cleaner(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run whose tree was proven empty when it ended."""
+
+    agent: str
+    incarnation: int
+    run_id: str
+
+
+class Sweeper(Protocol):
+    """Ends what was started for ended runs from outside of their trees, and bears their marks."""
+
+    async def sweep(self, runs: Iterable[EndedRun]) -> Mapping[EndedRun, Fenced]:
+        """Look once for all of them; what was found of which. Raises OSError where it could not look."""
+        ...
+
+
 class Memory(Protocol):
     """What the kernel says of processes that it killed for want of memory."""
 
@@ -472,7 +492,7 @@ class Screens(Protocol):
         """Whether Escape says no to the dialog that `classify` calls so, and ends nothing else."""
         ...
 
-    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         """The hook that the harness lacks: how the turn of this run ended that its transcript says the API refused."""
         ...
 

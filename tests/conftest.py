@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+
+from tests import distribution
 
 # A busy machine is slow, not wrong: no property test has a deadline. HYPOTHESIS_PROFILE chooses how long they look.
-for profile, examples in (("dev", 100), ("ci", 500), ("deterministic", 100)):
+# "again" is for a suite that has already passed elsewhere: other Pythons, another user.
+for profile, examples in (("dev", 100), ("ci", 500), ("again", 25), ("deterministic", 100)):
     settings.register_profile(
         profile,
         max_examples=examples,
@@ -30,3 +34,18 @@ def short_tmp() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="phx-"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> distribution.LongestFirst | None:
+    """Share the tests as tests/distribution.py says where `--dist loadfile` is asked for."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return distribution.LongestFirst(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes longest first, for several workers; one alone keeps the order of the files."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=distribution.rank)

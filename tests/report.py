@@ -1,4 +1,8 @@
-"""The closing words of `./dev test`: what ran, what failed, and by name what did not run."""
+"""The closing words of `./dev test`: what ran, what failed, what is FLAKY, and by name what did not run.
+
+A test that failed has run once more alone, with a report of its own beside the first (`NN.again.xml`). One that passed
+then is FLAKY: a defect of its own, but not of the change. More than `MOST_FLAKY` are no accident, and fail the run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+MOST_FLAKY = 2
+
 
 @dataclass(slots=True)
 class Run:
@@ -16,6 +22,7 @@ class Run:
     label: str
     counts: Counter[str] = field(default_factory=Counter)
     failed: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     finished: bool = False
 
@@ -23,24 +30,48 @@ class Run:
 def read_run(label: str, report: Path) -> Run:
     run = Run(label)
     try:
-        cases = list(ElementTree.parse(report).iter("testcase"))
+        verdicts, run.skipped = read_report(report)
     except (OSError, ElementTree.ParseError):
         run.failed.append("the run ended without a report")
         run.counts["failed"] = 1
         return run
     run.finished = True
-    for case in cases:
+    passed_alone = tests_that_pass(report.with_suffix(".again.xml"))
+    for name, verdict in verdicts.items():
+        if verdict == "failed" and name in passed_alone:
+            verdict = "flaky"
+        run.counts[verdict] += 1
+        if verdict == "failed":
+            run.failed.append(name)
+        elif verdict == "flaky":
+            run.flaky.append(name)
+    return run
+
+
+def read_report(report: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return each test's verdict, and the reasons of those that did not run."""
+    verdicts: dict[str, str] = {}
+    skipped: dict[str, str] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
         name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name', '')}"
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
-            run.failed.append(name)
-            run.counts["failed"] += 1
+            verdicts[name] = "failed"
         elif skip is not None:
-            run.skipped[name] = skip.get("message", "").removeprefix("not run: ")
-            run.counts["skipped"] += 1
+            skipped[name] = skip.get("message", "").removeprefix("not run: ")
+            verdicts.setdefault(name, "skipped")
         else:
-            run.counts["passed"] += 1
-    return run
+            verdicts.setdefault(name, "passed")
+    return verdicts, skipped
+
+
+def tests_that_pass(report: Path) -> set[str]:
+    """Return the names of the tests that passed; none where the report is absent or cut off."""
+    try:
+        verdicts, _ = read_report(report)
+    except (OSError, ElementTree.ParseError):
+        return set()
+    return {name for name, verdict in verdicts.items() if verdict == "passed"}
 
 
 def summarise(runs: list[Run], not_run: list[str]) -> tuple[str, bool]:
@@ -54,8 +85,15 @@ def summarise(runs: list[Run], not_run: list[str]) -> tuple[str, bool]:
             failed[name] += f" [{number}]"
         for name, reason in run.skipped.items():
             skips[f"{name}: {reason}"] += f" [{number}]"
+    flaky = [f"  FLAKY {name} [{number}]" for number, run in enumerate(runs, 1) for name in run.flaky]
     failures = [f"  {name}{where}" for name, where in failed.items()]
+    if len(flaky) > MOST_FLAKY:
+        failures.append(
+            f"  {len(flaky)} tests are FLAKY, and more than {MOST_FLAKY} fail the run: ./dev test --flaky 50 PATH"
+        )
     skipped = [f"  {name}{where}" for name, where in skips.items()]
+    if flaky:
+        lines += ["failed, and passed alone:", *flaky]
     if failures:
         lines += ["failed:", *failures]
     if skipped or not_run:
@@ -69,7 +107,8 @@ def summarise(runs: list[Run], not_run: list[str]) -> tuple[str, bool]:
 
 
 def counted(counts: Counter[str]) -> str:
-    return f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped"
+    flaky = f"{counts['flaky']} flaky, " if counts["flaky"] else ""
+    return f"{counts['passed']} passed, {counts['failed']} failed, {flaky}{counts['skipped']} skipped"
 
 
 def main(arguments: list[str]) -> int:

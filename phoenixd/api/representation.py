@@ -188,7 +188,7 @@ def last_exit(told: Agent) -> Json | None:
         "incarnation": end.incarnation,
         "code": end.code,
         "signal": end.signal,
-        "cause": end.cause,
+        "cause": end.told,
         "lived": round(end.lived, 3),
         "productive": end.proof or None,
         "oom": end.oom or None,

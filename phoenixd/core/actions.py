@@ -174,7 +174,9 @@ class Alert:
     answerable: bool = False
     """It stands for an item that `phoenixctl answer` reaches by that number."""
     about: tuple[str, ...] = ()
-    """What its text was made of, where that may have to be made anew."""
+    """What its text was made of, where that may have to be made anew; of an outage its group."""
+    gist: str = ""
+    """The text without the next command, where it holds one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
+from phoenixd.core.causes import EndCause
 from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
@@ -169,6 +170,8 @@ class Waiting:
     since: Instant = 0.0
     whole: bool = False
     """The text holds the whole call, so it can be shown as its tool's form (core.question)."""
+    dialog: str = ""
+    """Which dialog of session.SCREEN_DIALOGS stands on the screen; "unread" for a screen that nobody can read."""
     dismissed: bool = False
     """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 
@@ -377,7 +380,7 @@ class LastExit:
     incarnation: int
     code: int | None
     signal: int | None
-    cause: str
+    cause: EndCause
     lived: float
     at_wall: float
     killed: int = 0
@@ -391,6 +394,13 @@ class LastExit:
     """Whether the kernel killed it for memory: at its own limit, or because the host had none left."""
     proof: Proof = ""
     """By what the run was productive; empty if it was not."""
+    note: str = ""
+    """Why it could not be started, in words; or a shim's word for a cause that we do not know."""
+
+    @property
+    def told(self) -> str:
+        """The cause as people and scripts are told it."""
+        return self.note or self.cause
 
     @property
     def text(self) -> str:
@@ -459,7 +469,9 @@ class StandingAlert:
     incarnation: int = 0
     watched: bool = False
     about: tuple[str, ...] = ()
-    """What its text was made of, where that may have to be made anew."""
+    """What its text was made of, where that may have to be made anew; of an outage its group."""
+    gist: str = ""
+    """The text without the next command, where it holds one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from phoenixd.core import background
+from phoenixd.core import alert_kinds
 from phoenixd.core.actions import Action, Alert, Reassure
-from phoenixd.core.agent import Agent, Desired, InboxItem, Quarantined, Running, StandingAlert, Stopped
-from phoenixd.core.breaker import Closed, Open
+from phoenixd.core.agent import Agent, InboxItem, StandingAlert
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
-
-QUESTIONS = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "cannot go on", "failed turn"})
-"""Kinds of which each text is an alert of its own: another question is news."""
 
 DEGRADED = "degraded"
 """The fleet's alert that decisions cannot be saved, or soon may not be, and that nothing is started meanwhile."""
@@ -27,17 +23,12 @@ DEGRADED = "degraded"
 SLOW_DISK = "slow disk"
 """The fleet's alert that decisions are saved, and late."""
 
-NEEDS_NOBODY = frozenset(
-    {"hung", "overtime", "parked", "outage", "breaker", "terminal", "clock", "unfenced", "hooks refused", SLOW_DISK}
-)
-"""Kinds that heal without a person: told, and shown where an agent is shown in full."""
-
 MAX_TEXT = 2048
 
 
 def needs_person_kind(kind: str) -> bool:
     """Whether an alert of this kind makes its agent one that needs a person."""
-    return kind.partition(":")[0] not in NEEDS_NOBODY
+    return alert_kinds.of(kind).needs_person
 
 
 def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
@@ -51,7 +42,7 @@ def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
         return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"
     if answer:
         return f"phoenixctl answer {answer}"
-    return f"phoenixctl attach {agent}" if kind in QUESTIONS else f"phoenixctl explain {agent}"
+    return f"phoenixctl attach {agent}" if alert_kinds.of(kind).is_question else f"phoenixctl explain {agent}"
 
 
 def settle(
@@ -91,11 +82,13 @@ def fold(
         text = (title(item) if item is not None else action.text)[:MAX_TEXT]
         known = next((one for one in standing if _is_same(one, action.kind, text, item)), None)
         if known is not None:
-            newer = replace(known, text=text, about=action.about)
+            newer = replace(known, text=text, about=action.about, gist=action.gist)
             standing = tuple(newer if one is known else one for one in standing)
             continue
         bears = item.id if item is not None else number
-        newer = StandingAlert(bears, action.kind, text, now.wall, incarnation, action.watched, action.about)
+        newer = StandingAlert(
+            bears, action.kind, text, now.wall, incarnation, action.watched, action.about, action.gist
+        )
         standing = (*standing, newer)
         reached = item is not None and is_reachable(item)
         kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
@@ -115,77 +108,12 @@ def reassure(name: str | None, over: StandingAlert, why: str) -> Reassure:
 
 def is_over(standing: StandingAlert, agent: Agent) -> bool:
     """Whether what the agent is now proves that an alert is over; a watch's own alert is never judged here."""
-    if standing.watched:
-        return False
-    run = agent.run
-    match standing.kind:
-        case "quarantined":
-            return not isinstance(agent.state, Quarantined)
-        case "parked":
-            return agent.state_name != "parked"
-        case "outage":
-            return agent.setbacks == 0
-        case "lingering" | "unread" | "clock":
-            # A run's books are closed only when its tree is known gone; another run's clock is judged anew.
-            return run is None or run.incarnation != standing.incarnation
-        case "breaker":
-            return isinstance(agent.breaker, Open) or (
-                isinstance(agent.breaker, Closed) and not agent.breaker.tally.unknown
-            )
-        case "port held":
-            # A cleanup that finds the ports free clears it by itself.
-            return not agent.spec.cleanup.ports
-        case "prompt" if run is not None and run.incarnation == standing.incarnation:
-            return run.prompt_seen
-        case background.KIND:
-            down = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
-            return down or background.is_made_good(agent)
-        case "hooks missing":
-            return agent.hooks_seen or run is None
-        case "unfenced":
-            # Also of one that is stopped: whoever stopped it wants to know what may be left.
-            return _works_again(standing, agent)
-        case "link lost":
-            return run is None or run.deaf is None
-        case "hooks refused":
-            # What they told is lost for this run; the next one is known from its start.
-            return run is None or run.incarnation != standing.incarnation
-        case "hung" | "overtime":
-            # Each further one of a run that achieves nothing is the same trouble.
-            return _is_down(agent) or (_is_later(standing, agent) and not agent.record.died)
-        case "steady deaths":
-            return _is_down(agent) or not agent.record.is_steady
-        case kind if kind in QUESTIONS:
-            return all(one.id != standing.id for one in agent.items)
-        case _:
-            return _is_back(standing, agent)
-
-
-def _is_back(standing: StandingAlert, agent: Agent) -> bool:
-    """A later run works, or nobody wants one any more."""
-    return _is_down(agent) or _works_again(standing, agent)
-
-
-def _works_again(standing: StandingAlert, agent: Agent) -> bool:
-    run = agent.run
-    if run is None or not _is_later(standing, agent):
-        return False
-    return run.evidence or (isinstance(agent.state, Running) and not agent.spec.has_hooks)
-
-
-def _is_down(agent: Agent) -> bool:
-    """Whether nobody wants a run of it any more, or none is to be had."""
-    return isinstance(agent.state, Quarantined) or (
-        isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
-    )
-
-
-def _is_later(standing: StandingAlert, agent: Agent) -> bool:
-    """Whether a later run than that of the alert has begun."""
-    return agent.incarnation > standing.incarnation
+    cure = alert_kinds.of(standing.kind).cure
+    return not standing.watched and cure is not None and cure(standing, agent)
 
 
 def _is_same(standing: StandingAlert, kind: str, text: str, item: InboxItem | None) -> bool:
-    if item is not None and kind in QUESTIONS:
+    is_question = alert_kinds.of(kind).is_question
+    if item is not None and is_question:
         return standing.id == item.id
-    return standing.kind == kind and (kind not in QUESTIONS or standing.text == text)
+    return standing.kind == kind and (not is_question or standing.text == text)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, LastExit, LostJobs, Run
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 
 KIND = "background jobs lost"
@@ -21,23 +21,27 @@ They are cut here, once secrets have been taken out: half a secret would not be 
 """
 
 
-def hear(run: Run, event: HookSeen) -> Run:
+TELLING = ToolStarted | ToolEnded | ToolFailed | TurnEnded
+"""The hooks that may tell of background jobs."""
+
+
+def hear(run: Run, event: Hook) -> Run:
     """Take note of what goes on in the background."""
-    if event.jobs is None:
+    if not isinstance(event, TELLING) or event.jobs is None:
         return run
     told = tuple(job[:LONGEST] for job in event.jobs[:MOST])
-    if event.kind == "stop" and not event.sub:
+    if isinstance(event, TurnEnded) and not event.sub:
         return replace(run, jobs=told)
-    if event.kind == "tool-failure":
+    if isinstance(event, ToolFailed):
         return replace(run, jobs=tuple(job for job in run.jobs if job not in told))
     begun = tuple(job for job in told if job not in run.jobs)
     return replace(run, jobs=(*run.jobs, *begun)[-MOST:]) if begun else run
 
 
-def made_good(agent: Agent, event: HookSeen) -> Agent:
+def made_good(agent: Agent, event: TurnEnded) -> Agent:
     """The agent without what was lost, once it was told of it and a turn of it came to its end."""
     lost, run = agent.lost, agent.run
-    if lost is None or run is None or event.kind != "stop" or event.sub or run.incarnation <= lost.incarnation:
+    if lost is None or run is None or event.sub or run.incarnation <= lost.incarnation:
         return agent
     return replace(agent, lost=None)
 
@@ -55,11 +59,6 @@ def lose(agent: Agent, run: Run, end: LastExit, now: Moment, *, expected: bool) 
     agent = replace(agent, lost=LostJobs(run.incarnation, jobs, end.at_wall))
     text = f"they ended with run {run.incarnation}: {in_words(jobs)}; the next run is told to begin again what it needs"
     return agent, () if expected else (Alert(agent.name, KIND, text),), f"background jobs ended with it: {words}"
-
-
-def is_made_good(agent: Agent) -> bool:
-    """Whether the alert is over; nobody misses what an agent began that is to be down."""
-    return agent.lost is None
 
 
 def in_words(jobs: tuple[str, ...]) -> str:

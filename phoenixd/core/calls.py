@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Activity, Lease
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import CallOver, Hook, PermissionDenied, ToolEnded, ToolFailed, ToolStarted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import LivenessRules
 
@@ -16,25 +16,25 @@ MAX_COMMAND = 120
 """Characters of a call's command that are kept, to say later what hung."""
 
 
-def begin(leases: tuple[Lease, ...], event: HookSeen, rules: LivenessRules, now: Moment) -> tuple[Lease, ...]:
+def begin(leases: tuple[Lease, ...], event: ToolStarted, rules: LivenessRules, now: Moment) -> tuple[Lease, ...]:
     """Remember a call of the main thread; only a declared timeout, or a Task call, is a promise of silence."""
     promised = _declared(event, rules)
     until = now.at + (promised or (rules.stale if event.is_subagent_call else 0.0))
     return _added(leases, _opened(event, until, rules, now))
 
 
-def is_known(leases: tuple[Lease, ...], event: HookSeen) -> bool:
+def is_known(leases: tuple[Lease, ...], event: Hook) -> bool:
     """Whether it is the beginning of a call that is open already."""
-    if event.kind != "tool-start" or event.ticks is None:
+    if not isinstance(event, ToolStarted) or event.ticks is None:
         return False
     key = (event.tool_use_id or "", event.sub, event.ticks)
     return any((*_call(lease), lease.ticks) == key for lease in leases)
 
 
-def end(leases: tuple[Lease, ...], event: HookSeen) -> tuple[Lease, ...]:
+def end(leases: tuple[Lease, ...], event: CallOver) -> tuple[Lease, ...]:
     """The leases without that of the call that ended; with the last Task call go those of its subagents."""
     rest = tuple(lease for lease in leases if _call(lease) != (event.tool_use_id or "", event.sub))
-    if len(rest) == len(leases) and event.kind == "permission-denied":
+    if len(rest) == len(leases) and isinstance(event, PermissionDenied):
         denied = [lease for lease in leases if (lease.tool, lease.sub) == (event.tool or "", event.sub)][-1:]
         rest = tuple(lease for lease in leases if lease not in denied)
     if any(lease.is_subagent for lease in rest):
@@ -42,7 +42,7 @@ def end(leases: tuple[Lease, ...], event: HookSeen) -> tuple[Lease, ...]:
     return tuple(lease for lease in rest if not lease.sub)
 
 
-def hear_subagent(activity: Activity, event: HookSeen, rules: LivenessRules, now: Moment) -> Activity:
+def hear_subagent(activity: Activity, event: Hook, rules: LivenessRules, now: Moment) -> Activity:
     """Renew the open Task calls, and keep a subagent's own call; without a Task call it counts nothing.
 
     Which call belongs to which subagent no hook tells, so one that works stands in for all that are open.
@@ -51,9 +51,9 @@ def hear_subagent(activity: Activity, event: HookSeen, rules: LivenessRules, now
     if not tasks:
         return activity
     leases = activity.leases
-    if event.kind in ("tool-end", "tool-failure"):
+    if isinstance(event, ToolEnded | ToolFailed):
         leases = end(leases, event)
-    if event.kind == "tool-start":
+    if isinstance(event, ToolStarted):
         most = max(task.started for task in tasks) + rules.subagent_max
         opened = _opened(event, min(most, now.at + _declared(event, rules)), rules, now)
         leases = _added(leases, replace(opened, most=min(most, opened.most)))
@@ -76,7 +76,7 @@ def put_off(lease: Lease, seconds: float) -> Lease:
     return replace(lease, until=lease.until + seconds, started=lease.started + seconds, most=lease.most + seconds)
 
 
-def _opened(event: HookSeen, until: Instant, rules: LivenessRules, now: Moment) -> Lease:
+def _opened(event: ToolStarted, until: Instant, rules: LivenessRules, now: Moment) -> Lease:
     limit = event.limit + rules.lease_slack if event.limit else rules.busy_max
     return Lease(
         event.tool_use_id or "",
@@ -101,6 +101,6 @@ def _call(lease: Lease) -> tuple[str, bool]:
     return lease.tool_use_id, lease.sub
 
 
-def _declared(event: HookSeen, rules: LivenessRules) -> float:
+def _declared(event: ToolStarted, rules: LivenessRules) -> float:
     """Seconds of silence that a started tool has announced; 0 if it announced none (G37, X7b)."""
     return min(event.lease, rules.lease_max) + rules.lease_slack if event.lease else 0.0

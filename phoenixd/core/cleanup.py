@@ -44,7 +44,7 @@ def decide(agent: Agent, event: CleanedUp) -> Decision:
     if event.remaining:
         found.append(f"could not end {_counted(tuple(map(str, event.remaining)))}")
     found += [f"{holder}, which is none of ours and was left alone" for holder in event.foreign]
-    if not event.foreign and is_held(agent):
+    if event.looked_at_ports and not event.foreign and is_held(agent):
         agent = replace(agent, alerts=tuple(alert for alert in agent.alerts if alert.kind != PORT_HELD))
         found.append("its ports are free of strangers")
     if not found:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.behind.world import World
+from phoenixd.core.causes import EndCause, Obstacle
+from phoenixd.core.hooks import EVIDENCE, Hook
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
-
-EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
-"""Hook kinds that only prove life: kept as the latest per agent, never journaled one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,29 +151,32 @@ class StartFailed:
 
     code: 126 or 127 when the command itself cannot run (the agent is quarantined), 1 when this order cannot (missing
     working directory, arguments too long: counted like a crash), 0 when terminal, shim or disk failed (nobody's fault).
+    obstacle: what stood in the way; message says it in words.
     """
 
     agent: str
     incarnation: int
     code: int
     message: str
+    obstacle: Obstacle = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentExited:
-    """The shim reaped the agent and its tree is empty. cause: exit, terminal_lost or shim_terminated."""
+    """The shim reaped the agent and its tree is empty. note: the shim's word for a cause that we do not know."""
 
     agent: str
     incarnation: int
     run_id: str
     code: int | None
     signal: int | None
-    cause: str = "exit"
+    cause: EndCause = "exit"
     killed: tuple[str, ...] = ()
     at_wall: float | None = None
     """When it ended, if that was while nobody watched."""
     oom: Literal["", "agent", "host"] = ""
     """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,51 +220,6 @@ class TreeLingers:
     agent: str
     incarnation: int
     pids: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HookSeen:
-    """The harness reported by a hook. Text fields are an agent's words: data, never instructions.
-
-    kind: session-start, prompt-submit, tool-start, tool-end, tool-failure, stop, stop-failure, notification,
-    permission-request, permission-denied, subagent-start, subagent-stop, pre-compact, compacted, session-end.
-    source: why a session started or ended, as Claude Code names it; "machine" for a prompt that nobody submitted.
-    lease: seconds that the started tool declared for itself. sub: the event comes from a subagent.
-    reset_wall: when the limit that ended a turn is over, where the harness named a time.
-    held: the shim holds its answer back; `text` is then all that is asked for, and `seq` what to answer.
-    veiled: secrets were taken out of that text, so nobody sees all of it.
-    command: what the started tool runs. ticks: clock ticks since boot at which it began. limit: seconds after which the
-    harness ends it by itself, where it does.
-    seq: the shim's number of a spooled event, which it sends again until it is acknowledged; 0 for mere evidence.
-    more: so many of the same kind came just before, too fast to be kept one by one.
-    jobs: what goes on in the background and ends with the process: of a stop all there is, of a call what it began;
-    None where nothing was said of it.
-    cwd: the directory that the agent was in.
-    """
-
-    agent: str
-    incarnation: int
-    kind: str
-    session_id: str | None = None
-    source: str | None = None
-    text: str = field(default="", repr=False)
-    tool: str | None = None
-    tool_use_id: str | None = None
-    lease: float | None = None
-    is_subagent_call: bool = False
-    sub: bool = False
-    notification: str | None = None
-    error: str | None = None
-    reset_wall: float | None = None
-    seq: int = 0
-    more: int = 0
-    held: bool = False
-    veiled: bool = False
-    jobs: tuple[str, ...] | None = None
-    command: str = field(default="", repr=False)
-    ticks: int | None = None
-    limit: float | None = None
-    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +301,7 @@ class CleanedUp:
     killed: tuple[str, ...] = ()
     remaining: tuple[int, ...] = ()
     foreign: tuple[str, ...] = ()
+    looked_at_ports: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,7 +529,7 @@ RunEvent = (
     | ShimLost
     | TreeGone
     | TreeLingers
-    | HookSeen
+    | Hook
     | EvidenceSeen
     | ScreenSeen
     | CallWorkSeen
@@ -605,8 +563,8 @@ Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEv
 def is_journaled(event: Event) -> bool:
     """Whether an event is kept in the journal even when it changes no state; mere evidence and ticks are not."""
     match event:
-        case HookSeen(kind=kind):
-            return kind not in EVIDENCE_KINDS
+        case Hook():
+            return not isinstance(event, EVIDENCE)
         case (
             EvidenceSeen()
             | Tick()

@@ -68,7 +68,6 @@ from phoenixd.core.events import (
     EvidenceSeen,
     HoldAnswered,
     HoldReleased,
-    HookSeen,
     HooksRefused,
     IncidentRecorded,
     LinkLost,
@@ -83,6 +82,7 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.core.facts import HungInCall, RunProductive
+from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
@@ -154,7 +154,7 @@ def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
             text = f"{len(pids)} processes of a run outlive SIGKILL: {', '.join(map(str, pids[:5]))}"
             is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
             return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
-        case HookSeen():
+        case Hook():
             return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
         case EvidenceSeen():
             return session.hear_evidence(agent, event, now)
@@ -346,15 +346,16 @@ def _start_failed(agent: Agent, event: StartFailed, now: Moment) -> Decision:
         # An order that was given twice is refused the second time; the run of the first one lives.
         return keep(agent, f"a second start of this run was refused: {event.message}")
     wanted = isinstance(agent.state, Starting) and agent.desired is Desired.RUNNING
-    if wanted and agent.session is not None and event.message.startswith("resume refused"):
+    if wanted and agent.session is not None and event.obstacle == "resume refused":
         spoiled = replace(agent.session, spoiled=event.message)
         return requests.queue(replace(agent, session=spoiled), f"{event.message}; fresh at once", now)
     if event.code:
-        failed = LastExit(event.incarnation, event.code, None, event.message, 0.0, now.wall, ran=False)
+        code, words = event.code, event.message
+        failed = LastExit(event.incarnation, code, None, "not started", 0.0, now.wall, ran=False, note=words)
         return ended(agent, failed, now)
     if not wanted:
         return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall, ran=False), now)
-    held = event.message.startswith("resume held back")
+    held = event.obstacle == "session in use"
     # A person who works in the session does so for a while, and an attempt that ended in waiting is no restart.
     delay = (SOMEBODY_ELSE if held else restart.HOST_RETRY) * (1 + now.chance)
     session_left = restart.unborn(agent.session, run) if agent.session is not None else None
@@ -380,7 +381,10 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
     # Whatever the kernel did meanwhile, this end was asked for.
     oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
-    end = LastExit(event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom)
+    note = event.note if cause == "other" else ""
+    end = LastExit(
+        event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom, note=note
+    )
     return ended(agent, end, now)
 
 
@@ -476,8 +480,8 @@ def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Momen
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Judge a run by its screen: a dialog waits for a person, idle ends the turn; at a deadline all else is a hang."""
-    kind = session.SCREEN_DIALOGS.get(event.verdict)
-    if state.activity.looked_at is None and (event.reader == "look" or kind is None):
+    is_dialog = event.verdict in session.SCREEN_DIALOGS
+    if state.activity.looked_at is None and (event.reader == "look" or not is_dialog):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
     if event.verdict in ("idle", "working") and not state.run.drawn:
@@ -485,11 +489,11 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
         agent = replace(agent, state=state)
     if liveness.stands_on_screen(state.activity.waiting):
         return session.judge_waiting(agent, state, event, now)
-    if kind is not None and state.activity.waiting is None:
+    if is_dialog and state.activity.waiting is None:
         if event.verdict == session.MENU and event.attended:
             # Who sits there sees it himself; if it stays when he has gone, the next look tells.
             return Decision(agent)
-        return session.judge_dialog(agent, state, kind, now)
+        return session.judge_dialog(agent, state, event.verdict, now)
     if event.verdict == "idle" and state.activity.turn_open and not state.run.prompt_seen:
         return opening.seen_idle(agent, state, now)
     if event.verdict == "idle" and state.activity.turn_open:
@@ -498,19 +502,19 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
             replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
         )
     overdue = liveness.due(agent, _unseen(state))
-    if overdue is None or overdue.at > now.at or kind is not None:
+    if overdue is None or overdue.at > now.at or is_dialog:
         return Decision(agent)
     return _end_overdue(agent, state, overdue, now)
 
 
 def _seen_parked(agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
     """Let a parked run go on by what its screen shows; a dialog there is a question as well."""
-    kind = session.SCREEN_DIALOGS.get(verdict)
-    told = parking.judge_screen(agent, state, verdict, kind is not None, now)
+    is_dialog = verdict in session.SCREEN_DIALOGS
+    told = parking.judge_screen(agent, state, verdict, is_dialog, now)
     left = told.agent
-    if kind is None or state.activity.waiting is not None or left is None or not isinstance(left.state, Running):
+    if not is_dialog or state.activity.waiting is not None or left is None or not isinstance(left.state, Running):
         return told
-    asked = session.judge_dialog(left, left.state, kind, now)
+    asked = session.judge_dialog(left, left.state, verdict, now)
     return replace(asked, actions=(*told.actions, *asked.actions), reason=f"{told.reason}; {asked.reason}")
 
 

@@ -8,7 +8,18 @@ from typing import Literal
 from phoenixd.core import call_work, calls, claims, looks
 from phoenixd.core.agent import Activity, Agent, PromptKind, Run, Running, Starting, Waiting
 from phoenixd.core.decision import Readings
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import (
+    Hook,
+    Notified,
+    PermissionDenied,
+    PromptSubmitted,
+    SessionStarted,
+    ToolEnded,
+    ToolFailed,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind
@@ -153,7 +164,7 @@ def is_judged(agent: Agent) -> bool:
     return agent.hooks_seen or spec.heartbeat_file is not None or spec.transcript is not None or spec.kind is Kind.LOOP
 
 
-def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment, *, answers: bool = True) -> Activity:
+def hear_hook(activity: Activity, event: Hook, spec: AgentSpec, now: Moment, *, answers: bool = True) -> Activity:
     """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54).
 
     answers: whether it can tell that what is asked was answered.
@@ -165,25 +176,25 @@ def hear_hook(activity: Activity, event: HookSeen, spec: AgentSpec, now: Moment,
     heard = replace(
         activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, claim_due=None, looked_at=None
     )
-    match event.kind:
-        case "prompt-submit":
+    match event:
+        case PromptSubmitted():
             return replace(heard, turn_open=True, leases=())
-        case "tool-start":
+        case ToolStarted():
             return replace(heard, turn_open=True, leases=calls.begin(heard.leases, event, rules, now))
-        case "tool-end" | "tool-failure" | "permission-denied":
+        case ToolEnded() | ToolFailed() | PermissionDenied():
             return replace(heard, leases=calls.end(heard.leases, event))
-        case "stop" | "stop-failure":
+        case TurnEnded() | TurnFailed():
             return replace(heard, turn_open=False, leases=())
-        case _ if is_idle_prompt(event) or (event.kind == "session-start" and event.source == "clear"):
+        case _ if is_idle_prompt(event) or (isinstance(event, SessionStarted) and event.beginning == "clear"):
             # A turn that a person broke off, or cleared away, ends without a stop and leaves its calls unanswered.
             return replace(heard, turn_open=False, leases=())
         case _:
             return heard
 
 
-def is_idle_prompt(event: HookSeen) -> bool:
+def is_idle_prompt(event: Hook) -> bool:
     """Whether the harness says that it waits for its next prompt."""
-    return event.kind == "notification" and event.notification == "idle_prompt" and not event.sub
+    return isinstance(event, Notified) and event.notice == "idle" and not event.sub
 
 
 def answered(activity: Activity, now: Moment) -> Activity:
@@ -218,7 +229,7 @@ def settled(activity: Activity, hold: int, now: Moment) -> Activity:
     return replace(activity, waiting=replace(covered[0], since=waiting.since), also_asked=covered[1:])
 
 
-def _hear_answer(activity: Activity, event: HookSeen, has_screen: bool, now: Moment) -> Activity:
+def _hear_answer(activity: Activity, event: Hook, has_screen: bool, now: Moment) -> Activity:
     """Close what this hook answers. Of several questions the newest is shown; those before it come up again after it.
 
     A call that begins says that the question before it was answered, unless both calls were made together. Where a
@@ -227,16 +238,16 @@ def _hear_answer(activity: Activity, event: HookSeen, has_screen: bool, now: Mom
     waiting = activity.waiting
     if waiting is None:
         return activity
-    if has_screen and event.kind == "tool-start" and not event.sub and not waiting.sub:
+    if has_screen and isinstance(event, ToolStarted) and not event.sub and not waiting.sub:
         drawn = waiting.seen or now.at - waiting.since >= DRAWN_WITHIN
         return replace(activity, waiting=replace(waiting, seen=drawn))
-    ends_a_call = event.kind in ("tool-end", "tool-failure")
+    ends_a_call = isinstance(event, ToolEnded | ToolFailed)
     if has_screen and ends_a_call and waiting.hold and waiting.seen and not activity.also_asked:
         # Whose call it was a held request does not say: the next look at the screen does.
         return activity
     asked = (waiting, *activity.also_asked)
     over = tuple(question for question in asked if not _still_waits(question, event))
-    if ends_a_call or event.kind == "permission-denied":
+    if ends_a_call or isinstance(event, PermissionDenied):
         over = over[:1]
     left = tuple(question for question in asked if all(question is not one for one in over))
     if not left:
@@ -245,15 +256,15 @@ def _hear_answer(activity: Activity, event: HookSeen, has_screen: bool, now: Mom
     return replace(activity, waiting=replace(left[0], since=waiting.since), also_asked=left[1:])
 
 
-def _still_waits(waiting: Waiting, event: HookSeen) -> bool:
+def _still_waits(waiting: Waiting, event: Hook) -> bool:
     """Whether a person is still asked after this hook: a question closes by its own answer, not by a neighbour's."""
-    match event.kind:
-        case "tool-end" | "tool-failure" | "permission-denied":
+    match event:
+        case ToolEnded() | ToolFailed() | PermissionDenied():
             mine = waiting.tool is None or (waiting.sub == event.sub and event.tool in (None, waiting.tool))
             return not mine
-        case "tool-start":
+        case ToolStarted():
             return event.sub or waiting.sub
-        case "prompt-submit" | "stop" | "stop-failure" | "session-start":
+        case PromptSubmitted() | TurnEnded() | TurnFailed() | SessionStarted():
             return event.sub
         case _:
             return not (is_idle_prompt(event) and waiting.kind in DIALOGS)

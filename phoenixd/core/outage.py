@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from phoenixd.core import productive, requests
+from phoenixd.core import alert_kinds, productive, requests
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import (
     Agent,
@@ -88,13 +88,13 @@ def is_hit(agents: Agents, group: str) -> bool:
 
 def alert(group: str, text: str) -> Alert:
     """The one alert of an outage."""
-    return Alert(None, f"{KIND}: {group}", text)
+    return Alert(None, f"{alert_kinds.OUTAGE_OF}{group}", text, about=(group,))
 
 
 def group_of(standing: StandingAlert) -> str | None:
     """Whose outage a standing alert of the fleet tells; None for another alert."""
-    kind, _, group = standing.kind.partition(": ")
-    return group if kind == KIND and group else None
+    is_outage = alert_kinds.of(standing.kind).name == alert_kinds.SHARED_OUTAGE
+    return standing.about[0] if is_outage and standing.about else None
 
 
 def is_told(agents: Agents, agent: Agent, kind: str) -> bool:

@@ -13,14 +13,10 @@ from dataclasses import dataclass, replace
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen
 from phoenixd.core.agent import Activity, Agent, LastExit, Parking, ParkingKind, Running
 from phoenixd.core.decision import Decision, Readings
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import Hook, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, LimitRules
 from phoenixd.core.transitions import close_items, enter, keep, open_item
-
-LIMIT_ERRORS = frozenset({"rate_limit"})
-OVERLOAD_ERRORS = frozenset({"server_error", "overloaded", "unknown"})
-"""`unknown` is what Claude Code calls a connection that breaks, among others."""
 
 PAST_GRACE = 300.0
 """Seconds by which a reset time may lie in the past: the turn ended as it came."""
@@ -49,13 +45,17 @@ class Wait:
     readings: Readings
 
 
-def signal(event: HookSeen) -> ParkingKind | None:
+def signal(event: Hook) -> ParkingKind | None:
     """What of this kind a hook tells of."""
-    if event.kind != "stop-failure" or event.sub:
+    if not isinstance(event, TurnFailed) or event.sub:
         return None
-    if event.error in LIMIT_ERRORS or (event.error in OVERLOAD_ERRORS and event.reset_wall is not None):
-        return ParkingKind.LIMIT
-    return ParkingKind.OVERLOAD if event.error in OVERLOAD_ERRORS else None
+    match event.failure:
+        case "limit":
+            return ParkingKind.LIMIT
+        case "overload":
+            return ParkingKind.OVERLOAD if event.reset_wall is None else ParkingKind.LIMIT
+        case _:
+            return None
 
 
 def wait(rules: LimitRules, kind: ParkingKind, reset_wall: float | None, setbacks: int, now: Moment) -> Wait:
@@ -91,15 +91,15 @@ class Heard:
     trouble: str | None = None
 
 
-def hear(agent: Agent, activity: Activity, event: HookSeen, now: Moment) -> Heard:
+def hear(agent: Agent, activity: Activity, event: Hook, now: Moment) -> Heard:
     """Park the run that met a limit or an overload; take one out of it that works."""
     kind = signal(event)
-    if kind is not None:
+    if kind is not None and isinstance(event, TurnFailed):
         return _parked(agent, activity, kind, event.reset_wall, now)
     if event.sub:
         return Heard(activity, agent.setbacks)
-    setbacks = 0 if event.kind in ("stop", "tool-end") else agent.setbacks
-    if event.kind in ("prompt-submit", "tool-start") and activity.parking is not None:
+    setbacks = 0 if isinstance(event, TurnEnded | ToolEnded) else agent.setbacks
+    if isinstance(event, PromptSubmitted | ToolStarted) and activity.parking is not None:
         told = activity.parking.asked is not None
         note = "no longer parked: it was told to go on, and does" if told else "no longer parked: it works by itself"
         return Heard(freed(activity, now), setbacks, changed=True, note=note)

@@ -14,8 +14,9 @@ from phoenixd.core import restart
 from phoenixd.core.actions import Alert, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, LastExit, Quarantined, Run, Running
 from phoenixd.core.decision import Decision, Readings
-from phoenixd.core.events import HookSeen, WorkMeasured
+from phoenixd.core.events import WorkMeasured
 from phoenixd.core.facts import RunProductive
+from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.merit import STEADY, Merit, Proof, Record
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, AgentSpec, Kind, RestartPolicy
@@ -51,18 +52,18 @@ def turn_begins(merit: Merit, asked: bool, was_open: bool) -> Merit:
     )
 
 
-def hear(merit: Merit, event: HookSeen, spec: AgentSpec, now: Moment) -> Merit:
+def hear(merit: Merit, event: Hook, spec: AgentSpec, now: Moment) -> Merit:
     """Fold one hook; a subagent's prove nothing, and what a prompt means `turn_begins` says."""
     if event.sub:
         return merit
-    match event.kind:
-        case "tool-start" | "tool-failure" if not merit.turned:
+    match event:
+        case ToolStarted() | ToolFailed() if not merit.turned:
             return replace(merit, turned=True)
-        case "tool-end" if not merit.called:
+        case ToolEnded() if not merit.called:
             return replace(merit, turned=True, called=True)
-        case "stop" if _would_prove(merit):
+        case TurnEnded() if _would_prove(merit):
             return replace(merit, ended=True) if spec.stops_either_way else _proven(merit, "turn", now)
-        case "stop-failure" if merit.ended:
+        case TurnFailed() if merit.ended:
             return replace(merit, ended=False)
         case _:
             return merit

@@ -27,7 +27,8 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.breaker import HalfOpen, Open
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import FileLooked, HookSeen, MeasurementLost, WorkEvent, WorkMeasured
+from phoenixd.core.events import FileLooked, MeasurementLost, WorkEvent, WorkMeasured
+from phoenixd.core.hooks import Hook, TurnEnded
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, Kind
@@ -128,7 +129,7 @@ def findings(before: Survey | None, event: WorkMeasured) -> Findings:
     return Findings(event.deeds, notes, event.lost, event.shared)
 
 
-def hear(agent: Agent, event: HookSeen) -> Agent:
+def hear(agent: Agent, event: Hook) -> Agent:
     """Note what a hook says of the iteration: errors, limits, denials, that nothing is left to do, and its place."""
     if isinstance(agent.iteration, Underway):
         agent = workplaces.follow(agent, event)
@@ -136,7 +137,7 @@ def hear(agent: Agent, event: HookSeen) -> Agent:
     if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
         return agent
     heard = replace(underway, signals=signals.hear(underway.signals, event))
-    if event.kind == "stop":
+    if isinstance(event, TurnEnded):
         heard = replace(heard, done=_said_done(agent, event.text) or underway.done)
     return agent if heard == underway else replace(agent, iteration=heard)
 

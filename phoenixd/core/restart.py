@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Run, Session
+from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
@@ -18,13 +19,10 @@ OVERTIME = 125
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
-CAUSES = {HUNG: "hung", OVERTIME: "overtime"}
+CAUSES: dict[int, EndCause] = {HUNG: "hung", OVERTIME: "overtime"}
 """How an end that we decided on is told apart from a program's own exit of the same number."""
 HOST_RETRY = 5.0
 """Least seconds between starts that the host refuses or cuts short; nothing of it counts against the agent."""
-
-BLAMELESS = ("terminal_lost", "shim_terminated", "reboot", "start interrupted")
-"""Causes that say nothing about the agent: they count against nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,10 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         # memory that has run out is not there at once.
         lasted = ended.cause == "reboot" or (ended.lived >= HOST_RETRY and not ended.oom)
         delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
-        what = ended.text if ended.oom else f"{ended.text} ({ended.cause})"
+        what = ended.text if ended.oom else f"{ended.text} ({ended.told})"
         return TryAgain(delay, f"{what}, not the agent's doing", agent.crashes)
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
-        why = ended.text if ended.cause == "exit" else ended.cause
+        why = ended.text if ended.cause == "exit" else ended.told
         named = why if spec.argv[0] in why else f"{why}: {spec.argv[0]}"
         return GiveUp(f"the command cannot run: {named}")
     if ended.limited and rules.policy is not RestartPolicy.NEVER and not ended_well(spec, ended):
@@ -140,7 +138,7 @@ def _death_in_words(ended: LastExit) -> str:
     if ended.cause == CAUSES[HUNG]:
         return f"ended as hung ({HUNG})"
     if not ended.ran:
-        return f"could not start: {ended.cause}"
+        return f"could not start: {ended.told}"
     return f"died, {ended.text}"
 
 

@@ -16,7 +16,8 @@ from phoenixd.core.actions import LookForFile, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentExited, FileLooked, HookSeen, MeasurementLost, RunEvent
+from phoenixd.core.events import AgentExited, FileLooked, MeasurementLost, RunEvent
+from phoenixd.core.hooks import Hook
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import Member
@@ -119,9 +120,9 @@ def overhear(agents: Mapping[str, Agent], member: Agent, event: RunEvent) -> Ite
     run, state = member.run, member.state
     if run is None or run.incarnation <= passing.since or _awaited(lead, passing) != member.name:
         return
-    placed = workplaces.follow(lead, event) if isinstance(event, HookSeen) else lead
+    placed = workplaces.follow(lead, event) if isinstance(event, Hook) else lead
     heard, what = passing.heard, "its end"
-    if isinstance(event, HookSeen) and not event.sub and not 0 < event.seq <= run.hook_seq:
+    if isinstance(event, Hook) and not event.sub and not 0 < event.seq <= run.hook_seq:
         heard, what = signals.hear(heard, event), event.kind
     elif (
         isinstance(event, AgentExited) and isinstance(state, Running | Stopping) and state.activity.waiting is not None

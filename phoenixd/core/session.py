@@ -21,8 +21,24 @@ from phoenixd.core.agent import (
     Waiting,
 )
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import EvidenceSeen, HookSeen, ScreenSeen
+from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
+from phoenixd.core.hooks import (
+    Compacted,
+    Failure,
+    Hook,
+    Notice,
+    Notified,
+    PermissionAsked,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    ToolEnded,
+    ToolFailed,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, kind_of
@@ -38,15 +54,12 @@ CLOCK = "clock"
 MAX_QUESTIONS = 8
 """Questions at once that are remembered; an agent cannot make the daemon remember more."""
 
-PERSON_LEFT = "prompt_input_exit"
-"""Why a session ended that a person left by /exit or Ctrl-C."""
-
-DIALOG_NOTIFICATIONS = {
-    "permission_prompt": "permission",
-    "ToolPermission": "permission",
-    "elicitation_dialog": "question",
-}
-PERSON_ERRORS = {"authentication_failed": "login", "oauth_org_not_allowed": "login", "billing_error": "billing"}
+ASKING: frozenset[Notice] = frozenset({"permission", "question"})
+"""Notifications of a dialog; what a person is asked then bears the same name."""
+FOR_PEOPLE: frozenset[Failure] = frozenset({"login", "billing"})
+"""Failures that only a person can remove; what a person is asked then bears the same name."""
+WORKS = (PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, PermissionAsked, Compacted)
+"""The hooks of a main thread that did something."""
 FAILED_TURN = "failed turn"
 """What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
 output limit, a request that the API refuses, a model that does not exist."""
@@ -70,8 +83,11 @@ SCREEN_DIALOGS = {
     "dialog": "dialog",
 }
 """What a harness may read from a screen that has the keyboard in place of the input line, in words for people."""
+UNREADABLE = "unread"
+"""Stands for a dialog where a start gives no sign of life, and the screen shows nothing that can be judged."""
 UNREAD = "no hook came, and its screen is none that phoenixd knows: attach and look"
-"""What a person is asked about where a start gives no sign of life, and the screen shows nothing that can be judged."""
+"""What a person is asked about then."""
+DIALOG_WORDS = {**SCREEN_DIALOGS, UNREADABLE: UNREAD}
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -105,7 +121,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     return replace(enter(begun, starting, reason, now), actions=(spawn,))
 
 
-def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
+def hear_hook(agent: Agent, event: Hook, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
@@ -129,7 +145,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         # It is being ended: what it says counts for its session, but asks nobody any more.
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
     facts: tuple[RunProductive, ...] = ()
-    if event.kind == "prompt-submit" and not event.sub:
+    if isinstance(event, PromptSubmitted) and not event.sub:
         heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open)
         notes = (*notes, said)
     elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
@@ -143,18 +159,18 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
         asked = waiting
     heard_parking = parking.hear(heard, replace(activity, waiting=waiting), event, now)
     activity, heard = heard_parking.activity, replace(heard, setbacks=heard_parking.setbacks)
-    if event.kind == "stop":
+    if isinstance(event, TurnEnded):
         notes = (*notes, "the turn ended")
         heard = background.made_good(heard, event)
     if facts and run.merit.after_death:
         notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
-    if event.kind == "stop-failure":
+    if isinstance(event, TurnFailed):
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
     if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
         notes = (*notes, "idle")
     heard = hear_item(heard, state.activity.waiting, waiting, now)
     actions: tuple[Action, ...] = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
-    if event.kind == "stop" and not event.sub and agent.spec.stops_either_way:
+    if isinstance(event, TurnEnded) and not event.sub and agent.spec.stops_either_way:
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
     if is_beside and isinstance(state, Running):
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
@@ -187,7 +203,7 @@ def hear_hook(agent: Agent, event: HookSeen, now: Moment) -> Decision:
 def refusal(activity: Activity) -> str | None:
     """What of this run only a person can mend: a login that is refused, a bill that is not paid."""
     waiting = activity.waiting
-    if waiting is None or waiting.kind not in PERSON_ERRORS.values():
+    if waiting is None or waiting.kind not in FOR_PEOPLE:
         return None
     return f"{waiting.kind}: {waiting.text}" if waiting.text else waiting.kind
 
@@ -219,7 +235,7 @@ def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, sour
     run = replace(state.run, evidence=True)
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
-    if isinstance(state, Running) and activity.waiting is not None and activity.waiting.text == UNREAD:
+    if isinstance(state, Running) and activity.waiting is not None and activity.waiting.dialog == UNREADABLE:
         # A screen that cannot be read will never say that it is over, and whoever writes a transcript is at work.
         told = f"no longer waits: {source} shows that it is at work"
         over = replace(state, run=run, activity=liveness.answered(activity, now))
@@ -242,19 +258,19 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
     if event.verdict == "resume-picker" and state.run.mode is Mode.RESUME:
         why = "the resume opened a picker instead of the session: fresh with the brief"
         return end_run(agent, Afterwards.RESTART, why, now, spoil=True)
-    kind = SCREEN_DIALOGS.get(event.verdict)
-    if kind is None and state.activity.looked_at is not None and not state.overdue:
+    dialog = event.verdict if event.verdict in SCREEN_DIALOGS else None
+    if dialog is None and state.activity.looked_at is not None and not state.overdue:
         # Its hooks may still come, and a first frame may show what it likes.
         return Decision(agent)
     if event.verdict in ("working", "idle"):
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
-    if kind is None and looks.since_exec(state.run, now) >= agent.spec.resume.window and not event.attended:
+    if dialog is None and looks.since_exec(state.run, now) >= agent.spec.resume.window and not event.attended:
         # It may be anything, also a release whose screen is drawn otherwise. Only a person can tell, or its first hook.
-        kind = UNREAD
-    if kind is None:
+        dialog = UNREADABLE
+    if dialog is None:
         return replace(keep(agent, f"no sign of life yet; the screen says {event.verdict}"), weight="noise")
-    return judge_dialog(agent, state, kind, now)
+    return judge_dialog(agent, state, dialog, now)
 
 
 def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
@@ -265,11 +281,12 @@ def _with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
     return replace(decision, actions=(*decision.actions, Alert(agent.name, "hooks missing", text)))
 
 
-def judge_dialog(agent: Agent, state: Starting | Running, kind: str, now: Moment) -> Decision:
+def judge_dialog(agent: Agent, state: Starting | Running, dialog: str, now: Moment) -> Decision:
     """A dialog stands on the screen of which no hook told: the run waits for a person."""
-    before = state.activity.waiting
-    waiting = Waiting("dialog", kind, now.wall, seen=True, since=before.since if before is not None else now.at)
-    is_tried = before is not None and before.dismissed and before.text == kind
+    before, kind = state.activity.waiting, DIALOG_WORDS[dialog]
+    since = before.since if before is not None else now.at
+    waiting = Waiting("dialog", kind, now.wall, seen=True, since=since, dialog=dialog)
+    is_tried = before is not None and before.dismissed and before.dialog == dialog
     if not is_tried and any((one.dialog, one.asks) == ("dialog", kind) for one in agent.spec.answers):
         dismissing = replace(state.activity, waiting=replace(waiting, dismissed=True), looked_at=None)
         reason = f"{kind}: the configuration says no to it"
@@ -298,9 +315,9 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
-        if waiting.dismissed or (waiting.kind == "dialog" and waiting.text != SCREEN_DIALOGS[event.verdict]):
+        if waiting.dismissed or (waiting.kind == "dialog" and waiting.dialog != event.verdict):
             # One dialog of a start follows the other, and each is a question of its own; so is one that a no left.
-            return judge_dialog(agent, state, SCREEN_DIALOGS[event.verdict], now)
+            return judge_dialog(agent, state, event.verdict, now)
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
     answered = liveness.answered(activity, now)
@@ -314,58 +331,49 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     return Decision(agent)
 
 
-def _hear_run(run: Run, event: HookSeen, spec: AgentSpec) -> tuple[Run, tuple[str, ...]]:
+def _hear_run(run: Run, event: Hook, spec: AgentSpec) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
     if _begins_beside(run, event, spec):
         return run, (f"a second session began beside its own, which has not ended: {event.session_id}",)
-    if event.kind == "prompt-submit" and _is_foreign(run, event, spec):
+    if isinstance(event, PromptSubmitted) and _is_foreign(run, event, spec):
         run = replace(run, session_id=event.session_id or run.session_id)
         notes = (f"the session is now {run.session_id} (it took a prompt)",)
-    if event.kind == "session-start" and not event.sub:
+    if isinstance(event, SessionStarted) and not event.sub:
         if event.session_id and event.session_id != run.session_id:
             session_id = event.session_id
             notes = (f"the session is now {session_id} ({event.source or 'unknown source'})",)
         elif not run.session_seen:
             notes = (f"session {event.source or 'started'}",)
         return replace(run, session_seen=True, session_id=session_id), notes
-    if event.kind == "session-end" and (event.source == PERSON_LEFT or spec.ends_with_a_word) and not event.sub:
+    if isinstance(event, SessionEnded) and (event.by_person or spec.ends_with_a_word) and not event.sub:
         return replace(run, left=True), ("a person ended the session from inside",)
-    works = not event.sub and event.kind in (
-        "prompt-submit",
-        "tool-start",
-        "tool-end",
-        "tool-failure",
-        "stop",
-        "permission-request",
-        "compacted",
-    )
-    if works and not run.evidence:
+    if not run.evidence and not event.sub and isinstance(event, WORKS):
         return replace(run, evidence=True, session_seen=True), (*notes, "first evidence of this run: " + event.kind)
-    return replace(run, session_seen=run.session_seen or event.kind != "session-end"), notes
+    return replace(run, session_seen=run.session_seen or not isinstance(event, SessionEnded)), notes
 
 
-def _is_foreign(run: Run, event: HookSeen, spec: AgentSpec) -> bool:
+def _is_foreign(run: Run, event: Hook, spec: AgentSpec) -> bool:
     """Whether a hook of the main thread names another session than the run's."""
     known = spec.has_hooks and run.session_seen and not event.sub
     return known and event.session_id is not None and event.session_id != run.session_id
 
 
-def _begins_beside(run: Run, event: HookSeen, spec: AgentSpec) -> bool:
+def _begins_beside(run: Run, event: Hook, spec: AgentSpec) -> bool:
     """Whether a session starts up although the run's own has not ended: the CLI began another one, or moved it.
 
     Which of them goes on, the next prompt tells; until then a resume goes back to the one that is known.
     """
-    return event.kind == "session-start" and event.source == "startup" and _is_foreign(run, event, spec)
+    return isinstance(event, SessionStarted) and event.beginning == "startup" and _is_foreign(run, event, spec)
 
 
-def _hear_session(session: Session | None, event: HookSeen, run: Run, now: Moment) -> Session | None:
+def _hear_session(session: Session | None, event: Hook, run: Run, now: Moment) -> Session | None:
     if session is None or event.sub:
         return session
-    if event.kind == "prompt-submit" and run.session_id == event.session_id != session.session_id:
+    if isinstance(event, PromptSubmitted) and run.session_id == event.session_id != session.session_id:
         return Session(run.session_id, now.wall, now.wall)
-    if event.kind == "session-start" and event.session_id and event.session_id != session.session_id:
-        if event.source == "resume":
+    if isinstance(event, SessionStarted) and event.session_id and event.session_id != session.session_id:
+        if event.beginning == "resume":
             # The same context under another name keeps what is known of it.
             return replace(session, session_id=event.session_id, active_wall=now.wall)
         return Session(event.session_id, now.wall, now.wall)
@@ -381,7 +389,7 @@ def hear_sent(agent: Agent, message_id: str) -> Agent:
     return productive.asked_again(replace(agent, state=replace(state, run=run)))
 
 
-def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tuple[Agent, Run, str]:
+def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
     told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
     if event.source == "machine":
@@ -408,11 +416,11 @@ def _hear_prompt(agent: Agent, run: Run, event: HookSeen, was_open: bool) -> tup
     return heard, replace(run, prompt_seen=True, merit=asked), "a turn began with a new prompt"
 
 
-def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting | None, Waiting | None]:
+def _waiting(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | None, Waiting | None]:
     """Return what the run waits for after this hook, and the same again if it is new and a person must be told."""
     # One question after the other is one wait.
     since = activity.waiting.since if activity.waiting is not None else now.at
-    if event.kind == "permission-request":
+    if isinstance(event, PermissionAsked):
         text = " ".join(filter(None, (event.tool, event.text)))
         # What can be approved from afar is shown whole; its length was bounded by who holds it.
         text = text if event.held else text[:MAX_TEXT]
@@ -420,21 +428,21 @@ def _waiting(activity: Activity, event: HookSeen, now: Moment) -> tuple[Waiting 
         asked = Waiting(kind_of(event.tool), text, now.wall, event.tool, event.sub, since=since, hold=hold)
         asked = replace(asked, veiled=event.held and event.veiled, whole=event.held)
         return asked, asked
-    if event.kind == "notification" and event.notification in DIALOG_NOTIFICATIONS:
+    if isinstance(event, Notified) and event.notice in ASKING:
         if activity.waiting is not None:
             return activity.waiting, None
-        asked = Waiting(DIALOG_NOTIFICATIONS[event.notification], event.text[:MAX_TEXT], now.wall, since=since)
+        asked = Waiting(event.notice, event.text[:MAX_TEXT], now.wall, since=since)
         return asked, asked
-    if event.kind == "stop-failure" and event.error in PERSON_ERRORS:
-        asked = Waiting(PERSON_ERRORS[event.error], event.text[:MAX_TEXT] or event.error, now.wall, since=since)
+    if isinstance(event, TurnFailed) and event.failure in FOR_PEOPLE:
+        asked = Waiting(event.failure, event.text[:MAX_TEXT] or event.error or "", now.wall, since=since)
         return asked, asked
-    if event.kind == "stop-failure" and not event.sub and parking.signal(event) is None:
+    if isinstance(event, TurnFailed) and not event.sub and parking.signal(event) is None:
         asked = Waiting(FAILED_TURN, _failure(event), now.wall, since=since)
         return asked, asked
     return activity.waiting, None
 
 
-def _failure(event: HookSeen) -> str:
+def _failure(event: TurnFailed) -> str:
     """Why a turn ended, in the harness's own words; the word itself is an agent's, and may be anything."""
     word = " ".join((event.error or "no reason was named").split())[:MAX_WORD]
     return f"{word}: {event.text[:MAX_TEXT]}" if event.text else word

@@ -7,24 +7,24 @@ from dataclasses import replace
 from phoenixd.core import parking, restart
 from phoenixd.core.agent import Activity, LastExit
 from phoenixd.core.breaker import Signals
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import Hook, PermissionDenied, TurnEnded, TurnFailed
 from phoenixd.core.spec import AgentSpec
 
 MAX_ERROR = 200
 
 
-def hear(signals: Signals, event: HookSeen) -> Signals:
+def hear(signals: Signals, event: Hook) -> Signals:
     """Fold in one hook of a run's main thread."""
-    match event.kind:
-        case "permission-denied":
+    match event:
+        case PermissionDenied():
             return replace(signals, denials=signals.denials + 1)
-        case "stop-failure" if parking.signal(event) is not None:
+        case TurnFailed() if parking.signal(event) is not None:
             # It says nothing about the agent, and never counts against the breaker (G60).
             return replace(signals, excuse=f"the service refused ({event.error})")
-        case "stop-failure":
+        case TurnFailed():
             words = " ".join(f"{event.error or 'error'}: {event.text}".split())
             return replace(signals, error=words[:MAX_ERROR])
-        case "stop":
+        case TurnEnded():
             # It went on after a limit or an error: neither is how the run ended.
             return replace(signals, excuse="", error="")
         case _:

@@ -15,7 +15,8 @@ from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import HookSeen, MeasurementLost, WorkMeasured
+from phoenixd.core.events import MeasurementLost, WorkMeasured
+from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
@@ -36,7 +37,7 @@ def is_judged(agent: Agent) -> bool:
     return progress.is_loop(agent) or has_judged_turns(agent)
 
 
-def hear(before: Agent, decision: Decision, event: HookSeen) -> Decision:
+def hear(before: Agent, decision: Decision, event: Hook) -> Decision:
     """Note what a hook says of a turn, beside what was decided about it; `before` is the agent that it found."""
     agent, run = decision.agent, before.run
     if agent is None or run is None or not has_judged_turns(agent) or 0 < event.seq <= run.hook_seq:
@@ -45,7 +46,7 @@ def hear(before: Agent, decision: Decision, event: HookSeen) -> Decision:
     if event.sub:
         return decision if heard is agent else replace(decision, agent=heard)
     action: MeasureWork | None = None
-    if event.kind == "prompt-submit":
+    if isinstance(event, PromptSubmitted):
         heard, action = _begun(heard, _is_a_persons(before, event))
     elif heard.turns and heard.turns[-1].phase != "closing":
         heard, action = _heard(heard, heard.turns[-1], event)
@@ -96,9 +97,9 @@ def _begun(agent: Agent, person: bool) -> tuple[Agent, MeasureWork]:
     return replace(agent, turns=turns, turns_begun=number), _measure(agent, turns[-1])
 
 
-def _heard(agent: Agent, turn: Turn, event: HookSeen) -> tuple[Agent, MeasureWork | None]:
+def _heard(agent: Agent, turn: Turn, event: Hook) -> tuple[Agent, MeasureWork | None]:
     told = replace(turn, signals=signals.hear(turn.signals, event))
-    if event.kind not in ("stop", "stop-failure"):
+    if not isinstance(event, TurnEnded | TurnFailed):
         return (_with(agent, told) if told != turn else agent), None
     note = "it was over before the work was measured" if turn.phase == "opening" else turn.note
     closing = replace(told, phase="closing", note=note)
@@ -149,7 +150,7 @@ def _measured_again(agent: Agent) -> Decision:
     return Decision(replace(agent, turns=turns), again, "a turn's work is measured again" if again else "")
 
 
-def _is_a_persons(agent: Agent, event: HookSeen) -> bool:
+def _is_a_persons(agent: Agent, event: PromptSubmitted) -> bool:
     """Whether a prompt came from a person or by `send`: not the goal, not our own words, not a note of the CLI's."""
     run, parked = agent.run, agent.parking
     if run is None or event.source == "machine" or (parked is not None and parked.message_id is not None):

@@ -134,7 +134,7 @@ def _is_known(known: LastExit | None, end: LastExit) -> bool:
 def _end(before: Agent, after: Agent, end: LastExit, removed: bool) -> RunEnded:
     then = _then(after, removed)
     meaning = _meaning(before, after, end)
-    return RunEnded(end.incarnation, meaning, then, end.cause[:MAX_WORDS], end.code, end.signal, round(end.lived, 3))
+    return RunEnded(end.incarnation, meaning, then, end.told[:MAX_WORDS], end.code, end.signal, round(end.lived, 3))
 
 
 def _then(after: Agent, removed: bool) -> Then:

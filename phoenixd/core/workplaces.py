@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import HookSeen, WorkMeasured
+from phoenixd.core.events import WorkMeasured
+from phoenixd.core.hooks import Hook
 
 MOST_WORKPLACES = 32
 """Directories that are remembered until the next measurement tells which of them are places to work in."""
 
 
-def follow(agent: Agent, event: HookSeen) -> Agent:
+def follow(agent: Agent, event: Hook) -> Agent:
     """Note that the agent, a subagent of its or a member of its sequence is in another directory than its own."""
     if event.cwd is None or not event.cwd.startswith("/") or event.cwd in (agent.spec.cwd, *agent.workplaces):
         return agent

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import AgentSpec
+from phoenixd.documents import older
 
 T = TypeVar("T")
 Decoder = Callable[[Any], Any]
@@ -40,10 +41,7 @@ def load_agent(text: str) -> Agent:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Undecodable(f"not JSON: {error}") from None
-    if isinstance(data, dict) and "item" in data and "items" not in data:
-        # Before there could be several.
-        data = {**data, "items": [data["item"]] if data["item"] is not None else []}
-    return decode(Agent, data)
+    return decode(Agent, older.agent(data) if isinstance(data, dict) else data)
 
 
 def encode(value: Any) -> Any:

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import (
+    HOOKS,
+    Beginning,
+    Failure,
+    Hook,
+    Notice,
+    Notified,
+    OtherHook,
+    SessionEnded,
+    SessionStarted,
+    TurnFailed,
+)
 from phoenixd.documents.limits import reset_time
 from phoenixd.documents.plain_text import one_line
 
@@ -15,9 +27,54 @@ MAX_WORDS = 4096
 MOST_JOBS, JOB_LIMIT = 8, 2048
 MACHINE_PROMPT = "<task-notification>"
 """How a prompt begins that the CLI submits to itself about its background tasks."""
+PERSON_LEFT = "prompt_input_exit"
+"""Why a session ended that a person left by /exit or Ctrl-C."""
+
+BEGINNINGS: dict[str, Beginning] = {"startup": "startup", "resume": "resume", "clear": "clear"}
+NOTICES: dict[str, Notice] = {
+    "idle_prompt": "idle",
+    "permission_prompt": "permission",
+    "ToolPermission": "permission",
+    "elicitation_dialog": "question",
+}
+FAILURES: dict[str, Failure] = {
+    "rate_limit": "limit",
+    "server_error": "overload",
+    "overloaded": "overload",
+    # What Claude Code calls a connection that breaks, among others.
+    "unknown": "overload",
+    "authentication_failed": "login",
+    "oauth_org_not_allowed": "login",
+    "billing_error": "billing",
+}
+
+MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word"})
+"""The typed fields, which are made here and never taken from an input."""
+SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in (*HOOKS.values(), OtherHook)}
+"""The fields that each hook's input fills in."""
 
 
-def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any], now: float = 0.0) -> HookSeen:
+def hook_of(agent: str, incarnation: int, kind: str, **said: Any) -> Hook:
+    """The event of a hook of this name, with the fields of its class filled in from what it said."""
+    word = HOOKS.get(kind, OtherHook)
+    known = {name: value for name, value in said.items() if name in SAID[word]}
+    return word(agent, incarnation, **known, **_meaning(word, kind, said))
+
+
+def _meaning(word: type[Hook], kind: str, said: dict[str, Any]) -> dict[str, Any]:
+    """What the harness's own words mean; one that is not known means "other", and stays readable."""
+    if word is SessionStarted:
+        return {"beginning": BEGINNINGS.get(said.get("source") or "", "other")}
+    if word is SessionEnded:
+        return {"by_person": said.get("source") == PERSON_LEFT}
+    if word is Notified:
+        return {"notice": NOTICES.get(said.get("notification") or "", "other")}
+    if word is TurnFailed:
+        return {"failure": FAILURES.get(said.get("error") or "", "other")}
+    return {"word": kind} if word is OtherHook else {}
+
+
+def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any], now: float = 0.0) -> Hook:
     """Read one hook input (Claude Code's JSON, which the open contract shares); odd fields read as absent.
 
     now: wall seconds, for reset times that are told as a time of day.
@@ -25,10 +82,10 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
     tool_input = payload.get("tool_input")
     declared = _milliseconds(tool_input.get("timeout")) if isinstance(tool_input, dict) else None
     tool = _words(payload, "tool_name")
-    return HookSeen(
-        agent=agent,
-        incarnation=incarnation,
-        kind=kind,
+    return hook_of(
+        agent,
+        incarnation,
+        kind,
         session_id=_words(payload, "session_id"),
         source=_source(kind, payload),
         text=_asked(payload) or _text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
@@ -119,11 +176,9 @@ def _text(kind: str, payload: dict[str, Any], tool_input: dict[str, Any]) -> str
 def _source(kind: str, payload: dict[str, Any]) -> str | None:
     if kind == "session-end":
         return _words(payload, "reason")
-    return "machine" if _is_machine_prompt(kind, payload) else _words(payload, "source")
-
-
-def _is_machine_prompt(kind: str, payload: dict[str, Any]) -> bool:
-    return kind == "prompt-submit" and (_words(payload, "prompt") or "").startswith(MACHINE_PROMPT)
+    if kind == "prompt-submit":
+        return "machine" if (_words(payload, "prompt") or "").startswith(MACHINE_PROMPT) else None
+    return _words(payload, "source")
 
 
 def _words(source: dict[str, Any], key: str) -> str | None:

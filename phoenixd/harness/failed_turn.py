@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from phoenixd.core.agent import Agent, Running
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import TurnFailed
+from phoenixd.documents.hooks import FAILURES
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.harness import Harness
@@ -12,7 +13,7 @@ from phoenixd.harness.failures import failure_word
 MAX_WORDS = 4096
 
 
-def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float) -> HookSeen | None:
+def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float) -> TurnFailed | None:
     """The end of this run's newest turn by an error; None where a hook tells such, and for one that was heard of."""
     state, failed = agent.state, facts.error
     if harness.tells_failures or not isinstance(state, Running) or failed is None:
@@ -23,11 +24,12 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     if failed.at is None or failed.at < max(run.began_wall, asked_at or 0.0) or facts.turn_open:
         return None
     resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
-    return HookSeen(
+    word = failure_word(failed)
+    return TurnFailed(
         agent.name,
         run.incarnation,
-        "stop-failure",
         text=failed.text[:MAX_WORDS],
-        error=failure_word(failed),
+        error=word,
+        failure=FAILURES.get(word, "other"),
         reset_wall=resets,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed
@@ -37,7 +37,7 @@ class Screens:
     def dismisses(self, agent: Agent, verdict: str) -> bool:
         return verdict in harness_of(agent.spec).dismissible
 
-    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         return failed_turn(agent, facts, harness_of(agent.spec), self._wall())
 
     def input_line(self, agent: Agent, screen: str) -> str | None:

@@ -38,6 +38,9 @@ class AsideFiles:
     def replace(self, path: Location, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
         self._twice(path, lambda: self._files.replace(path, data, mode, durable))
 
+    def refresh(self, path: Location, data: bytes, mode: int = 0o600) -> None:
+        self._twice(path, lambda: self._files.refresh(path, data, mode))
+
     def replace_unchanged(self, path: Location, data: bytes, expected: bytes | None, mode: int = 0o600) -> bool:
         return self._files.replace_unchanged(path, data, expected, mode)
 

@@ -26,6 +26,7 @@ from phoenixd.documents.ops import Happening, Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import StateDocument
+from phoenixd.documents.state_merge import later
 from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.harness import HARNESSES
@@ -38,6 +39,9 @@ from phoenixd.memory.shelf import Shelf
 
 SKEW = 60.0
 """Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
+
+BRIEF_SPACING = 1800.0
+"""Seconds for which a brief may name an older sign of life than state.json does."""
 
 
 class TornState(Exception):
@@ -63,6 +67,8 @@ class Desk:
     git_due: float = 0.0
     """Wall seconds before which git is not asked again."""
     day: str = ""
+    brief_due: float = 0.0
+    """Wall seconds from which on a newer sign of life is worth another brief."""
     session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
     """What the agent's transcript tells."""
     prompts: TaskInHand = field(default_factory=TaskInHand)
@@ -94,14 +100,14 @@ class Desk:
         self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = (), *, durable: bool = True
     ) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
-        today = utc_date(now)
+        today, session = utc_date(now), self.session_of(agent)
         self.consult(now)
         self.shelf.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
             public_status(agent),
-            self._task(agent, now),
-            self._last_active(agent, now),
+            self._task(agent, session, now),
+            self._last_active(agent, session, now),
             today,
             self.clean,
             durable=durable,
@@ -112,7 +118,7 @@ class Desk:
 
         anew: also where it would say the same.
         """
-        run = agent.run
+        run, self.brief_due = agent.run, now + BRIEF_SPACING
         if run is not None and (run.session_seen or run.evidence):
             self.interruption = None
         for name, text in self._rendered(agent, state, now, self.brief_record().narrative).items():
@@ -184,32 +190,39 @@ class Desk:
         alarms, self.shelf.alarms, self.aside.told = [*self.aside.told, *self.shelf.alarms], [], []
         return alarms
 
-    def has_news(self, now: float) -> bool:
-        """Whether state.json would change without any event: another hand's edit, a new day, a living run's sign, a
-        prompt of which no hook told."""
-        if self.agent is None or self.shelf.state is None:
+    def fold(self, now: float) -> bool:
+        """Bring `last_active` up to date in state.json; whether more is due without any event, and all documents with
+        it: another hand's edit, a new day, a prompt of which no hook told, a brief whose `Last active` is old."""
+        shelf = self.shelf
+        if self.agent is None or shelf.state is None:
             return False
-        if utc_date(now).isoformat() != self.day or self.shelf.was_touched():
+        if utc_date(now).isoformat() != self.day or shelf.was_touched():
             return True
         if self.agent.run is None:
             return False
-        known = self.task
-        if self._task(self.agent, now) != known:
+        known, session = self.task, self.session_of(self.agent)
+        if self._task(self.agent, session, now) != known:
             return True
-        return self._last_active(self.agent, now) != self.shelf.state.last_active
+        newest = later(shelf.state.last_active, self._last_active(self.agent, session, now))
+        if newest is None or newest == shelf.state.last_active:
+            return False
+        if shelf.owes or now >= self.brief_due:
+            return True
+        # A publication of all documents costs many times that, and every agent with heartbeats would have one a minute.
+        shelf.touch(newest)
+        return False
 
-    def _task(self, agent: Agent, now: float) -> str | None:
-        self.task = current_task(self.prompts.words(agent, self.session_of(agent), now), self.clean)
+    def _task(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
+        self.task = current_task(self.prompts.words(agent, session, now), self.clean)
         return self.task
 
-    def _last_active(self, agent: Agent, now: float) -> str | None:
+    def _last_active(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
         """The newest sign of life: a heartbeat, what hooks told, a record in the transcript."""
         run = agent.run
         activity = getattr(agent.state, "activity", None)
         seen = [self.shelf.heartbeat_time(now)]
         if run is not None and run.evidence and activity is not None:
             seen.append(activity.evidence_wall)
-        session = self.session_of(agent)
         if session is not None and session.newest_at is not None and session.newest_at <= now + SKEW:
             seen.append(min(session.newest_at, now))
         known = [when for when in seen if when is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -37,6 +38,8 @@ GitLook = Callable[[str, float], Awaitable[GitSummary | None]]
 THREADS = 8
 TORN_PATIENCE, TORN_PAUSE = 1.0, 0.1
 FOLD_INTERVAL = 60.0
+FOLDED_AT_ONCE = 16
+"""Agents whose documents wait while a thread looks at them: a start waits for that."""
 FIRST_GIT_LIMIT = 1.0
 GIT_LIMIT, GIT_SPACING, GIT_PENANCE = 2.0, 30.0, 600.0
 """Seconds: how long git may take, how often it is asked, and how long a repository that failed is left alone."""
@@ -230,11 +233,25 @@ class Publication:
         """Fold heartbeats into last_active, and flag loops as they become stale, without any event (P29, X6)."""
         while True:
             await self._clock.sleep_until(self._clock.now().at + FOLD_INTERVAL)
-            for desk in tuple(self._desks.values()):
-                with bulkhead(desk.shelf.name, "a look for news"):
-                    news = await to_thread.run_sync(desk.has_news, self._clock.now().wall, limiter=self._threads)
-                    if news and desk.agent is not None:
-                        await self.publish(desk.agent, ())
+            desks = tuple(self._desks.values())
+            for first in range(0, len(desks), FOLDED_AT_ONCE):
+                for desk in await self._fold(desks[first : first + FOLDED_AT_ONCE]):
+                    with bulkhead(desk.shelf.name, "what became news without any event"):
+                        if desk.agent is not None:
+                            await self.publish(desk.agent, ())
+
+    async def _fold(self, desks: Sequence[Desk]) -> list[Desk]:
+        """Fold in one thread; those whose documents are due. Who writes at a desk just now folds as well."""
+        held: list[Desk] = []
+        try:
+            for desk in desks:
+                with contextlib.suppress(anyio.WouldBlock):
+                    desk.lock.acquire_nowait()
+                    held.append(desk)
+            return await to_thread.run_sync(_due, held, self._clock.now().wall, limiter=self._threads)
+        finally:
+            for desk in held:
+                desk.lock.release()
 
     async def _refresh_git(self, desk: Desk, agent: Agent) -> None:
         if self._settings.brief.git and self._clock.now().wall >= desk.git_due:
@@ -246,6 +263,15 @@ class Publication:
         if not failed or desk.git is None:
             desk.git = summary
         desk.git_due = self._clock.now().wall + (GIT_PENANCE if failed else GIT_SPACING)
+
+
+def _due(desks: Sequence[Desk], now: float) -> list[Desk]:
+    due = []
+    for desk in desks:
+        with bulkhead(desk.shelf.name, "a look for news"):
+            if desk.fold(now):
+                due.append(desk)
+    return due
 
 
 def _may_have_changed_files(seen: Occurrence) -> bool:

@@ -21,6 +21,10 @@ class ResolvedLog:
     files: Files
     read: Callable[[], bytes | None]
 
+    @property
+    def size(self) -> int:
+        return size_of(self.path)
+
     def after(self, consumed: int) -> tuple[bytes, int]:
         """The whole lines behind the first `consumed` bytes, and where they end."""
         size = size_of(self.path)

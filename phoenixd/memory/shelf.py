@@ -136,6 +136,22 @@ class Shelf:
         content = self.content("state.json", STATE_LIMIT)
         return read_state(content, self.name, today).document if content is not None else None
 
+    @property
+    def owes(self) -> bool:
+        """Whether files wait for the next `settle`: a loop that another hand resolved, lines of ops.jsonl."""
+        kept = self._kept
+        return bool(self._unwritten) or (kept is not None and self._resolved.size > kept.resolved_bytes)
+
+    def touch(self, last_active: str) -> None:
+        """Write a newer sign of life into state.json, and nothing else anew: `was_touched` said no a moment before."""
+        assert self.state is not None
+        newer = self.state.model_copy(update={"last_active": last_active})
+        if not self._read_only:
+            content = render_state(newer)
+            self.files.refresh(self.directory / "state.json", content)
+            self._on_disk, self._seen = newer, self._signature_of(content)
+        self.state = newer
+
     def was_touched(self) -> bool:
         """Whether another hand wrote or removed state.json since it was last written or read here."""
         return signature(self.directory / "state.json") != self._seen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from phoenixd.core.events import (
@@ -12,7 +12,6 @@ from phoenixd.core.events import (
     CleanedUp,
     Delivered,
     Event,
-    HookSeen,
     HooksRefused,
     LinkLost,
     NotDelivered,
@@ -22,12 +21,16 @@ from phoenixd.core.events import (
     TreeGone,
     TroubleSeen,
 )
+from phoenixd.core.hooks import HOOKS, OtherHook, PermissionAsked
+
+SAID = ("text", "error", "tool", "source", "notification", "jobs", "command", "word")
+"""The fields of hooks that hold an agent's words."""
 
 Clean = Callable[[str | None, str], str]
 """A text without its secrets, also those of the named agent's variables."""
 
 WORDS: dict[type[Any], tuple[str, ...]] = {
-    HookSeen: ("text", "error", "tool", "source", "notification", "jobs", "command"),
+    **{kind: tuple(one.name for one in fields(kind) if one.name in SAID) for kind in (*HOOKS.values(), OtherHook)},
     Delivered: ("queued",),
     NotDelivered: ("reason",),
     StartFailed: ("message",),
@@ -62,7 +65,7 @@ def cleaned(event: Event, clean: Clean) -> Event:
         found = _cleaned(value, agent, clean)
         if found != value:
             changed[name] = found
-    if changed and isinstance(event, HookSeen) and event.held:
+    if changed and isinstance(event, PermissionAsked) and event.held:
         changed["veiled"] = True
     return replace(event, **changed) if changed else event
 

@@ -17,9 +17,13 @@ from phoenixd.core.events import (
     Rebooted,
     WorkMeasured,
 )
+from phoenixd.core.hooks import Hook
+from phoenixd.documents.hooks import MEANINGS
 
-NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd"})
+NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
+HOOK_SEEN = "hook_seen"
+"""The name of every hook's row, whose `kind` says which hook."""
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
@@ -37,7 +41,7 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
         }
     if isinstance(event, JournalBehind):
         return "journal_behind", {"why": event.why, "journal": event.world.journal, "world": event.world.newest}
-    detail: dict[str, Any] = {}
+    detail: dict[str, Any] = {"kind": event.kind} if isinstance(event, Hook) else {}
     for one in fields(event):
         value = getattr(event, one.name)
         if one.name in NOT_TOLD or value in (None, "", False, ()):
@@ -49,7 +53,7 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
         detail[one.name] = (
             value[:MAX_FIELD] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         )
-    return _snake(type(event).__name__), detail
+    return HOOK_SEEN if isinstance(event, Hook) else _snake(type(event).__name__), detail
 
 
 def describe_actions(actions: Iterable[Action]) -> tuple[str, ...]:

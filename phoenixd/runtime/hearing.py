@@ -12,13 +12,13 @@ from typing import Any
 import structlog
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.causes import SHIM_CAUSES
 from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
     Event,
     HoldReleased,
-    HookSeen,
     HooksRefused,
     LinkLost,
     RunAdopted,
@@ -27,6 +27,7 @@ from phoenixd.core.events import (
     StartFailed,
     TreeLingers,
 )
+from phoenixd.core.hooks import Hook, PermissionAsked, ToolStarted
 from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -84,6 +85,7 @@ class Hearing:
         greeted: Callable[[str], None] = lambda agent: None,
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
         memory: Memory | None = None,
+        unswept: Callable[[str, object], None] = lambda agent, told: None,
     ) -> None:
         self._shims = shims
         self._processes = processes
@@ -96,6 +98,7 @@ class Hearing:
         self._greeted = greeted
         self._answered = answered
         self._memory = memory
+        self._unswept = unswept
         self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._shim_of: dict[str, ProcessIdentity] = {}
         self._greeted_with: dict[str, ShimHello] = {}
@@ -134,6 +137,7 @@ class Hearing:
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
             case "exited":
                 self._tell(self._with_oom(_exit_event(agent, body, None)), None)
+                self._unswept(agent, body.get("unswept"))
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
                 self._tell(TreeLingers(agent, int(body["incarnation"]), pids), None)
@@ -141,6 +145,9 @@ class Hearing:
                 self._questions.keep(agent, body)
             case "hook":
                 self._hear_hook(agent, body)
+            case "hooks":
+                for one in body["batch"]:
+                    self._hear_one_of_many(agent, one)
             case "released":
                 hold = int(body["seq"])
                 self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
@@ -159,6 +166,13 @@ class Hearing:
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
                 log.warning("shim_message_unknown", agent=agent, said=message.event)
+
+    def _hear_one_of_many(self, agent: str, body: dict[str, Any]) -> None:
+        """Evidence of a batch: a malformed one costs the others nothing."""
+        try:
+            self._hear_hook(agent, body)
+        except (KeyError, TypeError, ValueError, AttributeError) as fault:
+            log.warning("shim_message_malformed", agent=agent, said="hooks", fault=repr(fault))
 
     def _link_lost(self, agent: str, reason: str) -> None:
         log.warning("shim_link_lost", agent=agent, reason=reason)
@@ -180,7 +194,7 @@ class Hearing:
         acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 and not is_told_anew else None
         event = hook_event(agent, incarnation, kind, payload, self._clock.now().wall)
         event = replace(event, seq=seq, more=_count(body.get("more")))
-        if kind == "tool-start":
+        if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         self._throttle.offer(event, acknowledge)
 
@@ -212,10 +226,10 @@ class Hearing:
 
     def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
         self._tell(event, saved)
-        if isinstance(event, HookSeen) and event.held and self._is_over(event):
+        if isinstance(event, PermissionAsked) and event.held and self._is_over(event):
             self._tell(HoldReleased(event.agent, event.incarnation, event.seq), None)
 
-    def _is_over(self, event: HookSeen) -> bool:
+    def _is_over(self, event: Hook) -> bool:
         """Whether its question was answered before it could be told: while nobody listened, or it had to wait."""
         hello = self._greeted_with.get(event.agent)
         if hello is not None and event.seq <= hello.last_seq and event.seq not in hello.held:
@@ -286,6 +300,7 @@ class Hearing:
         name = hello.agent
 
         self._shim_of[name] = hello.shim
+        self._unswept(name, hello.unswept)
 
         def died() -> None:
             agent = self._find(name)
@@ -341,18 +356,19 @@ def _count(value: object) -> int:
 
 
 def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:
-    killed = body.get("killed") or []
+    killed, said = body.get("killed") or [], str(body.get("cause") or "exit")
     return AgentExited(
         agent=agent,
         incarnation=int(body["incarnation"]),
         run_id=str(body["run_id"]),
         code=None if body.get("code") is None else int(body["code"]),
         signal=None if body.get("signal") is None else int(body["signal"]),
-        cause=str(body.get("cause") or "exit"),
+        cause=SHIM_CAUSES.get(said, "other"),
         killed=tuple(
             f"{one.get('pid')} {str(one.get('command'))[:60]}" for one in killed[:50] if isinstance(one, dict)
         ),
         at_wall=at_wall,
+        note="" if said in SHIM_CAUSES else said[:100],
     )
 
 

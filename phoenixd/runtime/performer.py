@@ -35,6 +35,7 @@ from phoenixd.core.actions import (
     Terminate,
 )
 from phoenixd.core.agent import Agent, Running, Starting
+from phoenixd.core.causes import Obstacle
 from phoenixd.core.events import (
     AttendanceSeen,
     CallWorkSeen,
@@ -51,7 +52,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
 from phoenixd.core.unproven import weighed
-from phoenixd.errors import LaunchFailed, PhoenixdError, ShimFailed, TerminalFailed
+from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.clearance import was_touched
@@ -225,7 +226,8 @@ class Performer:
                 return
             self._outside.shims.start(action.agent, order, action.incarnation, action.run_id)
         except LaunchFailed as failure:
-            self._tell(StartFailed(action.agent, action.incarnation, failure.code, failure.message))
+            obstacle = _obstacle(failure)
+            self._tell(StartFailed(action.agent, action.incarnation, failure.code, failure.message, obstacle))
         except (TerminalFailed, ShimFailed) as failure:
             self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message))
 
@@ -401,6 +403,16 @@ def _may_be_refused(state: Running, verdict: str, at: float) -> bool:
     if state.activity.turn_open:
         return verdict == "idle"
     return at - state.activity.evidence_at <= REFUSAL_NEWS
+
+
+def _obstacle(failure: LaunchFailed) -> Obstacle:
+    match failure:
+        case ResumeRefused():
+            return "resume refused"
+        case SessionInUse():
+            return "session in use"
+        case _:
+            return "other"
 
 
 def _lane_of(action: Action) -> str:

@@ -20,11 +20,9 @@ from phoenixd.core.behind.plan import first_row_after
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.durability import LATE, Durability, told
 from phoenixd.core.events import (
-    EVIDENCE_KINDS,
     AgentWithdrawn,
     Event,
     EvidenceSeen,
-    HookSeen,
     JournalBehind,
     SavingHalted,
     SavingResumed,
@@ -34,6 +32,7 @@ from phoenixd.core.events import (
     is_journaled,
 )
 from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
@@ -417,4 +416,4 @@ def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:
 
 
 def _is_evidence(event: Event) -> bool:
-    return isinstance(event, EvidenceSeen) or (isinstance(event, HookSeen) and event.kind in EVIDENCE_KINDS)
+    return isinstance(event, (EvidenceSeen, *EVIDENCE))

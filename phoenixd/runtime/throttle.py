@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from phoenixd.core.events import EVIDENCE_KINDS, Event, HookSeen
+from phoenixd.core.events import Event
+from phoenixd.core.hooks import EVIDENCE, Hook
 from phoenixd.core.moment import Instant
 from phoenixd.ports import Clock
 
@@ -29,7 +30,7 @@ Later = Callable[[float, Callable[[], None]], object]
 class _Bucket:
     tokens: float
     at: Instant
-    waiting: dict[str, tuple[HookSeen, Saved]] = field(default_factory=dict)
+    waiting: dict[str, tuple[Hook, Saved]] = field(default_factory=dict)
     """By kind, in the order in which the newest of each came."""
     is_due: bool = False
 
@@ -44,10 +45,10 @@ class HookThrottle:
         self._burst = burst
         self._buckets: dict[str, _Bucket] = {}
 
-    def offer(self, event: HookSeen, saved: Saved) -> None:
+    def offer(self, event: Hook, saved: Saved) -> None:
         """Pass a hook on, now or soon."""
         bucket = self._refilled(event.agent)
-        is_evidence = event.kind in EVIDENCE_KINDS
+        is_evidence = isinstance(event, EVIDENCE)
         if not bucket.waiting and (is_evidence or bucket.tokens >= 1):
             bucket.tokens -= not is_evidence
             self._tell(event, saved)
@@ -66,7 +67,7 @@ class HookThrottle:
         waiting, bucket.waiting = bucket.waiting, {}
         # All together: an acknowledgement holds for everything with a smaller number.
         for event, saved in waiting.values():
-            bucket.tokens -= event.kind not in EVIDENCE_KINDS
+            bucket.tokens -= not isinstance(event, EVIDENCE)
             self._tell(event, saved)
 
     def _wait(self, agent: str, bucket: _Bucket) -> None:

@@ -1,18 +1,18 @@
 """The daemon's line to the shim: JSON packets on a socket; the shim listens, one daemon at a time speaks.
 
 Nothing here waits for the daemon. What it does not read is kept within bounds: lifecycle events in the spool, of
-evidence the latest, of the rest a short queue. When even that is full the line is cut: a daemon that comes back is
+evidence the newest, of the rest a short queue. When even that is full the line is cut: a daemon that comes back is
 told everything anew.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
 
 import doorstep
 import records
 from doorstep import PACKET_LIMIT, Doorstep
+from outbox import Outbox
 from reactor import HUNG_UP, PEER_CLOSED, READABLE, WRITABLE
 
 TYPE_CHECKING = False
@@ -54,10 +54,8 @@ class Link:
         self._peer: socket.socket | None = None
         self._newcomer: socket.socket | None = None
         self._waits_for_room = False
-        # Queued packets remember the newest spooled event of their time: it goes first.
-        self._queue: deque[tuple[int, bytes]] = deque()
-        self._evidence: tuple[int, bytes] | None = None
-        self._open_call: bytes | None = None
+        self._outbox = Outbox(PACKET_LIMIT)
+        self._abilities: frozenset[str] = frozenset()
         self._silent_until = 0.0
         self._untold = 0
         self._doorstep = Doorstep(place, reactor, is_agents, self._hear_newcomer)
@@ -67,38 +65,40 @@ class Link:
         """Listen again where the socket is no longer found; raises OSError. Who is on the line stays."""
         self._doorstep.reopen()
 
-    def greet(self, hello: dict[str, Any], again: Iterable[bytes] = ()) -> None:
+    def greet(self, hello: dict[str, Any], again: Iterable[bytes] = (), abilities: Iterable[str] = ()) -> None:
         """Answer the daemon's hello: what was queued is obsolete, and the spool is sent again.
 
-        So is the call that was the last thing heard: a daemon that starts in the middle of it has to know of it.
-        again: what comes before the hello, so that who has read that knows it.
+        again: what comes before the hello, so that who has read that knows it. abilities: what this daemon can do that
+        an older one cannot.
         """
         if self._newcomer is not None:
             self._hang_up()
             self._peer, self._newcomer = self._newcomer, None
             self._reactor.cancel("alone")
             self._reactor.watch(self._peer.fileno(), READABLE | PEER_CLOSED, self._serve)
-        self._queue.clear()
+        self._abilities = frozenset(abilities)
         self._spool.send_again()
-        self._queue.extend((0, packet) for packet in again)
-        self._queue.append((0, records.encode(hello)))
-        if self._evidence is None and self._open_call is not None:
-            self._evidence = (self._spool.last_seq, self._open_call)
+        packets = (*again, records.encode(hello))
+        self._outbox.greet(packets, self._spool.last_seq, takes_batches="batches" in self._abilities)
         self._pump()
+
+    def can(self, ability: str) -> bool:
+        """Whether a daemon is on the line that has said that it can do this."""
+        return self._peer is not None and ability in self._abilities
 
     def send(self, event: dict[str, Any]) -> None:
         """Send in order; without a daemon the event is dropped, since the next hello tells the same."""
         if self._peer is None:
             return
-        if len(self._queue) >= QUEUE_LIMIT:
+        if self._outbox.queued >= QUEUE_LIMIT:
             self._hang_up()
             return
-        self._queue.append((self._spool.last_seq, records.encode(event)))
+        self._outbox.tell(records.encode(event), self._spool.last_seq)
         self._pump()
 
     def send_if_room(self, event: dict[str, Any]) -> None:
         """Send what an agent can cause as often as it likes, as long as that cuts nothing else."""
-        if len(self._queue) < QUEUE_LIMIT // 2:
+        if self._outbox.queued < QUEUE_LIMIT // 2:
             self.send(event)
 
     def send_spooled(self) -> None:
@@ -106,14 +106,20 @@ class Link:
         self._pump()
 
     def send_evidence(self, packet: bytes, is_call: bool = False) -> None:
-        """Send when the line is free; what waits is replaced by what is newer. is_call: a call begins by it."""
-        self._evidence = (self._spool.last_seq, packet)
-        self._open_call = packet if is_call else None
+        """Send soon, together with what comes meanwhile. is_call: a call begins by it."""
+        if not self._outbox.has_room(packet):
+            self._outbox.hurry()
+            self._pump()
+        self._outbox.add_evidence(packet, self._spool.last_seq, begins_call=is_call)
         self._pump()
+
+    def send_next_at_once(self) -> None:
+        """A run begins: nothing of its first evidence waits for the last of another."""
+        self._outbox.hurry()
 
     def forget_call(self) -> None:
         """The call that began last is over."""
-        self._open_call = None
+        self._outbox.forget_call()
 
     def close(self) -> None:
         self._hang_up()
@@ -179,13 +185,18 @@ class Link:
         self.complain(message[:900] + more)
 
     def _pump(self) -> None:
-        """Send what there is, oldest first, until there is none or the socket is full."""
+        """Send what there is, oldest first, until there is none, the rest is to wait, or the socket is full."""
         while self._peer is not None:
-            following = self._next()
-            if following is None:
+            spooled = self._spool.unsent()
+            sending = self._outbox.following(time.monotonic(), spooled[0] if spooled is not None else None)
+            if sending is None:
                 self._wait_for_room(False)
+                self._wait_for_more()
                 return
-            packet, sent = following
+            packet = sending.packet
+            if packet is None:
+                assert spooled is not None
+                packet = spooled[1]
             try:
                 self._peer.send(packet)
             except BlockingIOError:
@@ -194,30 +205,24 @@ class Link:
             except OSError:
                 self._hang_up()
                 return
-            sent()
+            if sending.packet is None and spooled is not None:
+                self._spool.mark_sent(spooled[0])
+            self._outbox.sent(sending, time.monotonic())
+
+    def _wait_for_more(self) -> None:
+        due = self._outbox.due()
+        if due is not None and not self._reactor.waits_for("evidence"):
+            self._reactor.at("evidence", due, self._pump)
 
     def _wait_for_room(self, wanted: bool) -> None:
         if self._peer is not None and wanted != self._waits_for_room:
             self._waits_for_room = wanted
             self._reactor.change(self._peer.fileno(), READABLE | PEER_CLOSED | (WRITABLE if wanted else 0))
 
-    def _next(self) -> tuple[bytes, Callable[[], object]] | None:
-        """The packet whose turn it is, and what to do once it is sent."""
-        spooled = self._spool.unsent()
-        if self._queue and (spooled is None or self._queue[0][0] < spooled[0]):
-            return self._queue[0][1], self._queue.popleft
-        if self._evidence is not None and (spooled is None or self._evidence[0] < spooled[0]):
-            return self._evidence[1], self._forget_evidence
-        if spooled is None:
-            return None
-        return spooled[1], lambda: self._spool.mark_sent(spooled[0])
-
-    def _forget_evidence(self) -> None:
-        self._evidence = None
-
     def _hang_up(self) -> None:
         self._waits_for_room = False
-        self._queue.clear()
+        self._abilities = frozenset()
+        self._outbox.part()
         if self._peer is not None:
             self._reactor.forget(self._peer.fileno())
             self._peer.close()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     class Observer(Protocol):
         """Who is told what becomes of a run; `run_failed` and `run_ended` come last, and once."""
 
+        def can_sweep_later(self) -> bool: ...
         def run_started(self, run: Run) -> None: ...
         def run_failed(self, run: Run, failure: launch.StartFailure) -> None: ...
         def run_lingers(self, run: Run, pids: list[int]) -> None: ...
@@ -50,6 +51,8 @@ class Run:
         self._report = b""
         self._launching = True
         self._emptying = False
+        self._ends_by_itself = True
+        self.unswept = False
         self._retry = RETRY_FIRST
         self.pid, self._report_fd = launch.launch(order, terminal_fd)
         self.tree.begins_with(self.pid)
@@ -78,6 +81,8 @@ class Run:
 
     def terminate(self) -> None:
         """Ask the agent's process group to end, also one that is stopped; without effect once the agent is dead."""
+        if self.ended_at is None:
+            self._ends_by_itself = False
         self._signal_group(signal.SIGTERM)
         self._signal_group(signal.SIGCONT)
 
@@ -85,6 +90,7 @@ class Run:
         """Kill the whole tree until it is empty; `cause` is why, where that is not the agent's own end."""
         if cause is not None and self.ended_at is None:
             self.cause = cause
+        self._ends_by_itself = False
         self._empty_tree()
 
     def reap(self) -> None:
@@ -166,10 +172,20 @@ class Run:
             # A SIGCHLD calls again as well, but whoever was met just now may have had a child since.
             self._try_again(0.0 if met_new else self._retry)
             return
-        if self.tree.kill_strays():
+        self.unswept = self._can_sweep_later()
+        if not self.unswept and self.tree.kill_strays():
             self._try_again(self._retry)
             return
         self._over()
+
+    def _can_sweep_later(self) -> bool:
+        """Whether the tree is proven empty, so that the next run need not wait until all of /proc was read.
+
+        Called when the shim has no child: what descends from a subreaper cannot leave it, but for a program that enters
+        another pid namespace, and that stays in the leaf. Who had the run ended waits for all of it.
+        """
+        is_proven = self._ends_by_itself and self.failure is None and self.tree.is_leaf_empty()
+        return is_proven and self._observer.can_sweep_later()
 
     def _try_again(self, delay: float) -> None:
         self._retry = min(self._retry * 2, RETRY_LAST)

@@ -63,7 +63,8 @@ class RunFiles:
         return os.path.join(self._state_dir, name)
 
 
-def exit_record(run: Run) -> dict[str, Any]:
+def exit_record(run: Run, unswept: list[dict[str, Any]]) -> dict[str, Any]:
+    """unswept: the runs, perhaps this one, for whose strays is still to be swept."""
     return {
         "agent": run.order.agent,
         "incarnation": run.order.incarnation,
@@ -73,4 +74,5 @@ def exit_record(run: Run) -> dict[str, Any]:
         "cause": run.cause,
         "ended_at": run.ended_at,
         "killed": run.leftovers(),
+        "unswept": unswept,
     }

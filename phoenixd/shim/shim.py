@@ -21,6 +21,7 @@ from reports import HookReports
 from run import Run
 from spool import Spool
 from terminal import Terminal, open_terminal
+from unswept import Unswept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ PROTOCOL = 1
 REPORTED_PIDS = 1000
 # Questions at a time; the others are left to the terminal.
 MAX_HELD = 8
+# What a daemon says in its hello that it can do, and an older one cannot: hear batches, sweep for strays.
+ABILITIES = ("batches", "sweeps")
 
 
 class Shim:
@@ -56,6 +59,7 @@ class Shim:
         self._process = {"pid": os.getpid(), "start_time": status.start_time if status else 0}
         self._files = runfiles.RunFiles(state_dir, self._boot_id, self._process)
         self._exit = self._files.last_exit()
+        self._unswept = Unswept(self._exit)
         self._reactor = Reactor()
         self._signals = Signals(self._reactor, self._on_signals)
         self._terminal = self._open_terminal()
@@ -79,6 +83,7 @@ class Shim:
             "answer": self._take_answer,
             "notice": self._take_notice,
             "epoch": self._take_epoch,
+            "swept": lambda message: self._unswept.forget(messages.texts(message, "run_ids")),
             "quit": lambda _message: self.leave("shim_terminated"),
         }
         self._show_notice()
@@ -143,9 +148,11 @@ class Shim:
                 "held": self._held,
                 "last_seq": self._spool.last_seq,
                 "epoch": self._epoch,
+                "unswept": self._unswept.runs,
             },
             # An older daemon would not understand.
             self._reports.acknowledged(self._held) if message.get("held_again") is True else (),
+            [ability for ability in ABILITIES if message.get(ability) is True],
         )
         if self._spool.dropped:
             self._complain(f"{self._spool.dropped} hook events were dropped while nobody acknowledged any")
@@ -186,6 +193,7 @@ class Shim:
         self._keep_reachable()
         self._hook_files.forget_all()
         self._refusals.begin()
+        self._link.send_next_at_once()
         controlling_fd = None
         if self._terminal is not None:
             self._terminal.prepare_for_agent()
@@ -240,6 +248,9 @@ class Shim:
     def run_lingers(self, run: Run, pids: list[int]) -> None:
         self._tell("lingering", {"incarnation": run.order.incarnation, "pids": pids[:REPORTED_PIDS]})
 
+    def can_sweep_later(self) -> bool:
+        return self._link.can("sweeps") and self._unswept.has_room
+
     def run_ended(self, run: Run) -> None:
         # The agent's last words, which it may have said in the very moment of its death.
         self._hooks.drain()
@@ -248,7 +259,9 @@ class Shim:
         self._hooks.release_all()
         self._replies.release_all()
         self._heartbeat.flush()
-        record = runfiles.exit_record(run)
+        if run.unswept:
+            self._unswept.add(run.identity)
+        record = runfiles.exit_record(run, self._unswept.runs)
         self._keep("exit.json", lambda: self._files.write_exit(record))
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
         self._exit = record
@@ -355,7 +368,7 @@ class Shim:
 
     def _tell_exit(self, record: dict[str, Any]) -> None:
         fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
-        self._tell("exited", {**fields, "at": record.get("ended_at")})
+        self._tell("exited", {**fields, "at": record.get("ended_at"), "unswept": self._unswept.runs})
 
     def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:
         self._tell("start_failed", {**identity, "code": 0, "errno": errno_name, "message": message})

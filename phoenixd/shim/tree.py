@@ -3,7 +3,8 @@
 The shim is a subreaper, so that whatever the agent started stays below it: setsid, double forks and daemons included.
 What is left of a run is therefore nothing once the shim has no child. The sweep for the run id in /proc/PID/environ
 finds what an outsider started on the agent's behalf (a tmux server, a service manager). A control group, where there
-is one, kills at once what forks faster than a loop can follow.
+is one, kills at once what forks faster than a loop can follow, and where it is empty as well, the daemon sweeps for
+many runs together after the next start (unswept.py).
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ class Leaf:
     def populated(self) -> bool:
         """Whether anything lives in the leaf or below it; a leaf that is gone is empty."""
         return b"populated 1" in procfs.read(f"{self.path}/cgroup.events")
+
+    def is_known_empty(self) -> bool:
+        """Whether the kernel says that nothing lives in it or below; a zombie does not. Unreadable is not empty."""
+        return b"populated 0" in procfs.read(f"{self.path}/cgroup.events")
 
 
 class Tree:
@@ -90,6 +95,10 @@ class Tree:
         met_new = not signalled <= self._signalled
         self._signalled = signalled
         return met_new
+
+    def is_leaf_empty(self) -> bool:
+        """Whether the run has a leaf, and nothing is left in it."""
+        return self._leaf is not None and self._leaf.is_known_empty()
 
     def kill_strays(self) -> bool:
         """Kill what carries the run's marks or sits in its leaf; True if there was anything."""

@@ -22,13 +22,11 @@ from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.plain_text import one_line
 from phoenixd.drivers.processes.sessions import CommandLine, command_line, command_lines
-from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.errors import SessionInUse, UnsafeFile
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.files import Files
 
 KIND = "session in use elsewhere"
-HELD = "resume held back"
-"""How the message of a start begins that waits for somebody else to leave the session."""
 
 INTERVAL = 60.0
 MOST_WORDS = 120
@@ -90,15 +88,15 @@ class Coexistence:
         self._files_of = files_of
 
     async def require_alone(self, agent: Agent) -> None:
-        """Raise LaunchFailed where somebody else works in the session that is to be resumed."""
+        """Raise SessionInUse where somebody else works in the session that is to be resumed."""
         if not _is_named(agent.spec):
             return
         found = strangers(agent, await to_thread.run_sync(self._lines, [agent]), None)
         if (told := finding(agent, found)) is not None:
             self._tell(told)
         if found:
-            raise LaunchFailed(
-                f"{HELD}: {_words(found)}", f"end it, or begin anew: phoenixctl restart {agent.name} --fresh"
+            raise SessionInUse(
+                f"resume held back: {_words(found)}", f"end it, or begin anew: phoenixctl restart {agent.name} --fresh"
             )
 
     async def run(self) -> None:

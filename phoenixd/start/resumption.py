@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phoenixd.core.spec import AgentSpec
-from phoenixd.errors import LaunchFailed
+from phoenixd.errors import ResumeRefused
 from phoenixd.harness import Harness, is_session_id
-
-REFUSED = "resume refused"
-"""How the message of a refusal begins: the core answers it with a fresh start at once."""
 
 FRESH_MARKER = ".fresh"
 END_BYTES = 64 * 1024
@@ -22,17 +19,17 @@ END_BYTES = 64 * 1024
 def require_resumable(
     harness: Harness, spec: AgentSpec, session_id: str, environment: Mapping[str, str], directory: Path
 ) -> None:
-    """Raise LaunchFailed, with a message that begins `resume refused`, where a resume would not work."""
+    """Raise ResumeRefused where a resume would not work."""
     if os.path.lexists(directory / FRESH_MARKER):
-        raise LaunchFailed(f"{REFUSED}: {FRESH_MARKER} asks for a fresh start")
+        raise ResumeRefused(f"{FRESH_MARKER} asks for a fresh start")
     if not is_session_id(session_id):
-        raise LaunchFailed(f"{REFUSED}: the session id is none")
+        raise ResumeRefused("the session id is none")
     if not harness.needs_transcript:
         return
     path = harness.transcript(spec, session_id, environment, os.path.realpath(spec.cwd))
     problem = _transcript_problem(harness, _found(path)) if path is not None else "it has no transcript"
     if problem:
-        raise LaunchFailed(f"{REFUSED}: {problem}")
+        raise ResumeRefused(problem)
 
 
 def _found(path: str) -> str:

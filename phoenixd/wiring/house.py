@@ -25,6 +25,7 @@ from phoenixd.drivers.notify.notifier import Notifier, Route
 from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.processes.strays import StraySweeper
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.drivers.writers.command import AGENT as NO_AGENT
 from phoenixd.drivers.writers.command import CommandWriter
@@ -38,6 +39,7 @@ from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_texts
+from phoenixd.runtime.strays import Strays
 from phoenixd.start.programs import Programs
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables
@@ -140,6 +142,8 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     messenger = Messenger(world.terminal, house.screens, house.transcripts, clock, find, tell)
     for name, text in unfinished_texts(await ground.journal.read(newest=True)).items():
         messenger.left_behind(name, text)
+    sweeper = StraySweeper(cgroups, lambda: world.shims.living().values())
+    strays = Strays(sweeper, clock, find, tell, world.shims.swept)
 
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
@@ -156,5 +160,6 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         greeted=greeted,
         answered=answerer.heard,
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
+        unswept=strays.hear,
     )
-    return Hands(messenger, answerer, hearing, Performer(outside, find, tell, hearing, messenger, answerer))
+    return Hands(messenger, answerer, hearing, strays, Performer(outside, find, tell, hearing, messenger, answerer))

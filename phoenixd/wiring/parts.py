@@ -27,6 +27,7 @@ from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
+from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service import DaemonService
 from phoenixd.start.starter import Starter
@@ -76,6 +77,7 @@ class Hands:
     messenger: Messenger
     answerer: Answerer
     hearing: Hearing
+    strays: Strays
     performer: Performer
 
 

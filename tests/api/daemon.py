@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
@@ -21,7 +21,6 @@ from phoenixd.core.events import (
     Delivered,
     Event,
     HoldAnswered,
-    HookSeen,
     NotDelivered,
     SendRequested,
     StartFailed,
@@ -32,9 +31,11 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Batch, Entry, Leftovers, Saved, StoredEntry
@@ -212,7 +213,7 @@ class FakeDaemon:
         self.hook(name, "permission-request", tool=tool, text=text, held=held, seq=self._seq if held else 0)
 
     def hook(self, name: str, kind: str, **keys: Any) -> None:
-        self.happen(HookSeen(name, self.state.agents[name].incarnation, kind, **keys))
+        self.happen(hook_of(name, self.state.agents[name].incarnation, kind, **keys))
 
     def die(self, name: str, code: int = 1) -> None:
         """End a running agent's process."""
@@ -225,7 +226,7 @@ class FakeDaemon:
         agent, now = self.state.agents[name], self.now()
         fact = RunProductive(incarnation or agent.incarnation)
         told = Decision(agent, reason="its turn ended well", weight="story", facts=(fact,))
-        self._note(HookSeen(name, agent.incarnation, "stop"), told, now)
+        self._note(hook_of(name, agent.incarnation, "stop"), told, now)
 
     def change(self, name: str, **keys: Any) -> None:
         """Set fields of an agent behind the core's back, for fixtures."""
@@ -237,18 +238,20 @@ class FakeDaemon:
         agent = decision.agent
         detail = {
             slot: getattr(event, slot)
-            for slot in type(event).__slots__  # type: ignore[attr-defined]
+            for slot in (one.name for one in fields(event))
             if slot not in ("agent", "incarnation", "text", "spec")
         }
-        if isinstance(event, SendRequested) or (isinstance(event, HookSeen) and event.kind == "prompt-submit"):
+        if isinstance(event, SendRequested) or isinstance(event, PromptSubmitted):
             detail["text"] = event.text
+        if isinstance(event, Hook):
+            detail["kind"] = event.kind
         self.journal.append(
             Entry(
                 now.at,
                 now.wall,
                 agent.name if agent else None,
                 agent.incarnation if agent else 0,
-                type(event).__name__,
+                "HookSeen" if isinstance(event, Hook) else type(event).__name__,
                 detail,
                 agent.state.name if agent else None,
                 decision.reason,

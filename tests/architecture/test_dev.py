@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.report import Run, read_run, summarise
-
 ROOT = Path(__file__).resolve().parents[2]
 # What every Debian has; tmux, git, python and apt-get are what a test adds.
 ESSENTIAL = "cat chmod cut dirname env flock id mkdir mktemp printf rm sed sh sha256sum sort tar uname wc find".split()
@@ -134,40 +132,6 @@ def test_another_distribution_gets_the_names(machine: Machine) -> None:
 
     assert refused.returncode == 2
     assert "needed: tmux git" in refused.stderr
-
-
-def test_what_did_not_run_is_listed_by_name_and_the_last_line_counts(tmp_path: Path) -> None:
-    report = tmp_path / "00.xml"
-    report.write_text(
-        '<testsuites><testsuite><testcase classname="tests.a" name="test_x"/>'
-        '<testcase classname="tests.a" name="test_y"><skipped message="not run: strace is absent"/></testcase>'
-        "</testsuite></testsuites>"
-    )
-
-    text, well = summarise([read_run("Python 3.11", report)], ["the suite on other Pythons: none is here"])
-
-    assert well
-    assert "  tests/a::test_y: strace is absent [1]\n" in text
-    assert "  the suite on other Pythons: none is here\n" in text
-    assert text.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
-
-
-@pytest.mark.parametrize("content", [None, "<broken"])
-def test_a_run_without_a_report_is_a_failure(tmp_path: Path, content: str | None) -> None:
-    """A crashed pytest must not read as a success."""
-    report = tmp_path / "00.xml"
-    if content is not None:
-        report.write_text(content)
-
-    text, well = summarise([read_run("Python 3.11", report)], [])
-
-    assert not well
-    assert text.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
-
-
-def test_nothing_that_ran_is_no_success() -> None:
-    assert summarise([], [])[1] is False
-    assert summarise([Run("Python 3.11", finished=True)], [])[1] is False
 
 
 @pytest.mark.parametrize("script", ["dev", ".ci/run"])

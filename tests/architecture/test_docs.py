@@ -11,12 +11,13 @@ import pytest
 
 from phoenixd import config
 from phoenixd.api.operations import OPERATIONS, verbs
+from phoenixd.core import alert_kinds
 from phoenixd.core.agent import State
-from phoenixd.core.alerts import DEGRADED, QUESTIONS
+from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.transitions import RECOVER
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
-from tests.architecture import reference
+from tests.architecture import generated, reference
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -102,9 +103,17 @@ def test_the_page_of_alerts_has_each_kind_that_is_raised() -> None:
     assert sorted(raised - told) == []
 
 
+@pytest.mark.parametrize(("name", "begins"), generated.PARTS)
+def test_the_parts_that_are_made_from_the_code_are_as_the_code_says(name: str, begins: str) -> None:
+    """Remedy: python -m tests.architecture.generated."""
+    page = (ROOT / name).read_text(encoding="utf-8")
+
+    assert generated.rewritten(page, begins, generated.PARTS[name, begins]()) == page
+
+
 def kinds_raised() -> set[str]:
     """The kinds of alerts and items that the code names, as words or by a constant of the same file."""
-    found = set(QUESTIONS)
+    found = {kind.name for kind in alert_kinds.TABLE if kind.is_question}
     for path in (ROOT / "phoenixd").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         constants = {"DEGRADED": DEGRADED, "RECOVER": RECOVER} | dict(

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from phoenixd.demo.stage import Stage
 from tests.bench.arena import Figures, time_command
+from tests.bench.scale import Scale
 
 SCRIPT = """#!/bin/bash
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
@@ -79,3 +80,13 @@ def _http(url: str, token: str, body: bytes, runs: int) -> Figures:
         figures.samples.append((time.monotonic() - began) * 1000)
     connection.close()
     return figures
+
+
+def report(scale: Scale) -> bool:
+    """Print the table."""
+    costs = measure(40 if scale.quick else 200)
+    print("\none hook call: median / p99 in ms")
+    script = costs["bash with date and mv"].median
+    for name, figures in costs.items():
+        print(f"{name:24}{figures.text():>22}   {figures.median / script:.2f} x the bash script")
+    return not any(figures.missed for figures in costs.values())

@@ -24,6 +24,7 @@ from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.memory.brief.extract import extract_answer
 from phoenixd.memory.brief.guard import accept
+from tests.bench.scale import Scale
 from tests.transcripts.samples import answer, prompt, tool_result
 
 MEGABYTE = 1 << 20
@@ -156,6 +157,11 @@ def _measure_one(stage: str, kind: str, megabytes: int) -> Cost:
 def _memory(key: str) -> float:
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key))
     return int(line.split()[1]) / 1024
+
+
+def run(scale: Scale) -> bool:
+    report(measure((1, 2) if scale.quick else SIZES))
+    return True
 
 
 def main(arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from phoenixd.demo.stage import Stage
-from tests.bench.arena import wait_until
+from tests.bench.arena import children_of
 from tests.ctl.cost import installed
 
 PEER_PACKAGES = ("supervisor==4.3.0", "circus==0.19.0")
@@ -24,7 +25,7 @@ class Peer(Protocol):
 
     name: str
 
-    def start(self, child: Path, births: Path, names: list[str]) -> None: ...
+    def start(self, child: Path, births: str, names: list[str]) -> None: ...
 
     def own_pids(self) -> list[int]:
         """The processes that the supervisor itself costs."""
@@ -77,7 +78,7 @@ def pm2_program() -> Path:
     return program
 
 
-class _Spawned:
+class Spawned:
     """A supervisor that runs in the foreground as our child."""
 
     def __init__(self, root: Path) -> None:
@@ -107,10 +108,10 @@ class _Spawned:
             self.process.wait()
 
 
-class Floor(_Spawned):
+class Floor(Spawned):
     name = "floor: asyncio + pidfd"
 
-    def start(self, child: Path, births: Path, names: list[str]) -> None:
+    def start(self, child: Path, births: str, names: list[str]) -> None:
         program = str(Path(__file__).with_name("floor.py"))
         self.launch([sys.executable, "-I", program, str(child), str(births), *names])
 
@@ -123,10 +124,10 @@ class Floor(_Spawned):
             self.process.wait()
 
 
-class Supervisord(_Spawned):
+class Supervisord(Spawned):
     name = "supervisord"
 
-    def start(self, child: Path, births: Path, names: list[str]) -> None:
+    def start(self, child: Path, births: str, names: list[str]) -> None:
         self.bin = python_peers()
         programs = "".join(
             f"[program:{name}]\ncommand={child} {births} {name}\nautorestart=true\nstartretries=1000000\n"
@@ -146,10 +147,10 @@ class Supervisord(_Spawned):
         return [str(self.bin / "supervisorctl"), "-c", str(self.config), "status"]
 
 
-class Circus(_Spawned):
+class Circus(Spawned):
     name = "circus"
 
-    def start(self, child: Path, births: Path, names: list[str]) -> None:
+    def start(self, child: Path, births: str, names: list[str]) -> None:
         self.bin = python_peers()
         watchers = "".join(
             f"[watcher:{name}]\ncmd={child}\nargs={births} {name}\nnumprocesses=1\nmax_retry=-1\n" for name in names
@@ -174,7 +175,7 @@ class Pm2:
     def environ(self) -> dict[str, str]:
         return {**os.environ, "PM2_HOME": str(self.root / "pm2"), "HOME": str(self.root)}
 
-    def start(self, child: Path, births: Path, names: list[str]) -> None:
+    def start(self, child: Path, births: str, names: list[str]) -> None:
         self.program = pm2_program()
         apps = [
             {"name": name, "script": str(child), "args": [str(births), name], "interpreter": "none",
@@ -206,25 +207,21 @@ class Phoenixd:
     def __init__(self, root: Path) -> None:
         self.stage = Stage(root)
 
-    def start(self, child: Path, births: Path, names: list[str]) -> None:
+    def start(self, child: Path, births: str, names: list[str]) -> None:
         for name in names:
             self.stage.declare(
                 name,
                 f'[agent.{name}]\nargv = ["{child}", "{births}", "{name}"]\ncwd = "/"\n'
-                f'heartbeat_file = "{self.stage.root}/beats/{name}.json"\n'
                 # Every kill of the benchmark is a crash within five minutes; the limits are not what is measured.
                 '[agent.%s.restart]\nproductive = "0s"\nearly_exit = "0s"\n' % name,
             )
-        (self.stage.root / "beats").mkdir(exist_ok=True)
         self.stage.up()
 
     def beat(self, names: list[str]) -> None:
-        """A heartbeat of each agent, written by any hand."""
-        import datetime
-
+        """A heartbeat of each agent in its own directory, written by any hand."""
         stamp = datetime.datetime.now(datetime.UTC).isoformat()
         for name in names:
-            path = self.stage.root / "beats" / f"{name}.json"
+            path = self.stage.state / "agents" / name / "heartbeat.json"
             temporary = path.with_suffix(".new")
             temporary.write_text(json.dumps({"agent": name, "timestamp": stamp}))
             temporary.replace(path)
@@ -235,7 +232,7 @@ class Phoenixd:
 
     def shim_pids(self) -> list[int]:
         server = self.server_pid()
-        return [] if server is None else [int(pid) for pid in _children(server)]
+        return [] if server is None else children_of(server)
 
     def server_pid(self) -> int | None:
         done = subprocess.run(
@@ -256,10 +253,3 @@ class Phoenixd:
 
     def stop(self) -> None:
         self.stage.down()
-
-
-def _children(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-
-
-__all__ = ["Circus", "Floor", "Peer", "Phoenixd", "Pm2", "Supervisord", "Unavailable", "wait_until"]

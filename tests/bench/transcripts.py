@@ -23,6 +23,7 @@ from phoenixd.documents.json_line import parse_line
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
 from phoenixd.harness.claude import transcript as claude_transcript
 from tests.bench.arena import Figures
+from tests.bench.scale import Scale
 from tests.transcripts.samples import answer, claude, hook_ran, prompt, tool_result, tool_use
 
 MEGABYTE = 1 << 20
@@ -173,6 +174,11 @@ def report(found: Transcripts) -> None:
     ours, parser, theirs = (found.whole[name] for name in ("our facts", "our parser", "json.loads"))
     print(f"read whole: {ours:.0f} MB a second of processor time, {ours / theirs:.2f} x json.loads over its lines, "
           f"{ours / parser:.2f} x the parser alone; {found.peak} MiB of memory")  # fmt: skip
+
+
+def run(scale: Scale) -> bool:
+    report(measure(100 if scale.quick else 1000))
+    return True
 
 
 def main(arguments: list[str]) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from phoenixd.core.work import Survey
 from phoenixd.drivers.git.work import survey, work_print
 from tests.bench.arena import Figures
+from tests.bench.scale import Scale
 from tests.drivers.git.repositories import git
 
 FILES, CHANGED, MOVES = 50_000, 500, 100_000
@@ -83,3 +84,13 @@ def _fill(top: Path, files: int, changed: int) -> None:
     git(top, "commit", "-q", "-m", "All")
     for number in range(0, files, files // changed):
         (top / f"directory-{number // 100}" / f"file-{number}").write_text("changed\n")
+
+
+def report(scale: Scale) -> bool:
+    """Print the table."""
+    costs = measure(3 if scale.quick else 10)
+    print(f"\na repository of {FILES} files, {CHANGED} of them changed: median / p99 in ms")
+    for name, figures in costs.items():
+        reference = costs["git status, CPU" if name.endswith(", CPU") else "git status"]
+        print(f"{name:24}{figures.text():>22}   {figures.median / reference.median:.2f} x git status")
+    return True

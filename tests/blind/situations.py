@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phoenixd.core.agent import Parked, Run, Running, Starting
-from phoenixd.core.events import HookSeen, RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events import RestartRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
+from phoenixd.documents.hooks import hook_of
 from tests.blind.tables import Outcome, Table, quantity
 from tests.blind.world import World
 
@@ -116,7 +117,7 @@ def _do(world: World, name: str, row: Table) -> None:
             world.say(name, "stop")
         case "stop-failure":
             reset = world.wall + quantity(row["reset"]) if "reset" in row else None
-            world.hear(HookSeen(name, incarnation, "stop-failure", error=row["error"], reset_wall=reset))
+            world.hear(hook_of(name, incarnation, "stop-failure", error=row["error"], reset_wall=reset))
         case "hook":
             world.say(name, row["kind"], **({"notification_type": row["type"]} if "type" in row else {}), **_call(row))
         case "asks":

@@ -34,7 +34,6 @@ from phoenixd.core.events import (
     Delivered,
     Event,
     EvidenceSeen,
-    HookSeen,
     Rebooted,
     RunAdopted,
     ScreenSeen,
@@ -44,6 +43,7 @@ from phoenixd.core.events import (
     WorkMeasured,
 )
 from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec
@@ -257,7 +257,7 @@ class World:
         """Processes of a run do something: those of its newest call, or others that began before it."""
         self.did[name].append((self.calls[name] + (0 if in_call else -1), (cpu, io)))
 
-    def hear(self, hook: HookSeen) -> None:
+    def hear(self, hook: Hook) -> None:
         self.tell(hook)
 
     def evidence(self, name: str, source: str, age: float | None = None) -> None:

@@ -14,7 +14,6 @@ from phoenixd.core.events import (
     AgentStarted,
     CallWorkSeen,
     Event,
-    HookSeen,
     RestartRequested,
     ScreenSeen,
     StartRequested,
@@ -26,6 +25,7 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet, next_deadline, step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.documents.hooks import hook_of
 
 A = TypeVar("A", bound=Action)
 EPOCH = 1_800_000_000.0
@@ -159,7 +159,7 @@ class Story:
         self.tell(TreeGone(self.agent.name, self.run.incarnation))
 
     def hook(self, kind: str, **details: Any) -> None:
-        self.tell(HookSeen(self.agent.name, self.run.incarnation, kind, **details))
+        self.tell(hook_of(self.agent.name, self.run.incarnation, kind, **details))
 
     def runs(self, **hook: Any) -> Story:
         """Bring the agent from wherever it is down to running."""

@@ -9,7 +9,6 @@ from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.events import (
     AgentWithdrawn,
     Event,
-    HookSeen,
     ShimLost,
     StartFailed,
     StartRequested,
@@ -22,6 +21,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet, step
 from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
 
@@ -34,7 +34,7 @@ def standing(story: Story) -> list[str]:
 
 
 def ask(story: Story, text: str) -> None:
-    story.tell(HookSeen("a", story.run.incarnation, "permission-request", tool="Bash", text=text))
+    story.tell(hook_of("a", story.run.incarnation, "permission-request", tool="Bash", text=text))
 
 
 def test_p84_a_question_is_told_once_and_is_over_when_it_is_answered() -> None:
@@ -42,9 +42,9 @@ def test_p84_a_question_is_told_once_and_is_over_when_it_is_answered() -> None:
     ask(story, "make")
     ask(story, "make")
     assert (story.alerts(), over(story), standing(story)) == (["permission"], [], ["permission"])
-    story.tell(HookSeen("a", 1, "tool-end", tool="Bash"))
+    story.tell(hook_of("a", 1, "tool-end", tool="Bash"))
     assert (over(story), standing(story)) == ([], ["permission"]), "it was asked twice"
-    story.tell(HookSeen("a", 1, "tool-end", tool="Bash"))
+    story.tell(hook_of("a", 1, "tool-end", tool="Bash"))
     assert (over(story), standing(story)) == (["permission"], [])
     ask(story, "make")
     assert story.alerts() == ["permission", "permission"]
@@ -89,7 +89,7 @@ def test_a_quarantine_is_over_when_somebody_starts_the_agent() -> None:
 
 def test_a_hang_is_over_when_a_later_run_was_productive_and_not_before() -> None:
     story = Story(claude()).runs()
-    story.tell(HookSeen("a", 1, "prompt-submit", text="go"))
+    story.tell(hook_of("a", 1, "prompt-submit", text="go"))
     story.wait(901)
     assert story.alerts() == ["hung"]
     assert standing(story) == ["hung"]

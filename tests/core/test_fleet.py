@@ -11,7 +11,6 @@ from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
     AgentStarted,
-    HookSeen,
     LimitsDeclared,
     Rebooted,
     SavingHalted,
@@ -24,6 +23,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, RestartRules
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
 
@@ -251,11 +251,11 @@ def test_items_are_numbered_once_and_upwards_across_the_fleet() -> None:
     seen: list[int] = []
     for _ in range(3):
         for name in ("a", "b"):
-            story.tell(HookSeen(name, 1, "permission-request", tool="Bash", text="x"))
+            story.tell(hook_of(name, 1, "permission-request", tool="Bash", text="x"))
             item = story.fleet.agents[name].item
             assert item is not None
             seen.append(item.id)
-            story.tell(HookSeen(name, 1, "tool-end", tool="Bash"))
+            story.tell(hook_of(name, 1, "tool-end", tool="Bash"))
     run = story.fleet.agents["c"].run
     assert run is not None
     story.tell(AgentExited("c", 1, run.run_id, 1, None))

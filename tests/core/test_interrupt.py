@@ -8,9 +8,10 @@ import pytest
 
 from phoenixd.core.actions import SeeAttendance, Spawn
 from phoenixd.core.agent import BackingOff, Desired, Parked, Starting, Stopped
-from phoenixd.core.events import AttendanceSeen, HookSeen
+from phoenixd.core.events import AttendanceSeen
 from phoenixd.core.interrupt import ANSWER_WITHIN
 from phoenixd.core.spec import Kind, LoopRules
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
 ENDS = [(130, None), (None, 2)]
@@ -89,7 +90,7 @@ def test_a_limit_that_parks_the_loop_takes_the_persons_word_from_nobody(met_by: 
         story.works()
 
     def meets(name: str) -> None:
-        story.tell(HookSeen(name, 1, "stop-failure", error="rate_limit", reset_wall=story.wall + 3600))
+        story.tell(hook_of(name, 1, "stop-failure", error="rate_limit", reset_wall=story.wall + 3600))
 
     if met_by != "a peer between":
         meets("a" if met_by == "itself" else "b")

@@ -15,7 +15,6 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Delivered,
     EvidenceSeen,
-    HookSeen,
     NotDelivered,
     Rebooted,
     RunAdopted,
@@ -31,6 +30,7 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.core.spec import StopRules
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
 
@@ -46,8 +46,8 @@ def about(incarnation: int, run_id: str = "") -> list[RunEvent]:
         ShimLost("a", incarnation),
         TreeGone("a", incarnation),
         TreeLingers("a", incarnation, (7,)),
-        HookSeen("a", incarnation, "session-start", session_id="old"),
-        HookSeen("a", incarnation, "permission-request", tool="Bash"),
+        hook_of("a", incarnation, "session-start", session_id="old"),
+        hook_of("a", incarnation, "permission-request", tool="Bash"),
         EvidenceSeen("a", incarnation, "transcript"),
         EvidenceSeen("a", incarnation, "heartbeat", age=1200),
         ScreenSeen("a", incarnation, "trust"),
@@ -379,7 +379,7 @@ def test_a_stop_while_the_spawn_is_in_flight_ends_in_stopped(outcome: str) -> No
     assert len(story.of(Spawn)) == 1
 
 
-@pytest.mark.parametrize("message", ["busy", "resume refused: no such session", "a fault in phoenixd"])
+@pytest.mark.parametrize("message", ["busy", "no such session", "a fault in phoenixd"])
 @pytest.mark.parametrize("code", [0, 1, 127])
 @pytest.mark.parametrize("after_iteration", [False, True])
 def test_f_proc_4_a_start_that_fails_after_a_stop_was_asked_stays_stopped(
@@ -389,7 +389,7 @@ def test_f_proc_4_a_start_that_fails_after_a_stop_was_asked_stays_stopped(
     story.pass_over(600)
     story.exited(1)
     story.stop(after_iteration=after_iteration)
-    story.tell(StartFailed("a", 2, code, message))
+    story.tell(StartFailed("a", 2, code, message, "resume refused" if message == "no such session" else "other"))
     assert isinstance(story.state, Stopped)
     story.wait(24 * 3600)
     assert len(story.of(Spawn)) == 2
@@ -411,7 +411,7 @@ def test_f_proc_15_a_session_that_somebody_else_is_in_is_waited_for() -> None:
     story.pass_over(600)
     story.exited(signal=9)
     for incarnation in range(2, 6):
-        story.tell(StartFailed("a", incarnation, 0, "resume held back: process 7 works in the same session"))
+        story.tell(StartFailed("a", incarnation, 0, "process 7 works in the same session", "session in use"))
         assert isinstance(story.state, BackingOff)
         assert 60 <= story.state.until - story.at <= 120
         story.respawned()
@@ -423,7 +423,7 @@ def test_a_resume_that_the_launcher_refuses_goes_fresh_at_once() -> None:
     story = Story(claude()).works()
     story.pass_over(600)
     story.exited(signal=9)
-    story.tell(StartFailed("a", 2, 1, "resume refused: the transcript is gone"))
+    story.tell(StartFailed("a", 2, 1, "the transcript is gone", "resume refused"))
     assert isinstance(story.state, Starting)
     assert story.spawn.mode.value == "fresh"
 

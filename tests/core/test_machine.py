@@ -14,7 +14,6 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Event,
     EvidenceSeen,
-    HookSeen,
     MeasurementLost,
     Rebooted,
     RestartRequested,
@@ -30,6 +29,7 @@ from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.documents.hooks import hook_of
 from tests.core.outside import TERMINAL, Luck, Outside
 from tests.core.story import EPOCH, claude, spec
 
@@ -302,8 +302,9 @@ class FleetMachine(RuleBasedStateMachine):
     ) -> None:  # fmt: skip
         process = self.outside.living(name)
         if process is not None:
-            hook = HookSeen(
-                name, process.incarnation, kind, session, word, tool=tool, tool_use_id=tool, lease=lease,
+            hook = hook_of(
+                name, process.incarnation, kind, session_id=session, source=word,
+                tool=tool, tool_use_id=tool, lease=lease,
                 is_subagent_call=tool == "Task", sub=sub, notification=word, error=word,
                 reset_wall=None if reset is None else self.wall + reset,
             )  # fmt: skip

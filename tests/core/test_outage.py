@@ -13,7 +13,6 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     Delivered,
-    HookSeen,
     StartRequested,
     StopRequested,
     Tick,
@@ -21,6 +20,7 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
 from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
 MINUTE, HOUR = 60.0, 3600.0
@@ -43,7 +43,7 @@ class Service(Story):
         return self.fleet.agents[name]
 
     def say(self, name: str, kind: str, **details: object) -> None:
-        self.tell(HookSeen(name, self.named(name).incarnation, kind, **details))  # type: ignore[arg-type]
+        self.tell(hook_of(name, self.named(name).incarnation, kind, **details))  # type: ignore[arg-type]
 
     def all_begin(self) -> Service:
         for name in self.fleet.agents:
@@ -204,7 +204,7 @@ class Dying(Story):
         assert run is not None
         self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
         for kind in ("session-start", "prompt-submit"):
-            self.tell(HookSeen(name, run.incarnation, kind, session_id=run.session_id, text="go"))
+            self.tell(hook_of(name, run.incarnation, kind, session_id=run.session_id, text="go"))
 
     def dies(self, name: str, after: float = 60.0) -> None:
         self.pass_over(after)
@@ -214,7 +214,7 @@ class Dying(Story):
 
     def works(self, name: str) -> None:
         for kind in ("tool-end", "stop"):
-            self.tell(HookSeen(name, self.named(name).incarnation, kind, tool="Bash"))
+            self.tell(hook_of(name, self.named(name).incarnation, kind, tool="Bash"))
 
     def in_outage(self) -> list[str]:
         return [name for name, agent in self.fleet.agents.items() if agent.outage is not None]
@@ -351,11 +351,11 @@ def test_a_run_of_which_nothing_is_asked_and_that_lives_on_ends_it() -> None:
     run = story.named("a0").run
     assert run is not None
     story.tell(AgentStarted("a0", run.incarnation, run.run_id, 100, 1000))
-    story.tell(HookSeen("a0", run.incarnation, "session-start", session_id=run.session_id))
+    story.tell(hook_of("a0", run.incarnation, "session-start", session_id=run.session_id))
     activity = story.named("a0").state
     assert isinstance(activity, Running)
     if activity.activity.turn_open:
-        story.tell(HookSeen("a0", run.incarnation, "stop"))
+        story.tell(hook_of("a0", run.incarnation, "stop"))
     story.wait(HOUR)
     assert story.in_outage() == []
 
@@ -372,10 +372,10 @@ def test_a_try_whose_turn_the_outage_ends_lives_on_and_does_not_end_it(error: st
         for name, agent in story.fleet.agents.items():
             if isinstance(agent.state, Starting) and agent.state.run.pid is None:
                 story.begins(name)
-                story.tell(HookSeen(name, agent.incarnation, "stop-failure", error=error))
+                story.tell(hook_of(name, agent.incarnation, "stop-failure", error=error))
     assert len(story.in_outage()) == 3
     assert [kind for kind in story.alerts() if kind.startswith("outage")] == ["outage: harness claude"]
-    story.tell(HookSeen("a0", story.named("a0").incarnation, "prompt-submit", text="again"))
+    story.tell(hook_of("a0", story.named("a0").incarnation, "prompt-submit", text="again"))
     story.works("a0")
     assert story.in_outage() == []
 

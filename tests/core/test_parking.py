@@ -28,7 +28,6 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     Delivered,
-    HookSeen,
     NotDelivered,
     ScreenSeen,
     SendRequested,
@@ -39,6 +38,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude, spec
 
 HOUR = 3600.0
@@ -71,7 +71,7 @@ class Account(Story):
         self.say(name, "prompt-submit", text="Build the shop.")
 
     def say(self, name: str, kind: str, **details: Any) -> None:
-        self.tell(HookSeen(name, self.named(name).incarnation, kind, **details))
+        self.tell(hook_of(name, self.named(name).incarnation, kind, **details))
 
     def meets_limit(self, name: str, reset: float | None = RESET) -> None:
         self.say(name, "stop-failure", error="rate_limit", reset_wall=reset)

@@ -8,10 +8,11 @@ import pytest
 
 from phoenixd.core import projection
 from phoenixd.core.agent import Parked
-from phoenixd.core.events import AgentVanished, HookSeen, StartRequested
+from phoenixd.core.events import AgentVanished, StartRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import SIGNS, group, inbox, project, public_status, row
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy, RestartRules
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude, spec
 
 
@@ -202,7 +203,7 @@ def test_the_inbox_is_oldest_first() -> None:
     story = Story(claude("a"), claude("b"))
     for name in ("b", "a"):
         story.tell(StartRequested(name))
-        story.tell(HookSeen(name, 1, "permission-request", tool="Bash"))
+        story.tell(hook_of(name, 1, "permission-request", tool="Bash"))
         story.pass_over(1)
     assert [(item.agent, item.id) for item in inbox(story.fleet)] == [("b", 1), ("a", 2)]
     assert inbox(Fleet()) == ()

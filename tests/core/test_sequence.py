@@ -16,13 +16,13 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     AttendanceSeen,
     FileLooked,
-    HookSeen,
     MeasurementLost,
     StartRequested,
     StopRequested,
 )
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, spec
 
 
@@ -332,7 +332,7 @@ def test_g60_g49_a_limit_or_a_question_of_any_member_holds_the_counter() -> None
         run = story.of_name("criticizer").run
         assert run is not None
         for kind in hooks:
-            story.tell(HookSeen("criticizer", run.incarnation, kind, error="rate_limit", tool="Bash"))
+            story.tell(hook_of("criticizer", run.incarnation, kind, error="rate_limit", tool="Bash"))
         story.tell(AgentExited("criticizer", run.incarnation, run.run_id, 0, None))
         story.has_run("planner")
 
@@ -346,7 +346,7 @@ def test_x8b_a_worktree_that_a_member_entered_is_a_place_of_the_first_ones_work(
     begun(story, "criticizer")
     run = story.of_name("criticizer").run
     assert run is not None
-    story.tell(HookSeen("criticizer", run.incarnation, "tool-start", tool="Bash", cwd="/srv/side"))
+    story.tell(hook_of("criticizer", run.incarnation, "tool-start", tool="Bash", cwd="/srv/side"))
 
     assert story.of_name("builder").workplaces == ("/srv/side",)
 
@@ -363,7 +363,7 @@ def test_g56_denials_and_errors_of_any_member_reach_the_rules() -> None:
             run = story.of_name("criticizer").run
             assert run is not None
             if signal is None:
-                story.tell(HookSeen("criticizer", run.incarnation, "permission-denied", tool="Bash"))
+                story.tell(hook_of("criticizer", run.incarnation, "permission-denied", tool="Bash"))
             story.tell(AgentExited("criticizer", run.incarnation, run.run_id, None if signal else 0, signal))
             story.has_run("planner")
             story.wait(10)

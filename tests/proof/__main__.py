@@ -69,6 +69,11 @@ PROOFS = (
         _module("tests.proof.journals"),
     ),
     Proof(
+        "twin",
+        "the step of the commit before the core's newest change and today's hear 1,000,000 events, and decide the same",
+        _module("tests.proof.twin"),
+    ),
+    Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
         _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from phoenixd.core import background
-from phoenixd.core.events import AgentExited, AnswerRequested, Event, HookSeen, SendRequested, TreeGone
-from phoenixd.documents.hooks import hook_event
+from phoenixd.core.events import AgentExited, AnswerRequested, Event, SendRequested, TreeGone
+from phoenixd.core.hooks import Hook
+from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.redact import redact
 from phoenixd.runtime.cleaning import cleaned, kept
 from phoenixd.runtime.describe import describe_event
@@ -18,8 +19,8 @@ from tests.core.story import Story, claude
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
 
 
-def question(text: str, **changes: Any) -> HookSeen:
-    return HookSeen("a", 1, "permission-request", **{"tool": "Bash", "text": text, "held": True, "seq": 1, **changes})
+def question(text: str, **changes: Any) -> Hook:
+    return hook_of("a", 1, "permission-request", **{"tool": "Bash", "text": text, "held": True, "seq": 1, **changes})
 
 
 @pytest.mark.parametrize("text", [f"curl -H 'x-api-key: {SECRET}' https://example.org", f"TOKEN={SECRET} make"])
@@ -27,7 +28,7 @@ def test_promise_11_a_question_out_of_which_a_secret_was_taken_says_that_it_is_n
     """Else an agent could have something allowed that nobody has seen, by the shape of a secret."""
     found = cleaned(question(text), lambda agent, words: redact(words))
 
-    assert isinstance(found, HookSeen)
+    assert isinstance(found, Hook)
     assert SECRET not in found.text
     assert found.veiled
 
@@ -37,7 +38,7 @@ def test_promise_11_a_question_without_secrets_is_whole() -> None:
 
     assert cleaned(whole, lambda agent, words: redact(words)) == whole
     loose = cleaned(question(f"TOKEN={SECRET}", held=False), lambda agent, words: redact(words))
-    assert isinstance(loose, HookSeen)
+    assert isinstance(loose, Hook)
     assert not loose.veiled
 
 
@@ -46,7 +47,7 @@ def test_a_secret_that_lies_where_a_background_job_is_cut_is_taken_out_whole() -
     given = {"tool_name": "Bash", "tool_input": {"command": command, "run_in_background": True}}
     heard = cleaned(hook_event("a", 1, "tool-start", given), lambda agent, words: redact(words))
     story = Story(claude()).works()
-    assert isinstance(heard, HookSeen)
+    assert isinstance(heard, Hook)
     story.hook("tool-start", tool="Bash", jobs=heard.jobs)
 
     assert story.run.jobs

@@ -13,7 +13,8 @@ from typing import Any, Literal, cast
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentExited, AgentStarted, AgentVanished, Event, HookSeen, RunAdopted, RunMissing
+from phoenixd.core.events import AgentExited, AgentStarted, AgentVanished, Event, RunAdopted, RunMissing
+from phoenixd.core.hooks import Hook
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import boot_id, read_stat
@@ -114,8 +115,33 @@ async def test_a_call_that_begins_says_when_and_how_long_its_cli_lets_it_take(
     payload = {"tool_name": tool, "tool_input": {"command": "make -j8"}}
     body = {"seq": 0, "incarnation": 1, "kind": "tool-start", "payload": payload, "ticks": ticks}
     ear.hearing.hear(ShimMessage(ear.story.agent.name, "hook", body))
-    (begun,) = [event for event in ear.told if isinstance(event, HookSeen)]
+    (begun,) = [event for event in ear.told if isinstance(event, Hook)]
     assert (begun.ticks, begun.limit, begun.command) == (known, limit, "make -j8")
+
+
+async def test_promise_10_a_batch_is_heard_in_order_and_a_malformed_hook_costs_the_others_nothing(ear: Ear) -> None:
+    kinds = ["tool-start", "tool-end", "tool-start", "subagent-stop"]
+    batch: list[object] = [{"seq": 0, "incarnation": 1, "kind": kind, "payload": {}} for kind in kinds]
+    ear.hearing.hear(ShimMessage("a", "hooks", {"batch": [*batch[:2], {}, None, {"seq": 0}, *batch[2:]]}))
+    assert [event.kind for event in ear.told if isinstance(event, Hook)] == kinds
+    ear.hearing.hear(ShimMessage("a", "hooks", {"batch": 7}))
+    ear.hearing.hear(ShimMessage("a", "hooks", {}))
+    assert len(ear.told) == 4
+
+
+async def test_the_runs_for_which_a_shim_did_not_sweep_are_passed_on(ear: Ear) -> None:
+    told: list[tuple[str, object]] = []
+    absent: Any = None
+    later = lambda seconds, call: None  # noqa: E731
+    hearing = Hearing(
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, later,
+        unswept=lambda agent, runs: told.append((agent, runs)),
+    )  # fmt: skip
+    hearing.watch_shim(replace(ear.hello(), unswept=["at hello"]))
+    body = {"incarnation": 1, "run_id": "r", "code": 0, "signal": None, "cause": "exit", "killed": []}
+    hearing.hear(ShimMessage("a", "exited", {**body, "unswept": ["at an end"]}))
+    hearing.hear(ShimMessage("a", "exited", body))
+    assert told == [("a", ["at hello"]), ("a", ["at an end"]), ("a", None)]
 
 
 def test_boots_differ(child: ProcessIdentity) -> None:
@@ -187,11 +213,11 @@ async def test_promise_10_what_a_shim_says_again_on_a_new_link_is_heard_and_coun
     for _ in range(2):
         hook(1)
         hook(5, more=3)
-    assert [(event.seq, event.more) for event in cast("list[HookSeen]", ear.told)] == [(1, 0), (5, 3)]
+    assert [(event.seq, event.more) for event in cast("list[Hook]", ear.told)] == [(1, 0), (5, 3)]
     assert acknowledged == [1, 1, 1], "what was saved is acknowledged again, and nothing else"
     hook(1, incarnation=2, more="many")
     hook(2, incarnation=2, more=-4)
-    assert [(event.seq, event.more) for event in cast("list[HookSeen]", ear.told[2:])] == [(1, 0), (2, 0)]
+    assert [(event.seq, event.more) for event in cast("list[Hook]", ear.told[2:])] == [(1, 0), (2, 0)]
 
 
 class Scarce(Ear):

@@ -19,12 +19,12 @@ from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     Event,
-    HookSeen,
     RestartRequested,
     SendRequested,
     StartRequested,
     StopRequested,
 )
+from phoenixd.documents.hooks import hook_of
 from phoenixd.runtime.dues import OF_NO_DELAY, Due, Dues
 from phoenixd.runtime.supervisor import Supervisor
 from tests.core.story import claude, spec
@@ -56,7 +56,7 @@ def ended(seam: Seam, agent: str, code: int) -> Event:
 
 def hooked(seam: Seam, agent: str, kind: str) -> Event:
     mark = f"m{len(seam.promised)}"
-    return HookSeen(agent, seam.run_of(agent).incarnation, kind, session_id="s", tool_use_id=mark)
+    return hook_of(agent, seam.run_of(agent).incarnation, kind, session_id="s", tool_use_id=mark)
 
 
 Part = tuple[str, Callable[[Seam], Event]]

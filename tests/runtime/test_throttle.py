@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.events import EVIDENCE_KINDS, Event, HookSeen
+from phoenixd.core.events import Event
+from phoenixd.core.hooks import EVIDENCE, HOOKS, Hook
 from phoenixd.core.moment import Moment
+from phoenixd.documents.hooks import hook_of
 from phoenixd.runtime.throttle import BURST, REFILL, HookThrottle
 
 HOUR = 3600.0
@@ -21,7 +23,7 @@ class Flow:
 
     at: float = 0.0
     burst: float = BURST
-    told: list[HookSeen] = field(default_factory=list)
+    told: list[Hook] = field(default_factory=list)
     saved: list[int] = field(default_factory=list)
     calls: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     seq: int = 0
@@ -38,16 +40,16 @@ class Flow:
     async def sleep_until(self, at: float) -> None: ...
 
     def tell(self, event: Event, saved: Callable[[], None] | None) -> None:
-        assert isinstance(event, HookSeen)
+        assert isinstance(event, Hook)
         self.told.append(event)
         if saved is not None:
             saved()
 
     def hook(self, kind: str, agent: str = "a") -> None:
-        evidence = kind in EVIDENCE_KINDS
+        evidence = issubclass(HOOKS[kind], EVIDENCE)
         self.seq += not evidence
         seq = 0 if evidence else self.seq
-        self.throttle.offer(HookSeen(agent, 1, kind, seq=seq), None if evidence else lambda: self.saved.append(seq))
+        self.throttle.offer(hook_of(agent, 1, kind, seq=seq), None if evidence else lambda: self.saved.append(seq))
 
     def pass_by(self, seconds: float) -> None:
         until = self.at + seconds
@@ -58,7 +60,7 @@ class Flow:
         self.at = until
 
 
-def rows(flow: Flow) -> list[HookSeen]:
+def rows(flow: Flow) -> list[Hook]:
     return [event for event in flow.told if event.seq]
 
 

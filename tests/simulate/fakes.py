@@ -11,7 +11,8 @@ import anyio
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
-from phoenixd.core.events import Event, EvidenceSeen, HookSeen
+from phoenixd.core.events import Event, EvidenceSeen
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed
@@ -116,7 +117,7 @@ class SimulatedLauncher:
     def classify(self, agent: Agent, screen: str) -> str:
         return screen or "unknown"
 
-    def failed_turn(self, agent: Agent, facts: SessionFacts) -> HookSeen | None:
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         return None
 
     def input_line(self, agent: Agent, screen: str) -> str | None:

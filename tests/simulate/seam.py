@@ -19,7 +19,8 @@ from phoenixd.core.actions import Action
 from phoenixd.core.agent import Desired, Mode, PromptKind, Run
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import AgentDeclared, Event, HookSeen, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events import AgentDeclared, Event, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.hooks import Hook
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.ports import Batch, Entry
@@ -122,7 +123,7 @@ class Seam:
         if how == "ask":
             self.ask(event)
         else:
-            self.tell(event, event.tool_use_id if isinstance(event, HookSeen) else None)
+            self.tell(event, event.tool_use_id if isinstance(event, Hook) else None)
 
     def run_of(self, agent: str) -> Run:
         """The run that the supervisor believes in; one of nobody, where it believes in none."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.agent import Parking, ParkingKind, Running, Waiting
-from phoenixd.core.events import HookSeen
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, Prompted
 from phoenixd.harness import HARNESSES
@@ -39,7 +39,7 @@ def test_one_vocabulary_for_the_failures_of_all_apis(kind: str, status: int | No
 FAILED = ApiFailed("usage_limit_exceeded", "You've hit your usage limit. Try again at 4:50 PM.", NOW + 5)
 
 
-def told(room: Room, facts: SessionFacts, harness: str = "codex") -> HookSeen | None:
+def told(room: Room, facts: SessionFacts, harness: str = "codex") -> TurnFailed | None:
     agent = room.running(room.agent(room.spec(harness=harness)))
     return failed_turn(agent, facts, HARNESSES[harness], NOW + 6)
 

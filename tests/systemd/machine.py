@@ -145,8 +145,8 @@ exec systemd-nspawn "--directory=$directory/root" "$@"
 
 
 @contextmanager
-def booted(directory: Path, groups: list[Path]) -> Iterator[int]:
-    """Boot and yield the pid of the guest's PID 1, as seen from here."""
+def booted(directory: Path, groups: list[Path], network: tuple[str, ...] = ("--private-network",)) -> Iterator[int]:
+    """Boot and yield the pid of the guest's PID 1, as seen from here. network: none is the host's own."""
     log = tempfile.TemporaryFile(mode="w+")
     outermost = subprocess.Popen(
         [
@@ -166,7 +166,7 @@ def booted(directory: Path, groups: list[Path]) -> Iterator[int]:
             "--boot",
             "--register=no",
             "--keep-unit",
-            "--private-network",
+            *network,
             f"--machine=phx{os.getpid()}",
             "--console=pipe",
             *(f"--bind-ro={place}" for place in BOUND),

@@ -9,7 +9,7 @@ from phoenixd.api import problems
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages.layout import Page, page, wrap
 from phoenixd.core.agent import Agent, StandingAlert
-from phoenixd.core.behind.plan import BEHIND, is_waiting, without_remedy
+from phoenixd.core.behind.plan import BEHIND, is_waiting
 from phoenixd.core.events import RecoveryConfirmed
 
 WORDS = {
@@ -57,7 +57,7 @@ def _alert(ask: Ask) -> StandingAlert | None:
 def _body(agents: Sequence[Agent], alert: StandingAlert | None) -> dict[str, Any]:
     return {
         "behind": alert is not None,
-        "reason": without_remedy(alert.text) if alert is not None else None,
+        "reason": alert.gist if alert is not None else None,
         "agents": [_row(agent) for agent in agents],
         "done": False,
     }
@@ -93,7 +93,7 @@ def _proposal(agent: Agent) -> str:
 def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, done: bool) -> str:
     if not agents and alert is None:
         return page(["Nothing is to be recovered: the journal is as new as the world. See: phoenixctl status"])
-    lines = wrap(f"{without_remedy(alert.text)}.", here.width) if alert is not None else []
+    lines = wrap(f"{alert.gist}.", here.width) if alert is not None else []
     lines = ["Done. Nothing is left to be recovered. Found was:", *lines] if done else lines
     for agent in agents:
         found = agent.found

@@ -104,7 +104,8 @@ def is_waiting(agent: Agent) -> bool:
 def alert(why: str, agents: Iterable[Agent], left: Iterable[str]) -> Alert:
     """The one alert of it."""
     names = tuple(sorted(left))
-    return Alert(None, BEHIND, summary(why, agents, names) + DO, watched=True, about=(why, *names))
+    gist = summary(why, agents, names)
+    return Alert(None, BEHIND, f"{gist}{DO}", watched=True, about=(why, *names), gist=gist)
 
 
 def first_row_after(epoch: int) -> int:
@@ -114,11 +115,6 @@ def first_row_after(epoch: int) -> int:
     gap from what the journal knows would do: the same old copy may come back twice, and no two times in one epoch.
     """
     return min(epoch, MOST_ROWS // ROW_GAP - 1) * ROW_GAP
-
-
-def without_remedy(text: str) -> str:
-    """What the alert says, without the next command."""
-    return text.removesuffix(DO)
 
 
 def settled(agent: Agent) -> Agent:
@@ -135,7 +131,7 @@ def renewed(standing: StandingAlert, agents: Mapping[str, Agent]) -> Alert | Non
     One that an older version raised does not tell what it was made of, and stays as it is.
     """
     if not standing.about:
-        return Alert(None, BEHIND, standing.text, watched=True)
+        return Alert(None, BEHIND, standing.text, watched=True, gist=standing.gist)
     why, *left = standing.about
     alone = [name for name in left if name not in agents]
     if not alone and all(agent.found is None for agent in agents.values()):

@@ -60,6 +60,16 @@ def replace(path: Location, data: bytes, mode: int = 0o600, durable: bool = True
         sync_directory(target.parent)
 
 
+def refresh(path: Location, data: bytes, mode: int = 0o600) -> None:
+    """The same where the old content is as good after a power cut: whole stands there one or the other. Raises OSError.
+
+    Making the new name durable as well costs as much again.
+    """
+    target = Path(path)
+    with _written_beside(target, data, mode, durable=True) as temporary:
+        os.rename(temporary, target)
+
+
 def replace_unchanged(path: Location, data: bytes, expected: bytes | None, mode: int = 0o600) -> bool:
     """The same, durably, if `path` still holds `expected` (None: it is not there); else False, and nothing was done.
 

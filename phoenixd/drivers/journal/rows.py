@@ -144,7 +144,7 @@ def incarnations_of(batch: Batch) -> Iterable[Incarnation]:
             end = agent.last_exit
             yield Incarnation(
                 agent.name, end.incarnation, ended_wall=float(end.at_wall), code=_integer(end.code),
-                signal=_integer(end.signal), cause=storable(end.cause), reason=_reason_of_end(agent, batch),
+                signal=_integer(end.signal), cause=storable(end.told), reason=_reason_of_end(agent, batch),
             )  # fmt: skip
 
 

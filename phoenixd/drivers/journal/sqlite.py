@@ -20,6 +20,7 @@ from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
 from phoenixd.directories import make_private
+from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
@@ -79,7 +80,7 @@ class SqliteJournal:
                     boot_id=meta(connection, BOOT_KEY) or "",
                     agents=load_agents(connection),
                     next_item=saved.get("next_item", 1),
-                    alerts=tuple(decode(StandingAlert, one) for one in saved.get("alerts", [])),
+                    alerts=tuple(decode(StandingAlert, older.alert(one)) for one in saved.get("alerts", [])),
                     retired=load_retired(connection),
                     epoch=int(meta(connection, EPOCH_KEY) or 0),
                 )

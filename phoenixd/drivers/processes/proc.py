@@ -13,6 +13,7 @@ from phoenixd import hidden
 
 RUN_MARKER = b"PHOENIX_RUN_ID="
 """What every process of a run has in its environment, unless it took it out."""
+AGENT_MARKER = b"PHOENIX_AGENT="
 
 GONE = (FileNotFoundError, ProcessLookupError)
 """How the kernel says that a process ended: before the file was opened, or while it was read. Under hidepid a living
@@ -103,18 +104,20 @@ def ancestors(pid: int) -> Iterator[int]:
 
 def run_of(pid: int) -> str | None:
     """The run id in a process's environment: None without one, or when the process is gone or another user's."""
-    environment = _environment(pid) or b""
-    at = environment.find(b"\0" + RUN_MARKER)
-    if at < 0:
-        return None
-    start = at + 1 + len(RUN_MARKER)
-    return environment[start : environment.index(b"\0", start)].decode("utf-8", "replace")
+    return _entry(_environment(pid) or b"", RUN_MARKER)
 
 
 def run_marked(pid: int, marks: Iterable[bytes]) -> str | None:
     """The run id in a process's environment, if all of these entries stand there as well."""
     environment = _environment(pid) or b""
     return run_of(pid) if all(b"\0" + mark + b"\0" in environment for mark in marks) else None
+
+
+def marks_of(pid: int) -> tuple[str, str] | None:
+    """Agent and run id in a process's environment; None without both, or when it is gone or another user's."""
+    environment = _environment(pid) or b""
+    agent, run_id = _entry(environment, AGENT_MARKER), _entry(environment, RUN_MARKER)
+    return None if agent is None or run_id is None else (agent, run_id)
 
 
 def carries(pid: int, run_id: str) -> bool | None:
@@ -128,6 +131,14 @@ def has_ended(pidfd: int) -> bool:
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _entry(environment: bytes, marker: bytes) -> str | None:
+    at = environment.find(b"\0" + marker)
+    if at < 0:
+        return None
+    start = at + 1 + len(marker)
+    return environment[start : environment.index(b"\0", start)].decode("utf-8", "replace")
 
 
 def _environment(pid: int) -> bytes | None:

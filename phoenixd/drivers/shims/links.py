@@ -29,6 +29,8 @@ STEADY = 10.0
 SHORTEST_PAUSE, LONG, LONGEST_PAUSE = 0.25, 1.0, 5.0
 FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 5.0, 0.005, 0.1
 """Seconds for which a shim that lives and does not listen is waited for at first, and between two tries."""
+ABILITIES = {"held_again": True, "batches": True, "sweeps": True}
+"""What an older daemon cannot: hear of open questions anew, hear batches of evidence, sweep for strays."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 log = structlog.get_logger()
@@ -139,6 +141,13 @@ class SeqpacketShims:
             except ShimFailed as failure:
                 log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
 
+    def swept(self, agent: str, run_ids: Sequence[str]) -> None:
+        """Tell the shim that these ended runs were swept for; one that misses it says them again."""
+        try:
+            self._send(agent, {"op": "swept", "run_ids": list(run_ids)})
+        except ShimFailed as failure:
+            log.info("sweep_not_told", agent=agent, reason=failure.message)
+
     def quit(self, agent: str) -> None:
         """Have the shim leave; the end of its link is then no news."""
         self._send(agent, {"op": "quit"})
@@ -227,8 +236,8 @@ class SeqpacketShims:
         try:
             if link.peer_uid != os.geteuid():
                 raise ShimFailed(f"{path} is served by uid {link.peer_uid}, not by a shim of ours")
-            hello = {"op": "hello", "protocol": self._protocol, "version": __version__, "held_again": True}
-            link.send({**hello, **self._owner})
+            hello = {"op": "hello", "protocol": self._protocol, "version": __version__}
+            link.send({**hello, **ABILITIES, **self._owner})
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:

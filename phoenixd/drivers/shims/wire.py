@@ -49,6 +49,7 @@ def parse_hello(body: dict[str, Any]) -> ShimHello:
             last_seq=_number(body.get("last_seq", 0)),
             told=_number(body.get("epoch", 0)),
             knows_epochs="epoch" in body,
+            unswept=body.get("unswept"),
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the hello lacks {error}") from error

@@ -56,14 +56,17 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         links.shims.kill("a", 7)
         links.shims.acknowledge("a", 12)
         links.shims.notice("a", ["stopped", "by operator"])
+        links.shims.swept("a", ("r-6",))
         await shim.was_told("ack")
 
-        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0", "held_again": True}
+        abilities = {"held_again": True, "batches": True, "sweeps": True}
+        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0", **abilities}
         assert shim.told[1:] == [
             {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
             {"op": "terminate", "incarnation": 7},
             {"op": "kill", "incarnation": 7},
             {"op": "notice", "lines": ["stopped", "by operator"]},
+            {"op": "swept", "run_ids": ["r-6"]},
             {"op": "ack", "seq": 12},
         ]
         assert links.shims.shim_of("a") == hello.shim

@@ -1,0 +1,31 @@
+"""Why runs end and starts fail, as values that rules compare; what people read is made from them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Obstacle = Literal["resume refused", "session in use", "other"]
+"""What stood in the way of a start. resume refused: the session cannot be resumed, so the next start is a fresh one.
+
+session in use: somebody else works in the session that was to be resumed, and the start waits for that to be over.
+"""
+
+EndCause = Literal[
+    "exit", "hung", "overtime", "terminal_lost", "shim_terminated", "fenced", "reboot", "start interrupted",
+    "not started", "other",
+]  # fmt: skip
+"""How a run came to its end. exit: by itself, or by a signal. hung, overtime: we ended it by a rule. terminal_lost: its
+terminal died. shim_terminated: somebody ended its shim. fenced: its remains were ended without the shim's help. reboot:
+the host went down. start interrupted: nobody wanted it any more. not started: it could not be executed. other: a shim
+of another version named a cause that this one does not know.
+"""
+
+SHIM_CAUSES: dict[str, EndCause] = {
+    "exit": "exit",
+    "terminal_lost": "terminal_lost",
+    "shim_terminated": "shim_terminated",
+}
+"""What a shim calls the ends that it reports."""
+
+BLAMELESS: frozenset[EndCause] = frozenset({"terminal_lost", "shim_terminated", "reboot", "start interrupted"})
+"""Causes that say nothing about the agent: they count against nobody."""

@@ -1,0 +1,36 @@
+"""What can be measured, by name: a row here is all that `./dev bench --only NAME` needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.bench import crowd, flood, hooks, hostile, race_report, thousand, transcripts, work
+from tests.bench.scale import Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """words: what it measures; run: prints its tables and returns whether all of it ran; usual: without being asked."""
+
+    words: str
+    run: Callable[[Scale], bool]
+    usual: bool = True
+
+
+PARTS: dict[str, Part] = {
+    "race": Part(
+        "kill -9 to main(), all killed at once, status and idle cost beside runit, s6, pm2, supervisord and systemd",
+        race_report.report,
+    ),
+    "idle": Part("the idle cost and memory of phoenixd alone", race_report.report_idle, usual=False),
+    "call": Part("what one hook call costs the agent", hooks.report),
+    "hooks": Part("4,000 hooks a second from 100 agents for 10 s, and an order meanwhile", flood.report, usual=False),
+    "work": Part("the fingerprint of a repository of 50,000 files", work.report),
+    "transcripts": Part("the newest usage of a transcript of 1 GB", transcripts.run),
+    "hostile": Part("what agents write, at its worst", hostile.run),
+    "thousand": Part(
+        "1,000 agents beside 100: start, idle, a death, the daemon's restart", thousand.report, usual=False
+    ),
+    "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
+}

@@ -1,0 +1,113 @@
+"""The map of line -> tests, measured once for each state of the tree and kept outside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+
+from tests.proof.mutants.contexts import DIRECTORY, FILES
+from tests.proof.mutants.operators import Mutant
+
+# The tests that run the code in pytest's own process, where its lines can be seen.
+MEASURED = (
+    "tests/core", "tests/runtime", "tests/simulate", "tests/documents", "tests/memory", "tests/api",
+    "tests/drivers/journal",
+)  # fmt: skip
+MARKS = "not proof and not faults and not real_claude"
+# The shim runs in a process of its own, isolated from whatever would measure it: its tests are chosen by file.
+APART = {
+    "phoenixd/shim/": (
+        "tests/shim/test_pure.py", "tests/shim/test_tree.py", "tests/shim/test_reused_pid.py",
+        "tests/shim/test_end.py", "tests/shim/test_held_programs.py",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Which tests run a line: `lines` holds numbers of `tests`, whose values are seconds."""
+
+    tests: list[tuple[str, float]]
+    lines: dict[str, dict[str, list[int]]]
+
+    def chosen(self, mutant: Mutant) -> list[str]:
+        """Return the tests that run the mutant's line, the quickest first; or whole files, where no line is seen."""
+        for place, files in APART.items():
+            if mutant.path.startswith(place):
+                return list(files)
+        by_line = self.lines.get(mutant.path, {})
+        numbers = set(by_line.get(str(mutant.line), ()))
+        if not mutant.function or not numbers:
+            # What runs only while the file is imported is seen by all that use the file.
+            numbers = numbers or (set() if _in_a_body(mutant) else {n for found in by_line.values() for n in found})
+        return [name for name, _ in sorted((self.tests[number] for number in numbers), key=lambda test: test[1])]
+
+
+def _in_a_body(mutant: Mutant) -> bool:
+    """A class holds defaults, which run at import; a function's last name is in lower case."""
+    return mutant.function.rpartition(".")[2].lstrip("_")[:1].islower()
+
+
+def measured(root: Path, files: Sequence[str], jobs: int) -> Lines:
+    """Return the map for this tree; the first time that takes as long as those tests under a tracer."""
+    place = cache_of(root, files)
+    if not place.exists():
+        print(f"measuring which test runs which line, once for this tree: {place}", flush=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="phx-") as directory:
+            _measure(root, files, jobs, Path(directory))
+            lines = _combined(root, Path(directory))
+        half = place.with_suffix(f".{os.getpid()}")
+        half.write_text(json.dumps({"tests": lines.tests, "lines": lines.lines}))
+        half.replace(place)
+    told = json.loads(place.read_text())
+    return Lines([(name, seconds) for name, seconds in told["tests"]], told["lines"])
+
+
+def cache_of(root: Path, files: Iterable[str]) -> Path:
+    digest = hashlib.sha256(f"{sys.version} {sorted(files)} {MEASURED} {MARKS}".encode())
+    for path in sorted([*root.glob("phoenixd/**/*.py"), *root.glob("tests/**/*.py")]):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return caches / "phoenixd-mutants" / f"{digest.hexdigest()[:16]}.json"
+
+
+def _measure(root: Path, files: Sequence[str], jobs: int, directory: Path) -> None:
+    paths = os.pathsep.join(str(root / name) for name in files)
+    environment = {
+        **os.environ, DIRECTORY: str(directory), FILES: paths, "HYPOTHESIS_PROFILE": "deterministic",
+        "COVERAGE_CORE": "ctrace",
+    }  # fmt: skip
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]
+    argv += ["-n", str(jobs), "--dist", "loadfile", "--timeout", "900", "-m", MARKS]
+    rooms = [room for room in MEASURED if (root / room).exists()]
+    done = subprocess.run([*argv, *rooms], cwd=root, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"the tests could not be measured; pytest said:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+
+def _combined(root: Path, directory: Path) -> Lines:
+    seconds: dict[str, float] = {}
+    for times in directory.glob("times.*"):
+        seconds |= json.loads(times.read_text())
+    names = sorted(seconds)
+    number = {name: place for place, name in enumerate(names)}
+    lines: dict[str, dict[str, list[int]]] = {}
+    for path in directory.glob("lines.*"):
+        data = coverage.CoverageData(str(path))
+        data.read()
+        for file in data.measured_files():
+            of_file = lines.setdefault(str(Path(file).relative_to(root)), {})
+            for line, contexts in data.contexts_by_lineno(file).items():
+                seen = of_file.setdefault(str(line), [])
+                seen += [number[context] for context in contexts if context in number]
+    return Lines([(name, round(seconds[name], 3)) for name in names], lines)

@@ -1,0 +1,104 @@
+"""One mutant's trial: planted in a copy of the tree, and the tests that run its line are asked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.proof.mutants.chosen import LIST
+from tests.proof.mutants.operators import Mutant
+
+NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "node_modules", ".hypothesis")
+FIRST = 80
+"""Most mutants are seen by the quickest of their tests; the rest run for the others alone."""
+MEMORY = 4 * 1024 * 1024  # KiB. A loop that lost its end fills its own memory, and not the machine's.
+# A mutant of what ends processes may leave some: they end with the namespace.
+WORLD = ("unshare", "--pid", "--mount", "--mount-proc", "--fork", "--kill-child")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`killed`, `timed out` (which is killed as well), `survived` or `not run`; `by` says what saw it."""
+
+    word: str
+    seconds: float
+    by: str = ""
+
+    @property
+    def is_killed(self) -> bool:
+        return self.word in ("killed", "timed out")
+
+
+class Copy:
+    """A copy of the tree in which one mutant after the other stands."""
+
+    def __init__(self, source: Path, room: Path, limit: float) -> None:
+        self.tree = room / "tree"
+        self._list = room / "tests"
+        self._limit = limit
+        shutil.copytree(source, self.tree, ignore=NOT_COPIED, symlinks=True)
+        self._world = WORLD if _can_make_a_world() else ()
+
+    def tries(self, mutant: Mutant, tests: Sequence[str]) -> Verdict:
+        if not tests:
+            return Verdict("survived", 0, "no test runs this line")
+        path = self.tree / mutant.path
+        source = path.read_bytes()
+        began = time.monotonic()
+        try:
+            path.write_bytes(mutant.applied(source))
+            # Same second, same size: the interpreter would take the original's bytecode for the mutant's.
+            for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+                compiled.unlink()
+            word, by = self.ask(tests[:FIRST])
+            if word == "survived" and tests[FIRST:]:
+                word, by = self.ask(tests[FIRST:])
+        finally:
+            path.write_bytes(source)
+        return Verdict(word, time.monotonic() - began, by)
+
+    def ask(self, tests: Sequence[str]) -> tuple[str, str]:
+        """Run tests, or whole files, until one fails; return the verdict and what gave it."""
+        files = sorted({name.partition("::")[0] for name in tests})
+        argv = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "120"]
+        if any("::" in name for name in tests):
+            self._list.write_text("\n".join(tests))
+            argv += ["-p", "tests.proof.mutants.chosen"]
+        environment = {
+            **os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1", LIST: str(self._list),
+            "HYPOTHESIS_PROFILE": "deterministic",
+        }  # fmt: skip
+        bounded = ["sh", "-c", f'ulimit -v {MEMORY}; exec "$@"', "sh", *argv, *files]
+        asked = subprocess.Popen(
+            [*self._world, *bounded], cwd=self.tree, env=environment, start_new_session=True, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            said, _ = asked.communicate(timeout=self._limit)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(asked.pid, 9)
+            asked.communicate()
+            return "timed out", f"after {self._limit:.0f} s"
+        lines = said.strip().splitlines() or ["pytest said nothing"]
+        match asked.returncode:
+            case 0:
+                return "survived", lines[-1]
+            case 5:
+                return "not run", "none of the chosen tests is there"
+            case _:
+                failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+                return "killed", (failed or lines)[-1][:160]
+
+
+def _can_make_a_world() -> bool:
+    if shutil.which(WORLD[0]) is None:
+        return False
+    return subprocess.run([*WORLD, "true"], capture_output=True, check=False).returncode == 0
