@@ -40,6 +40,7 @@ class ClaudeCode:
         "ANTHROPIC_BASE_URL",
         "CLAUDE_CODE_OAUTH_TOKEN",
     )
+    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return claude.check_argv(spec.argv)
@@ -148,6 +149,7 @@ class AnyCommand:
     tested_versions = ()
     traits = Traits(has_hooks=False)
     login_variables = ()
+    reads_brief_at_once = True
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return command.check_argv(_line(spec), _declared(spec))

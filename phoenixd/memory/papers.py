@@ -125,7 +125,7 @@ class Papers:
             raise LaunchFailed("its run is over")
         async with desk.lock:
             try:
-                state = await to_thread.run_sync(desk.consult, self._clock.now().wall)
+                state = await to_thread.run_sync(desk.foresee, agent, self._clock.now().wall)
             except (TornState, OSError, UnsafeFile) as error:
                 raise LaunchFailed(f"state.json cannot be read: {error}") from error
         words = first_words(agent, run.mode, run.prompt, state)
@@ -148,7 +148,7 @@ class Papers:
         """What somebody did to a loop's breaker file, None for nothing."""
         return await self.breakers.look(agent)
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         return await self.publication.record_incident(agent, action, screen)
 
     def loops(self, agent: str) -> LoopCounts:

@@ -22,7 +22,7 @@ from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
 from phoenixd.harness.screens import CANNOT_RUN, harness_of
-from phoenixd.memory.brief.composition import first_words, interruption_before
+from phoenixd.memory.brief.composition import first_words
 from phoenixd.memory.brief.task_in_hand import POINTER
 from phoenixd.memory.desk import Desk
 from phoenixd.memory.files import Files
@@ -103,14 +103,19 @@ class Starter:
         return ShimCommand((*program, *places, "--version", __version__, *owner))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
-        """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
+        """Write what the run needs before it begins, the order last, and return the order's path; raises LaunchFailed.
+
+        What its program finds while it boots is written by the publication that each start brings with it: state.json,
+        brief.md (unless it is read at once) and the run's own session-start files, for which the hook program waits.
+        """
         harness = harness_of(agent.spec)
         if spawn.mode is Mode.RESUME:
             await self._coexistence.require_alone(agent)
         base = await self._variables.base(agent.spec.env_from)
         desk = self._publication.desk(agent.name)
-        async with desk.lock:
+        if harness.reads_brief_at_once:
             await self._publication.first_git(desk, agent)
+        async with desk.lock:
             try:
                 return await self._publication.write_safely(
                     desk, lambda: self._write(agent, spawn, hello, harness, base, desk)
@@ -167,12 +172,8 @@ class Starter:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._variables.secrets(agent, variables)
         now = self._clock.now().wall
-        # A start waits for no disk; what is published of it soon after makes this durable too.
-        state = desk.settle(agent, now, durable=False)
-        ended = shelf.last_end
-        judged = ended[1] if ended and agent.last_exit and ended[0] == agent.last_exit.incarnation else None
-        desk.interruption = interruption_before(agent, spawn.prompt, shelf.found, judged)
-        desk.write_brief(agent, state, now)
+        desk.forget_brief_of(spawn.run_id, spawn.incarnation)
+        state = desk.foresee(agent, now)
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
             place_own_files(self._files, harness, variables)
@@ -181,7 +182,9 @@ class Starter:
         settings = harness.settings(spec, url, token, str(self._installed.hook))
         if settings is not None:
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
-        argv = _command_line(harness, agent, spawn, state, places)
+        argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
+        if points_to_brief or harness.reads_brief_at_once:
+            desk.write_page(agent, state, now)
         # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:
@@ -203,14 +206,15 @@ class Starter:
 
 def _command_line(
     harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces
-) -> list[str]:
+) -> tuple[list[str], bool]:
+    """The argv, and whether its words only say where the brief stands."""
     words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
     try:
-        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places)
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False
     except ValueError:
         # The kernel takes no argument of that length; the brief has no such bound.
         pointer = f"{POINTER}{places.brief}: read it there, and work on it."
-        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places)
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places), True
 
 
 def _token_key(files: Files, path: Path) -> bytes:

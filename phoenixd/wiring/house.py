@@ -31,6 +31,7 @@ from phoenixd.drivers.writers.command import AGENT as NO_AGENT
 from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.harness.screens import Screens
+from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
@@ -71,7 +72,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             ),
             WriterKind.MODEL: ModelWriter(variables.environment_of),
         },
-        changes=DirectoryChanges(),
+        changes=DirectoryChanges(EDITED),
     )
     starter = Starter(
         directories=directories,

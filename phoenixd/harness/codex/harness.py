@@ -78,6 +78,7 @@ class Codex:
     traits = Traits(hides_its_dialog=True, starts_silently=True, ends_with_a_word=True)
     login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]
+    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)

@@ -75,6 +75,7 @@ class Gemini:
     traits = Traits(stops_either_way=True)
     login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
+    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)
