@@ -27,7 +27,7 @@ from phoenixd.runtime.world import face
 from phoenixd.wiring.closing import Ending, dismiss
 from phoenixd.wiring.order import compose
 from phoenixd.wiring.parts import Daemon
-from phoenixd.wiring.serving import keep_terminal_named, serve_api
+from phoenixd.wiring.serving import serve_api
 
 EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6
@@ -128,18 +128,16 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
 
 async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     """Look at the world, have every part run, recover, and answer the control API. The order is the promise."""
-    ground, world, hands, papers = daemon.ground, daemon.world, daemon.hands, daemon.house.papers
+    ground, hands, papers = daemon.ground, daemon.hands, daemon.house.papers
     supervisor, manager, specs = ground.supervisor, ground.manager, tuple(ground.configuration.agents.values())
     # Before anything turns: the first step may start what an old journal wants.
     faced = await face(
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
-    for part in (*parts, papers, daemon.house.starter, papers.briefing, daemon.notifier):
+    for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier):
         tasks.start_soon(part.run)
-    tasks.start_soon(papers.breakers.run, supervisor.everybody, supervisor.tell)
     tasks.start_soon(_obey_signals, daemon)
-    tasks.start_soon(keep_terminal_named, world.terminal)
     await recover(supervisor, daemon.outside, hands.hearing, specs, faced)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody)
     _tell_of_the_journal(supervisor, ground.journal)

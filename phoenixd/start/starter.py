@@ -77,11 +77,7 @@ class Starter:
         self._publication = publication
         self._key = _token_key(files, directories.state / "token.key")
         self._trust_lock = threading.Lock()
-        self._coexistence = Coexistence(agents, tell, files, variables.session_files)
-
-    async def run(self) -> None:
-        """Notice whoever else works in an agent's session, for ever."""
-        await self._coexistence.run()
+        self.coexistence = Coexistence(agents, tell, files, variables.session_files)
 
     async def shim_command(self, agent: str) -> ShimCommand:
         """The command of a new shim, which stands there to be run. Raises LaunchFailed."""
@@ -110,7 +106,7 @@ class Starter:
         """
         harness = harness_of(agent.spec)
         if spawn.mode is Mode.RESUME:
-            await self._coexistence.require_alone(agent)
+            await self.coexistence.require_alone(agent)
         base = await self._variables.base(agent.spec.env_from)
         desk = self._publication.desk(agent.name)
         if harness.reads_brief_at_once:

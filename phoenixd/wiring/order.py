@@ -21,10 +21,12 @@ from phoenixd.drivers.notify.notifier import Notifier
 from phoenixd.ports import StoredEntry
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.publisher import Publisher
+from phoenixd.runtime.rounds import Rounds
 from phoenixd.wiring.closing import Ending
 from phoenixd.wiring.face import make_service
 from phoenixd.wiring.ground import find_world, lay_ground
 from phoenixd.wiring.house import build_house, lend_hands, open_outside, routes
+from phoenixd.wiring.looks import periodic_looks
 from phoenixd.wiring.parts import Daemon
 
 
@@ -45,6 +47,7 @@ async def compose(
     outside = open_outside(ground, world, house, evidence, notifier)
     hands = await lend_hands(ground, world, house, outside, tasks)
     publisher = Publisher(house.papers, evidence, ground.clock, supervisor.tell)
+    rounds = Rounds(ground.clock, periodic_looks(ground, world, house))
     service = make_service(ground, world, house, outside, hands, ending, tasks)
 
     def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
@@ -59,4 +62,4 @@ async def compose(
         listener=listen,
         on_saved=service.ring,
     )
-    return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, service, ending)
+    return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, rounds, service, ending)

@@ -27,6 +27,7 @@ from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
+from phoenixd.runtime.rounds import Rounds
 from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service import DaemonService
@@ -94,5 +95,6 @@ class Daemon:
     evidence: EvidenceFiles
     notifier: Notifier
     publisher: Publisher
+    rounds: Rounds
     service: DaemonService
     ending: Ending

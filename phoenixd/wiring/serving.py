@@ -1,4 +1,4 @@
-"""The control API on its socket, and the terminal server on its own, for as long as the daemon lives."""
+"""The control API on its socket, for as long as the daemon lives."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import structlog
 
 from phoenixd.api.application import Api
 from phoenixd.api.rights import Doorkeeper
-from phoenixd.api.server import LOOK_EVERY, bind, serve
+from phoenixd.api.server import bind, serve
 from phoenixd.drivers.files.plain import ensure_private_dir
-from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from phoenixd.start.fences import offer_api
 from phoenixd.wiring.parts import Daemon
 
@@ -43,10 +42,3 @@ async def serve_api(daemon: Daemon, *, task_status: anyio.abc.TaskStatus[None]) 
 
     api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
     await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)
-
-
-async def keep_terminal_named(terminal: TmuxTerminal) -> None:
-    """Have the terminal server make its socket anew whenever somebody took it away (F-TMUX)."""
-    while True:
-        await anyio.sleep(LOOK_EVERY)
-        await terminal.keep_named()
