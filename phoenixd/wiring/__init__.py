@@ -1,1 +1,1 @@
-"""The composition root: the only room that names drivers and runtime together. `order.py` is the way in."""
+"""The composition root: here the parts are made of each other, and nowhere else. `order.py` is the way in."""
