@@ -467,14 +467,18 @@ class ShimCommand:
     argv: tuple[str, ...]
 
 
-class Launcher(Protocol):
-    """Turns a decision to spawn into files and argv: documents, brief, settings, environment, order."""
+class Starter(Protocol):
+    """Turns a decision to spawn into files and argv: brief, settings, environment, order."""
 
     async def shim_command(self, agent: str) -> ShimCommand: ...
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs and return the order's path; raises LaunchFailed."""
         ...
+
+
+class Papers(Protocol):
+    """An agent's documents, and what they have it told."""
 
     async def opening_words(self, agent: Agent) -> str:
         """What the agent's run is to be told first, where it is typed; raises LaunchFailed."""
@@ -487,6 +491,10 @@ class Launcher(Protocol):
     async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         """Write an incident's file, without secrets; returns its lines of the screen, and its content."""
         ...
+
+
+class Screens(Protocol):
+    """What the agent's own CLI shows and writes, read."""
 
     def classify(self, agent: Agent, screen: str) -> str:
         """What the harness's pane shows: permission, trust, login, resume-picker, working, idle or unknown."""
@@ -654,7 +662,9 @@ class Outside:
     terminal: Terminal
     shims: ShimLinks
     processes: ProcessTable
-    launcher: Launcher
+    starter: Starter
+    papers: Papers
+    screens: Screens
     records: Records
     evidence: Evidence
     transcripts: Transcripts

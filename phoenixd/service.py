@@ -39,7 +39,7 @@ from phoenixd.runtime.supervisor import Supervisor
 
 
 class Knowledge(Protocol):
-    """What the service reads of agents' files, and how runs are named to outsiders."""
+    """What the service reads of agents' files."""
 
     def loops(self, agent: str) -> LoopCounts: ...
 
@@ -56,8 +56,6 @@ class Knowledge(Protocol):
 
     async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved: ...
 
-    def token(self, run_id: str) -> str: ...
-
     def heartbeat(self, agent: str) -> Mapping[str, object] | None: ...
 
     async def look_at_breaker(self, agent: Agent) -> Event | None:
@@ -67,6 +65,12 @@ class Knowledge(Protocol):
     def clean(self, agent: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's variables."""
         ...
+
+
+class Starts(Protocol):
+    """What the service asks of starts: how runs are named to outsiders, and what a start would meet."""
+
+    def token(self, run_id: str) -> str: ...
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, for warnings at `add` and `run`."""
@@ -85,6 +89,7 @@ class DaemonService:
     shims: ShimLinks
     hearing: Hearing
     knowledge: Knowledge
+    starts: Starts
     directories: Directories
     environ: Mapping[str, str] = field(repr=False)
     describe: Callable[[], Facts]
@@ -92,7 +97,7 @@ class DaemonService:
     stop: Callable[[bool], None]
     left_alone: Callable[[str], Awaitable[World | None]]
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
-    adopted: Callable[[str], None]
+    adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     agents_cgroup: str | None = None
@@ -199,7 +204,7 @@ class DaemonService:
             (refusal,) = await self._declare([AgentDeclared(spec)])
             if refusal is not None:
                 return refusal
-            problems = await self.knowledge.start_problems(self.fleet().agents[name])
+            problems = await self.starts.start_problems(self.fleet().agents[name])
             # A directory that is missing is told by whoever typed its name.
             known = after.problems if await anyio.to_thread.run_sync(os.path.isdir, spec.cwd) else ()
             warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
@@ -267,7 +272,7 @@ class DaemonService:
         given = token.encode()
         owner = None
         for agent in self.fleet().agents.values():
-            if agent.run is not None and hmac.compare_digest(self.knowledge.token(agent.run.run_id).encode(), given):
+            if agent.run is not None and hmac.compare_digest(self.starts.token(agent.run.run_id).encode(), given):
                 owner = agent.name
         return owner
 

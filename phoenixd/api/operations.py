@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from phoenixd.clis import HOOKED, NAMES, SETTINGS
+
 Place = Literal["path", "query", "body", "local"]
 Type = Literal["string", "integer", "boolean", "duration", "strings", "words", "pairs"]
 Rights = Literal["agent", "own", "read", "operate", "admin"]
@@ -115,7 +117,7 @@ def _timeout(default: str) -> Parameter:
 DECLARATION = (
     Parameter(
         "harness", "body", "string", "which CLI it is; guessed from the command", flag="--harness",
-        choices=("claude", "codex", "gemini", "command"),
+        choices=NAMES,
     ),
     Parameter(
         "kind", "body", "string", "what exit 0 means", flag="--kind",
@@ -402,10 +404,10 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation("hooks_print", ("hooks", "print"), "The hooks that report to phoenixd, as settings JSON"),
     Operation(
-        "hooks_install", ("hooks", "install"), "Merge them into Claude Code's settings",
+        "hooks_install", ("hooks", "install"), f"Merge them into {HOOKED}'s settings",
         (
-            Parameter("user", "local", "boolean", "~/.claude/settings.json", flag="--user", default=False),
-            Parameter("project", "local", "string", "DIR/.claude/settings.json", flag="--project"),
+            Parameter("user", "local", "boolean", f"~/{SETTINGS}", flag="--user", default=False),
+            Parameter("project", "local", "string", f"DIR/{SETTINGS}", flag="--project"),
         ),
     ),
     Operation("hooks_test", ("hooks", "test"), "Call the hook program once for each event"),

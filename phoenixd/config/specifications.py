@@ -30,10 +30,7 @@ from phoenixd.core.spec import (
 from phoenixd.documents.credential import credential_reference
 from phoenixd.harness import HARNESSES
 
-LOGIN_VARIABLES = frozenset(
-    "HOME CLAUDE_CONFIG_DIR ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL CLAUDE_CODE_OAUTH_TOKEN "
-    "CODEX_HOME OPENAI_API_KEY OPENAI_BASE_URL GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_CLOUD_PROJECT".split()
-)
+LOGIN_VARIABLES = frozenset({"HOME"}.union(*(harness.login_variables for harness in HARNESSES.values())))
 """What of an agent's environment decides by which login its CLI works."""
 
 _FENCE = FenceTable()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from phoenixd.clis import EXAMPLE, NAMES
 from phoenixd.config.duration import Duration
 from phoenixd.core.spec import (
     BreakerRules,
@@ -23,6 +24,12 @@ from phoenixd.core.spec import (
     StopRules,
 )
 from phoenixd.documents.brief.health import MAX_AGE as BRIEF_MAX_AGE
+
+if TYPE_CHECKING:
+    HarnessName = str
+else:
+    HarnessName = Literal[NAMES]
+    """One of the CLIs that can be declared, refused by name where it is another."""
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -205,7 +212,7 @@ class AgentBriefTable(Table):
     @model_validator(mode="after")
     def _whole(self) -> AgentBriefTable:
         if self.writer == "command" and not self.command:
-            raise refuse('writer = "command" needs a command: command = ["claude", "-p"]')
+            raise refuse(f'writer = "command" needs a command: command = ["{EXAMPLE}", "-p"]')
         if self.writer == "model" and not self.model:
             raise refuse('writer = "model" needs a model: model = "anthropic:NAME"')
         if self.model is not None and not re.fullmatch(r"[a-z][a-z0-9-]*:[^\s:]\S*", self.model):
@@ -240,7 +247,7 @@ class FenceTable(Table):
 class AgentTable(Table):
     """The keys of one agent, and of `[defaults]`."""
 
-    harness: Literal["claude", "codex", "gemini", "command"] = "command"
+    harness: HarnessName = "command"
     kind: Literal["resident", "loop", "orchestrator", "ephemeral"] = "resident"
     cwd: AbsolutePath | None = None
     prompt: Text | None = None

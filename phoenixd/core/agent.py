@@ -316,7 +316,7 @@ class BackingOff:
 class Outage:
     """This agent waits out an outage, or, where it has a run, tries whether it is over.
 
-    group: who is hit, as people are told it: "account team", "harness claude". since_wall: when it began. tries: how
+    group: who is hit, as people are told it: "account team", "harness NAME". since_wall: when it began. tries: how
     many of the group were let try so far.
     """
 

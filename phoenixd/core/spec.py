@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from phoenixd.core.traits import traits_of
+
 MINUTE = 60.0
 HOUR = 3600.0
 
@@ -257,22 +259,22 @@ class AgentSpec:
     @property
     def has_hooks(self) -> bool:
         """Whether this harness reports its own start by a hook, so that readiness can wait for it."""
-        return self.harness != "command"
+        return traits_of(self.harness).has_hooks
 
     @property
     def holds_permissions(self) -> bool:
-        """Whether its permission requests are held for an answer; Claude Code shows its dialog all the same."""
-        return self.harness == "claude" if self.hold_permissions is None else self.hold_permissions
+        """Whether its permission requests are held for an answer, whatever its CLI shows meanwhile."""
+        return traits_of(self.harness).holds_permissions if self.hold_permissions is None else self.hold_permissions
 
     @property
     def hides_its_dialog(self) -> bool:
         """Whether its dialog is drawn only when its request is let go of, so that whoever sits there sees none."""
-        return self.harness == "codex"
+        return traits_of(self.harness).hides_its_dialog
 
     @property
     def is_pasted(self) -> bool:
         """Whether a run is told its prompt by typing it, once it runs."""
-        return self.harness == "command" and self.prompt_via == "paste"
+        return not self.has_hooks and self.prompt_via == "paste"
 
     @property
     def is_reprompted(self) -> bool:
@@ -284,17 +286,17 @@ class AgentSpec:
     @property
     def starts_silently(self) -> bool:
         """Whether its first hook comes with the first prompt only, so that a start without one is seen by no hook."""
-        return self.harness == "codex"
+        return traits_of(self.harness).starts_silently
 
     @property
     def stops_either_way(self) -> bool:
         """Whether its hook of a turn's end comes as well where the API refused the turn: one has to look."""
-        return self.harness == "gemini"
+        return traits_of(self.harness).stops_either_way
 
     @property
     def ends_with_a_word(self) -> bool:
         """Whether it tells of its session's end only when a person leaves it, and not when a signal ends it."""
-        return self.harness == "codex"
+        return traits_of(self.harness).ends_with_a_word
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.clis import NAMES
 from phoenixd.ctl import absence, attach, calls, daemon_start
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.runs import ASK
 
-HARNESSES = ("claude", "codex", "gemini")
+HARNESSES = frozenset(NAMES) - {"command"}
 
 
 def add(command: Command) -> int:

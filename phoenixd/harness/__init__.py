@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.traits import Traits, learn
 from phoenixd.documents.brief.page import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import command
@@ -31,6 +32,14 @@ class ClaudeCode:
 
     default_argv = ("claude",)
     tested_versions = PINS["claude"]
+    traits = Traits(holds_permissions=True)
+    login_variables = (
+        "CLAUDE_CONFIG_DIR",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+    )
     reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
@@ -138,6 +147,8 @@ class AnyCommand:
 
     default_argv = ()
     tested_versions = ()
+    traits = Traits(has_hooks=False)
+    login_variables = ()
     reads_brief_at_once = True
 
     def problems(self, spec: AgentSpec) -> list[str]:
@@ -233,6 +244,9 @@ HARNESSES: Mapping[str, Harness] = {
     "command": AnyCommand(),
 }
 """The harnesses of this version."""
+
+for _name, _harness in HARNESSES.items():
+    learn(_name, _harness.traits)
 
 
 def _line(spec: AgentSpec) -> command.CommandLine:

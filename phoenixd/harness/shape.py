@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
@@ -48,6 +49,16 @@ class Harness(Protocol):
     @property
     def default_argv(self) -> tuple[str, ...]:
         """The program when the operator names none."""
+        ...
+
+    @property
+    def traits(self) -> Traits:
+        """In what it differs from others, as far as decisions hang on it."""
+        ...
+
+    @property
+    def login_variables(self) -> tuple[str, ...]:
+        """What of its environment decides by which login it works."""
         ...
 
     @property

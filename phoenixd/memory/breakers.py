@@ -67,14 +67,12 @@ class BreakerFiles:
         async with self._locks[agent.name]:
             return (await self._read(agent))[1]
 
-    async def run(self, agents: Callable[[], Iterable[Agent]], tell: Callable[[Event], None]) -> None:
-        """Look at all files for ever."""
-        while True:
-            await anyio.sleep(INTERVAL)
-            for agent in tuple(agents()):
-                with bulkhead(agent.name, "a look at its breaker's file"):
-                    if (found := await self.look(agent)) is not None:
-                        tell(found)
+    async def look_at_all(self, agents: Callable[[], Iterable[Agent]], tell: Callable[[Event], None]) -> None:
+        """Tell what somebody did to any agent's file."""
+        for agent in tuple(agents()):
+            with bulkhead(agent.name, "a look at its breaker's file"):
+                if (found := await self.look(agent)) is not None:
+                    tell(found)
 
     async def _read(self, agent: Agent) -> tuple[bytes | None, Event | None]:
         """What stands in the file, and what somebody did to it, told once."""

@@ -14,7 +14,7 @@ from phoenixd.core.events import HoldAnswered, HoldReleased
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.documents.hooks import permission_answer
 from phoenixd.errors import ShimFailed, TerminalFailed
-from phoenixd.ports import Clock, Launcher, ShimLinks, Terminal, Transcripts
+from phoenixd.ports import Clock, Screens, ShimLinks, Terminal, Transcripts
 
 APPEARS_WITHIN = 5.0
 """Seconds that a dialog may take to be drawn after its hook."""
@@ -43,14 +43,14 @@ class Answerer:
         find: Callable[[str], Agent | None],
         terminal: Terminal,
         shims: ShimLinks,
-        launcher: Launcher,
+        screens: Screens,
         transcripts: Transcripts,
         clock: Clock,
     ) -> None:
         self._find = find
         self._terminal = terminal
         self._shims = shims
-        self._launcher = launcher
+        self._screens = screens
         self._transcripts = transcripts
         self._clock = clock
         self._words: dict[tuple[str, int], tuple[anyio.Event, list[bool]]] = {}
@@ -107,7 +107,7 @@ class Answerer:
         give_up = self._clock.now().at + (0.0 if waiting is not None and waiting.seen else APPEARS_WITHIN)
         while True:
             screen = await self._terminal.capture(agent.name)
-            if self._launcher.classify(agent, screen) in SCREEN_DIALOGS:
+            if self._screens.classify(agent, screen) in SCREEN_DIALOGS:
                 return True
             if self._clock.now().at >= give_up:
                 return False

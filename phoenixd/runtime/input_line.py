@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Instant
 from phoenixd.core.session import SCREEN_DIALOGS
-from phoenixd.ports import Clock, Launcher, Terminal
+from phoenixd.ports import Clock, Screens, Terminal
 
 LOOK_INTERVAL = 0.1
 STEADY = 0.3
@@ -34,18 +34,18 @@ class Look:
 class InputLine:
     """One agent's input line. All may raise TerminalFailed."""
 
-    def __init__(self, agent: Agent, terminal: Terminal, launcher: Launcher, clock: Clock) -> None:
+    def __init__(self, agent: Agent, terminal: Terminal, screens: Screens, clock: Clock) -> None:
         self._agent = agent
         self._terminal = terminal
-        self._launcher = launcher
+        self._screens = screens
         self._clock = clock
 
     async def look(self) -> Look:
         screen = await self._terminal.capture(self._agent.name)
-        line = self._launcher.input_line(self._agent, screen)
+        line = self._screens.input_line(self._agent, screen)
         if line is not None:
             return Look(line, None)
-        verdict = self._launcher.classify(self._agent, screen)
+        verdict = self._screens.classify(self._agent, screen)
         return Look(None, SCREEN_DIALOGS.get(verdict), verdict)
 
     async def look_twice(self) -> Look | None:
@@ -65,7 +65,7 @@ class InputLine:
 
     async def holds(self, text: str) -> bool:
         """Whether the CLI shows that it has taken this text, and keeps it for its next step."""
-        return self._launcher.holds(self._agent, await self._terminal.capture(self._agent.name), text)
+        return self._screens.holds(self._agent, await self._terminal.capture(self._agent.name), text)
 
     async def clear(self) -> bool:
         """Take away what stands there; False when something stays, or something else has the keyboard."""

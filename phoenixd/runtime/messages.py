@@ -13,7 +13,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events import Delivered, Event, NotDelivered, ScreenSeen
 from phoenixd.core.moment import Instant
 from phoenixd.errors import TerminalFailed
-from phoenixd.ports import Clock, Launcher, Terminal, Transcripts
+from phoenixd.ports import Clock, Screens, Terminal, Transcripts
 from phoenixd.runtime.clearance import Clearance, NotTyped, Sending
 from phoenixd.runtime.input_line import LOOK_INTERVAL, SETTLES, Appearance, InputLine
 
@@ -45,7 +45,7 @@ class Messenger:
     def __init__(
         self,
         terminal: Terminal,
-        launcher: Launcher,
+        screens: Screens,
         transcripts: Transcripts,
         clock: Clock,
         find: Callable[[str], Agent | None],
@@ -53,7 +53,7 @@ class Messenger:
     ) -> None:
         """tell: takes what was read from a screen on the way, for two faces must never know different things."""
         self._terminal = terminal
-        self._launcher = launcher
+        self._screens = screens
         self._transcripts = transcripts
         self._clock = clock
         self._tell = tell
@@ -103,10 +103,10 @@ class Messenger:
         """Type the text and submit it; returns the evidence that it arrived, raises NotTyped."""
         if order.until is not None and self._clock.now().at > order.until:
             raise NotTyped("the texts before it took too long")
-        prompt = self._launcher.prompt(agent, order.text)
+        prompt = self._screens.prompt(agent, order.text)
         if prompt.problem:
             raise NotTyped(prompt.problem)
-        line = InputLine(agent, self._terminal, self._launcher, self._clock)
+        line = InputLine(agent, self._terminal, self._screens, self._clock)
         sending = Sending(agent, order, prompt, line, self._clock.now().at)
         await self._clearance.wait_until_free(sending)
         sending.transcript_end = await self._transcripts.end(agent)
@@ -114,7 +114,7 @@ class Messenger:
         sending.pasted_wall = self._clock.now().wall
         self._clearance.pasted(order.agent, prompt.text)
         pasted = await self._terminal.paste(order.agent, prompt.text)
-        sending.prompt = self._launcher.prompt(agent, pasted)
+        sending.prompt = self._screens.prompt(agent, pasted)
         sending.began = self._clock.now().at
         if prompt.is_seen:
             return await self._submit_seen(sending)

@@ -221,7 +221,7 @@ class Performer:
                 )
             if agent.spec.cleanup.is_set:
                 await self._clean(action, f"before run {action.incarnation}")
-            order = await self._outside.launcher.write_order(agent, action, hello)
+            order = await self._outside.starter.write_order(agent, action, hello)
             if not self._is_wanted(action):
                 return
             self._outside.shims.start(action.agent, order, action.incarnation, action.run_id)
@@ -247,7 +247,7 @@ class Performer:
             return hello
         if not await self._outside.terminal.observe() and not await self._outside.terminal.revive():
             raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
-        command = await self._outside.launcher.shim_command(agent)
+        command = await self._outside.starter.shim_command(agent)
         await self._outside.terminal.open_pane(agent, command.argv)
         clock = self._outside.clock
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
@@ -287,7 +287,7 @@ class Performer:
         if agent is None:
             return
         if action.opening:
-            words = await self._outside.launcher.opening_words(agent)
+            words = await self._outside.papers.opening_words(agent)
             await self._messenger.wait_until_drawn(action.agent)
             action = replace(action, text=words)
         self._tell(await self._messenger.deliver(agent, action))
@@ -302,7 +302,7 @@ class Performer:
         if agent is None:
             return
         screen = await self._outside.terminal.capture(action.agent)
-        verdict = self._outside.launcher.classify(agent, screen)
+        verdict = self._outside.screens.classify(agent, screen)
         if isinstance(agent.state, Running) and _may_be_refused(agent.state, verdict, self._outside.clock.now().at):
             await self._look_for_refusal(agent)
         attended = False
@@ -316,8 +316,8 @@ class Performer:
         agent = self._find(action.agent)
         if agent is None or agent.incarnation != action.incarnation:
             return
-        verdict = self._outside.launcher.classify(agent, await self._outside.terminal.capture(action.agent))
-        if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.launcher.dismisses(agent, verdict):
+        verdict = self._outside.screens.classify(agent, await self._outside.terminal.capture(action.agent))
+        if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.screens.dismisses(agent, verdict):
             await self._outside.terminal.press_escape(action.agent)
 
     async def _look_at_call(self, action: LookAtCall) -> None:
@@ -339,7 +339,7 @@ class Performer:
         clock = self._outside.clock
         give_up = clock.now().at + REFUSAL_LATE
         while (facts := await self._outside.transcripts.facts(agent)) is not None:
-            failed = self._outside.launcher.failed_turn(agent, facts)
+            failed = self._outside.screens.failed_turn(agent, facts)
             when = facts.error.at if facts.error is not None else None
             if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
                 self._refused[agent.name] = (agent.incarnation, when)
@@ -376,7 +376,7 @@ class Performer:
     async def _write_incident(self, agent: Agent, action: RecordIncident, screen: str) -> None:
         incident = action.incident
         try:
-            lines, record = await self._outside.launcher.record_incident(agent, action, screen)
+            lines, record = await self._outside.papers.record_incident(agent, action, screen)
         except (PhoenixdError, OSError) as failure:
             log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
             return

@@ -12,7 +12,7 @@ from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Clock, Entry, Evidence, Launcher, StoredEntry
+from phoenixd.ports import Clock, Entry, Evidence, Papers, StoredEntry
 
 MAX_PENDING = 200
 """Entries of one agent that wait to be published; older ones stand in the journal all the same."""
@@ -41,9 +41,9 @@ class Publisher:
     waits for its brief, and not for another agent's disk or repository."""
 
     def __init__(
-        self, launcher: Launcher, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
+        self, papers: Papers, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
     ) -> None:
-        self._launcher = launcher
+        self._papers = papers
         self._evidence = evidence
         self._clock = clock
         self._tell = tell
@@ -114,7 +114,7 @@ class Publisher:
 
     async def _publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         try:
-            await self._launcher.publish(agent, entries)
+            await self._papers.publish(agent, entries)
         except (PhoenixdError, OSError) as failure:
             log.warning("publish_failed", agent=agent.name, reason=str(failure))
             self._note_failure(agent, str(failure))

@@ -107,10 +107,10 @@ class Supervisor:
         fleet: Fleet,
         clock: Clock,
         journal: Journal,
-        dispatch: Callable[[Action], None],
+        dispatch: Callable[[Action], None] = lambda action: None,
         listeners: Sequence[Listener] = (),
         on_turn: Callable[[], object] = lambda: None,
-        on_degraded: Callable[[str | None], None] = lambda why: None,
+        on_degraded: Callable[[str | None], object] = lambda why: None,
         longest_pause: float = LONGEST_PAUSE,
         clean: Clean = lambda agent, text: redact(text),
         on_saved: Callable[[int], None] = lambda newest: None,
@@ -133,7 +133,10 @@ class Supervisor:
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._on_saved = on_saved
-        self._dues = Dues(dispatch, lambda: bool(self.saver.known.withholds), self._settle_after)
+        self._dispatch = dispatch
+        self._dues = Dues(
+            lambda action: self._dispatch(action), lambda: bool(self.saver.known.withholds), self._settle_after
+        )
         self._tasks: TaskGroup | None = None
         self._halted = ""
         self._ending = anyio.Event()
@@ -152,6 +155,25 @@ class Supervisor:
     def halted(self) -> str | None:
         """Why nothing new is started now, or None."""
         return self._halted or None
+
+    def connect(
+        self,
+        *,
+        dispatch: Callable[[Action], None],
+        clean: Clean,
+        remember: Remember,
+        listener: Listener,
+        on_saved: Callable[[int], None],
+    ) -> None:
+        """Speak from now on to parts that were made after it; to be called before it runs, and before it hears."""
+        self._dispatch, self._clean, self._remember, self._on_saved = dispatch, clean, remember, on_saved
+        self._listeners.append(listener)
+
+    def find(self, name: str) -> Agent | None:
+        return self.fleet.agents.get(name)
+
+    def everybody(self) -> tuple[Agent, ...]:
+        return tuple(self.fleet.agents.values())
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Tell `listener` of every saved turn from now on; returns the way to leave."""

@@ -110,12 +110,6 @@ class Coexistence:
                 f"resume held back: {_words(found)}", f"end it, or begin anew: phoenixctl restart {agent.name} --fresh"
             )
 
-    async def run(self) -> None:
-        """Look for ever."""
-        while True:
-            await anyio.sleep(INTERVAL)
-            await self.look()
-
     async def look(self) -> None:
         """Look at the sessions of all agents that run, or are about to."""
         living = [

@@ -1,4 +1,7 @@
-"""phoenixctl where agents find it by its name: `resolve` is for them, and needs neither path nor knowledge (P27)."""
+"""Our own programs where runs find them: shim and hook program in a copy that stays, and phoenixctl by its name.
+
+An agent calls phoenixctl for `resolve`, which needs neither path nor knowledge (P27).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,46 @@ import os
 import shlex
 import shutil
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
+
+from phoenixd import hidden
 from phoenixd.errors import UnsafeFile
+from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.memory.files import Files
 
 NAME = "phoenixctl"
+
+log = structlog.get_logger("phoenixd.start")
+
+
+class Programs:
+    """The programs of one state directory. installed: the copy of shim and hook program; directory: phoenixctl's."""
+
+    def __init__(self, state: Path, files: Files, source: Path = SOURCE) -> None:
+        """Install what is missing, and remove the copies that nothing uses; raises OSError."""
+        self.installed = install(state / "lib", source)
+        self.interpreter = interpreter()
+        self.directory = offer(state / "bin", files)
+        self._standing = threading.Lock()
+        # Where processes are hidden from us, what uses a copy is not to be seen, and so each one is kept.
+        if hidden.hidepid() is None and (removed := collect_garbage(state / "lib", self.installed)):
+            log.info("old_shims_removed", count=len(removed))
+
+    @property
+    def job_runner(self) -> tuple[str, ...]:
+        """The argv before that of a program that runs once, and of which nothing may stay behind."""
+        return (self.interpreter, "-I", "-S", str(self.installed.shim), "--job")
+
+    def stand(self) -> None:
+        """Have the copies of our programs be there, also after somebody cleared them away; blocking."""
+        with self._standing:
+            was_made = self.installed.stand()
+        if was_made:
+            log.warning("shim_copied_again", directory=str(self.installed.directory), reason="it was gone or changed")
 
 
 def offer(directory: Path, files: Files) -> Path:

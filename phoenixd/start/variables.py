@@ -13,7 +13,9 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.credential import credential_path
 from phoenixd.documents.redact import secret_values
+from phoenixd.drivers.evidence.signs import known_transcript
 from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.harness.screens import harness_of
 from phoenixd.memory.files import Files
 from phoenixd.start import environment
 from phoenixd.start.login import LoginShellFailed, login_environment
@@ -60,6 +62,23 @@ class Variables:
         own = {**(needed or {}), **{name: self._value(name, value) for name, value in spec.env}}
         alive = environment.answers(base.get("SSH_AUTH_SOCK"))
         return environment.compose(base, own, ours, spec.cwd, agent_answers=alive)
+
+    async def environment_of(self, agent: Agent) -> Mapping[str, str]:
+        """The environment that the agent's command would get, without what a run adds; raises LaunchFailed."""
+        base = await self.base(agent.spec.env_from)
+        return await to_thread.run_sync(lambda: self.compose(agent.spec, base, {}))
+
+    def transcript_of(self, agent: Agent) -> str | None:
+        """Path or glob of the transcript that the agent's session writes, where one is known."""
+        base = self.known_base(agent.spec.env_from)
+        return known_transcript(agent, base) if base is not None else None
+
+    def session_files(self, agent: Agent) -> str | None:
+        """A glob for the files in which the agent's CLI says which process is in which session."""
+        base = self.known_base(agent.spec.env_from)
+        if base is None:
+            return None
+        return harness_of(agent.spec).session_files({**base, **dict(agent.spec.env)})
 
     def secrets(self, agent: Agent, variables: Mapping[str, str] | None = None) -> tuple[str, ...]:
         """The values that no document may hold: of the environment as given, or as far as it is known now."""

@@ -19,8 +19,8 @@ from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.brief import switch as brief_switch
 from phoenixd.memory.brief.run import BriefRuns
+from phoenixd.memory.papers import Papers
 from phoenixd.ports import WriterAnswer
-from phoenixd.start.launcher import Launch
 from tests.start.places import NOW, Room, entry
 
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
@@ -53,7 +53,7 @@ def says(**fields: Any) -> Callable[[BriefMaterial], str]:
 
 @dataclass
 class Desk:
-    """A room whose launch has a writer and a conversation."""
+    """A room whose papers have a writer and a conversation."""
 
     room: Room
     writer: Scripted
@@ -67,7 +67,7 @@ class Desk:
         self.heard.append(session_id)
         return Conversation("s", self.talks.get(session_id, self.talk), is_whole=True)
 
-    def restarted(self) -> Launch:
+    def restarted(self) -> Papers:
         self.room.options = {"conversation": self.said, "writers": {WriterKind.COMMAND: self.writer}}
         return self.room.restarted()
 
@@ -95,10 +95,10 @@ def ids(room: Room) -> list[str]:
     return [loop["id"] for loop in room.document()["open_loops"]]
 
 
-async def until(condition: Callable[[], bool], launch: Launch) -> None:
+async def until(condition: Callable[[], bool], papers: Papers) -> None:
     """Let the schedule run until something is so."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(launch.briefing.run)
+        tasks.start_soon(papers.briefing.run)
         with anyio.fail_after(10):
             while not condition():
                 await anyio.sleep(0.01)
@@ -108,9 +108,9 @@ async def until(condition: Callable[[], bool], launch: Launch) -> None:
 async def test_p24_p25_without_a_model_loops_and_numbers_come_from_the_conversation(desk: Desk) -> None:
     agent = desk.plain()
     place(desk.room, open_loops=[LOOP])
-    await desk.room.launch.publish(agent, [])
+    await desk.room.papers.publish(agent, [])
 
-    status = await desk.room.launch.briefing.generate(agent)
+    status = await desk.room.papers.briefing.generate(agent)
 
     state = desk.room.document()
     assert ids(desk.room) == ["auth-flow", "token-refresh-untested"]
@@ -122,11 +122,11 @@ async def test_p24_p25_without_a_model_loops_and_numbers_come_from_the_conversat
 async def test_p24_a_writers_answer_changes_brief_and_state_together(desk: Desk) -> None:
     agent = desk.agent()
     place(desk.room, open_loops=[LOOP])
-    await desk.room.launch.publish(agent, [])
+    await desk.room.papers.publish(agent, [])
     loop = {"id": "token-refresh", "text": "The token refresh is untested", "quote": "the token refresh is untested"}
     desk.writer.answers = [says(open_loops=[{"id": "auth-flow", "text": "x"}, loop], numbers={"tests_passed": 47})]
 
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     assert ids(desk.room) == ["auth-flow", "token-refresh"]
     assert desk.room.document()["open_loops"][0]["text"] == LOOP["text"], "a known loop keeps its words"
@@ -139,7 +139,7 @@ async def test_p65_an_answer_of_the_wrong_shape_is_asked_for_once_more_with_the_
     agent = desk.agent()
     desk.writer.answers = [lambda material: "Sure! Here you go.", says()]
 
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     assert desk.writer.asked[0][1] is None
     assert "no JSON object" in (desk.writer.asked[1][1] or "")
@@ -154,7 +154,7 @@ async def test_f_br_1_f_br_5_a_writer_that_fails_is_replaced_by_facts_and_the_re
     agent = desk.agent()
     desk.writer.answers = answers
 
-    status = await desk.room.launch.briefing.generate(agent)
+    status = await desk.room.papers.briefing.generate(agent)
 
     assert status.writer == "deterministic"
     assert "the command writer was not used: " in status.note
@@ -173,7 +173,7 @@ async def test_f_br_5_a_writer_that_never_answers_is_given_up(desk: Desk, monkey
     monkeypatch.setattr(brief_run, "GRACE", 0.0)
     monkeypatch.setattr(desk.writer, "write", never)
 
-    status = await desk.room.launch.briefing.generate(desk.agent(timeout=0.05))
+    status = await desk.room.papers.briefing.generate(desk.agent(timeout=0.05))
 
     assert "no answer within 0.05 s" in status.note
 
@@ -183,7 +183,7 @@ async def test_f_br_3_loops_that_a_writer_drops_stay_and_are_marked(desk: Desk) 
     place(desk.room, open_loops=[LOOP, {**LOOP, "id": "other", "text": "Retry queue is not bounded"}])
     desk.writer.answers = [says(), says()]
 
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     loops = desk.room.document()["open_loops"]
     assert [(loop["id"], loop["unconfirmed"]) for loop in loops] == [
@@ -193,14 +193,14 @@ async def test_f_br_3_loops_that_a_writer_drops_stay_and_are_marked(desk: Desk) 
     assert "left out" in (desk.writer.asked[1][1] or "")
     assert "(open since 2026-11-15, unconfirmed since 2026-11-21)" in desk.room.text("brief.md")
     desk.writer.answers = [says(open_loops=[{"id": "auth-flow", "text": "x"}, {"id": "other", "text": "x"}])]
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
     assert all("unconfirmed" not in loop for loop in desk.room.document()["open_loops"])
 
 
 async def test_f_st_5_f_st_9_what_others_do_while_the_writer_thinks_survives(desk: Desk) -> None:
     agent = desk.agent()
     place(desk.room, open_loops=[LOOP, {**LOOP, "id": "other"}], numbers={"n": "1"})
-    await desk.room.launch.publish(agent, [])
+    await desk.room.papers.publish(agent, [])
 
     def meanwhile(material: BriefMaterial) -> str:
         document = desk.room.document()
@@ -210,7 +210,7 @@ async def test_f_st_5_f_st_9_what_others_do_while_the_writer_thinks_survives(des
         return says(open_loops=[{"id": "auth-flow", "text": "x"}, {"id": "other", "text": "x"}])(material)
 
     desk.writer.answers = [meanwhile]
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     state = desk.room.document()
     assert [(loop["id"], loop["text"]) for loop in state["open_loops"]] == [("auth-flow", "An operator wrote this")]
@@ -220,12 +220,12 @@ async def test_f_st_5_f_st_9_what_others_do_while_the_writer_thinks_survives(des
 async def test_an_operators_number_stands_until_the_session_says_another_later(desk: Desk) -> None:
     agent = desk.plain()
     place(desk.room, numbers={"tests_passed": "50"})
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
     assert desk.room.document()["numbers"]["tests_passed"] == "50"
 
     desk.room.clock.wall += 3600
     desk.talk = (*TALK, Utterance("tool", "51 passed", "2026-11-21T10:30:00Z", "Bash"))
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
     assert desk.room.document()["numbers"]["tests_passed"] == "51"
 
 
@@ -233,12 +233,12 @@ async def test_p67_f_st_8_a_resolved_loop_does_not_come_back_under_its_own_or_an
     agent = desk.agent()
     place(desk.room, open_loops=[{**LOOP, "text": "The token refresh is untested"}])
     desk.writer.answers = [says(open_loops=[{"id": "auth-flow", "text": "x"}])]
-    await desk.room.launch.briefing.generate(agent)
-    assert await desk.room.launch.resolve(agent, "auth-flow", "tested by hand") == "resolved"
+    await desk.room.papers.briefing.generate(agent)
+    assert await desk.room.papers.resolve(agent, "auth-flow", "tested by hand") == "resolved"
     quoted = {"text": "the token refresh is untested", "quote": "the token refresh is untested"}
     desk.writer.answers = [says(open_loops=[{"id": "auth-flow", **quoted}, {"id": "refresh-again", **quoted}])]
 
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     assert ids(desk.room) == []
     assert "was resolved" in str(desk.room.document("brief.json")["narrative"]["refused"])
@@ -252,7 +252,7 @@ async def test_a_resolution_that_the_session_bears_out_is_put_on_record(desk: De
     claim = {"id": "auth-flow", "reason": "tested in Safari and Firefox", "quote": quote}
     desk.writer.answers = [says(resolved=[claim])]
 
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     assert ids(desk.room) == []
     assert desk.room.document()["resolved"][0]["reason"] == "tested in Safari and Firefox"
@@ -265,7 +265,7 @@ async def test_the_goal_stands_in_the_brief_byte_for_byte_and_reaches_no_model_a
     agent = replace(agent, spec=replace(agent.spec, prompt=goal))
     desk.writer.answers = [says(summary="The login page is being finished.")]
 
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
 
     assert f"````text\n{goal}\n````" in desk.room.text("brief.md")
 
@@ -274,16 +274,16 @@ async def test_f_br_5_the_budget_holds_over_restarts_and_ends_with_the_day(desk:
     agent = desk.agent(runs_per_day=2)
     for _ in range(2):
         desk.writer.answers = [says()]
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.briefing.generate(agent)
         desk.restarted()
 
-    status = await desk.room.launch.briefing.generate(agent)
+    status = await desk.room.papers.briefing.generate(agent)
     assert "budget of 2 runs by command is used up" in status.note
     assert len(desk.writer.asked) == 2
 
     desk.room.clock.wall += DAY
     desk.writer.answers = [says()]
-    assert (await desk.room.launch.briefing.generate(agent)).writer == "command"
+    assert (await desk.room.papers.briefing.generate(agent)).writer == "command"
 
 
 async def test_the_budget_counts_a_run_before_it_begins(desk: Desk) -> None:
@@ -295,7 +295,7 @@ async def test_the_budget_counts_a_run_before_it_begins(desk: Desk) -> None:
         return says()(material)
 
     desk.writer.answers = [look]
-    await desk.room.launch.briefing.generate(agent)
+    await desk.room.papers.briefing.generate(agent)
     assert counted == [1]
 
 
@@ -303,21 +303,21 @@ async def test_the_budget_of_tokens(desk: Desk) -> None:
     agent = desk.agent(tokens_per_day=150)
     for _ in range(2):
         desk.writer.answers = [says()]
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.briefing.generate(agent)
 
-    assert "150 tokens is used up (200)" in (await desk.room.launch.briefing.generate(agent)).note
+    assert "150 tokens is used up (200)" in (await desk.room.papers.briefing.generate(agent)).note
 
 
 class TestSchedule:
     async def test_p40_f_br_8_one_run_makes_up_for_days_of_down_time(self, desk: Desk) -> None:
         agent = desk.agent()
         desk.writer.answers = [says(), says(), says()]
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.briefing.generate(agent)
         desk.room.clock.wall += 5 * DAY
-        launch = desk.restarted()
-        launch.briefing.hear(agent)
+        papers = desk.restarted()
+        papers.briefing.hear(agent)
 
-        await until(lambda: len(desk.writer.asked) == 2 and launch.briefing._one.statistics().locked is False, launch)
+        await until(lambda: len(desk.writer.asked) == 2 and papers.briefing._one.statistics().locked is False, papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] >= NOW + 5 * DAY
 
@@ -325,33 +325,33 @@ class TestSchedule:
         """X22: what is a significant change is defined."""
         agent = desk.agent(daily=False, spacing=600.0)
         desk.writer.answers = [says(), says()]
-        await desk.room.launch.publish(agent, [])
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.publish(agent, [])
+        await desk.room.papers.briefing.generate(agent)
 
-        await desk.room.launch.publish(replace(agent, last_prompt="Fix the logout"), [])
-        await until(lambda: len(desk.writer.asked) == 2, desk.room.launch)
+        await desk.room.papers.publish(replace(agent, last_prompt="Fix the logout"), [])
+        await until(lambda: len(desk.writer.asked) == 2, desk.room.papers)
 
         assert desk.writer.asked[1][0].now == pytest.approx(NOW + 600)
 
     async def test_p20_a_clean_exit_is_a_run_at_once(self, desk: Desk) -> None:
         agent = desk.agent(daily=False)
         desk.writer.answers = [says(), says()]
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.briefing.generate(agent)
         ended = replace(desk.room.agent(agent.spec), last_exit=LastExit(1, 0, None, "exit", 60.0, NOW))
 
-        await desk.room.launch.publish(ended, [])
-        await until(lambda: len(desk.writer.asked) == 2, desk.room.launch)
+        await desk.room.papers.publish(ended, [])
+        await until(lambda: len(desk.writer.asked) == 2, desk.room.papers)
 
         assert desk.writer.asked[1][0].now == NOW
 
     async def test_a_turns_end_costs_no_model_and_keeps_what_it_said(self, desk: Desk) -> None:
         agent = desk.agent(daily=False)
         desk.writer.answers = [says(summary="The login page is being finished.")]
-        await desk.room.launch.publish(agent, [])
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.publish(agent, [])
+        await desk.room.papers.briefing.generate(agent)
 
-        await desk.room.launch.publish(agent, [entry("hook_seen", kind="stop", reason="the turn ended")])
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+        await desk.room.papers.publish(agent, [entry("hook_seen", kind="stop", reason="the turn ended")])
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
 
         assert len(desk.writer.asked) == 1
         assert "The login page is being finished." in desk.room.text("brief.md")
@@ -359,24 +359,24 @@ class TestSchedule:
     async def test_a_turns_last_words_are_waited_for(self, desk: Desk) -> None:
         """Claude Code tells of a turn's end before it has written down the answer that ended it."""
         agent = desk.plain(daily=False)
-        await desk.room.launch.publish(agent, [])
+        await desk.room.papers.publish(agent, [])
         ended = entry("hook_seen", kind="stop", reason="the turn ended")
 
-        await desk.room.launch.publish(agent, [ended])
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+        await desk.room.papers.publish(agent, [ended])
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + LAG
 
     async def test_a_run_that_came_too_soon_for_a_turns_last_words_is_not_the_last(self, desk: Desk) -> None:
         agent = desk.plain(daily=False, spacing=60.0)
         ended = entry("hook_seen", kind="stop", reason="the turn ended")
-        await desk.room.launch.publish(agent, [ended])
+        await desk.room.papers.publish(agent, [ended])
         talk, desk.talk = desk.talk, desk.talk[:2]
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.briefing.generate(agent)
         desk.talk = talk
         assert ids(desk.room) == []
 
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + 60
 
@@ -385,14 +385,14 @@ class TestSchedule:
         agent = desk.plain(daily=False, spacing=600.0)
         assert agent.session is not None
         talk, desk.talk = desk.talk, ()
-        await desk.room.launch.publish(agent, [])
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.publish(agent, [])
+        await desk.room.papers.briefing.generate(agent)
         desk.talks[agent.session.session_id] = talk
         desk.room.clock.wall += 60
         cleared = replace(agent, session=replace(agent.session, session_id="another"))
 
-        await desk.room.launch.publish(cleared, [])
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.launch)
+        await desk.room.papers.publish(cleared, [])
+        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
 
         assert "token-refresh-untested" in desk.room.text("session-start.txt")
         # The next run, for the change, is due 600 s after the first, and the clock here runs fast.
@@ -402,14 +402,14 @@ class TestSchedule:
     async def test_a_session_that_is_left_without_a_word_changes_nothing(self, desk: Desk) -> None:
         agent = desk.plain(daily=False)
         assert agent.session is not None
-        await desk.room.launch.publish(agent, [])
-        await desk.room.launch.briefing.generate(agent)
+        await desk.room.papers.publish(agent, [])
+        await desk.room.papers.briefing.generate(agent)
         desk.room.clock.wall += 60
         before, desk.talks[agent.session.session_id] = desk.room.text("brief.json"), ()
 
-        await desk.room.launch.publish(replace(agent, session=replace(agent.session, session_id="another")), [])
-        await until(lambda: desk.heard[-1] == agent.session.session_id and not desk.room.launch.briefing._left["a"],
-                    desk.room.launch)  # fmt: skip
+        await desk.room.papers.publish(replace(agent, session=replace(agent.session, session_id="another")), [])
+        await until(lambda: desk.heard[-1] == agent.session.session_id and not desk.room.papers.briefing._left["a"],
+                    desk.room.papers)  # fmt: skip
 
         assert desk.room.text("brief.json") == before
 
@@ -421,7 +421,7 @@ async def test_p79_no_secret_reaches_writer_or_brief(tmp_path: Path) -> None:
     desk.talk = (Utterance("assistant", f"The login uses {secret} and sk-ant-api03-abcdefghijklmnopqrstuvwx123456."),)
     desk.writer.answers = [says(summary=f"The login uses {secret}")]
 
-    await desk.room.launch.briefing.generate(desk.agent())
+    await desk.room.papers.briefing.generate(desk.agent())
 
     told = desk.writer.asked[0][0].conversation.utterances[0].text
     assert told == "The login uses [redacted] and [redacted]."
@@ -433,7 +433,7 @@ async def test_only_the_agent_of_which_something_changed_is_planned_anew(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else a hundred agents that work cost ten thousand plans for each round of theirs."""
-    launch, looked = desk.room.launch, list[str]()
+    papers, looked = desk.room.papers, list[str]()
     look = BriefRuns.look
 
     async def counted(runs: BriefRuns, agent: Agent) -> Any:
@@ -445,13 +445,13 @@ async def test_only_the_agent_of_which_something_changed_is_planned_anew(
     agents = {name: replace(desk.plain(), spec=replace(desk.room.spec(), name=name)) for name in "abcdefgh"}
 
     async def planned(name: str) -> None:
-        await launch.publish(agents[name], [])
+        await papers.publish(agents[name], [])
         with anyio.fail_after(60):
             while name not in looked:
                 await anyio.sleep(0.01)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(launch.briefing.run)
+        tasks.start_soon(papers.briefing.run)
         for name in agents:
             await planned(name)
         looked.clear()
@@ -464,16 +464,16 @@ async def test_only_the_agent_of_which_something_changed_is_planned_anew(
 async def test_a_loop_that_an_operator_closed_is_a_change_at_once(desk: Desk) -> None:
     agent = desk.plain()
     place(desk.room, open_loops=[LOOP])
-    await desk.room.launch.publish(agent, [])
-    launch = desk.room.launch
+    await desk.room.papers.publish(agent, [])
+    papers = desk.room.papers
     desk.room.clock.wall += 3600
 
     async def resolve() -> None:
-        assert await launch.resolve(agent, "auth-flow", "tested by hand") == "resolved"
+        assert await papers.resolve(agent, "auth-flow", "tested by hand") == "resolved"
 
     async with anyio.create_task_group() as tasks:
         desk.room.clock.stands_still = True
-        tasks.start_soon(launch.briefing.run)
+        tasks.start_soon(papers.briefing.run)
         await anyio.wait_all_tasks_blocked()
         runs = len(desk.heard)
         await resolve()

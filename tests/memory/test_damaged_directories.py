@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.daemon import _ExitRecords
+from phoenixd.drivers.files.plain import read_plain
+from phoenixd.drivers.shims.records import ExitRecords
 from phoenixd.memory import publication
 from tests.memory.damages import GOOD, GOOD_NUMBERS, OTHER, Vandal
 from tests.start.places import Room, entry
@@ -30,12 +31,12 @@ async def strike(room: Room, pristine: Path, seed: int) -> str:
     shutil.rmtree(room.state, ignore_errors=True)
     shutil.copytree(pristine, room.state)
     damage = Vandal(room.state, random.Random(seed)).strike()
-    launch = room.restarted()
+    papers = room.restarted()
     agent = room.running(room.agent(incarnation=3))
-    _ExitRecords(room.directories.state).exit_record("a")
-    launch.heartbeat("a")
+    ExitRecords(room.directories.state, read_plain).exit_record("a")
+    papers.heartbeat("a")
     for _ in range(2):
-        await launch.publish(agent, RECORDED)
+        await papers.publish(agent, RECORDED)
     found = {loop["id"] for loop in room.document()["open_loops"]}
     loops = {name for name in found if name in (GOOD["id"], OTHER["id"])}
     problems = []
@@ -51,7 +52,7 @@ async def strike(room: Room, pristine: Path, seed: int) -> str:
 
 
 async def damage_many(room: Room, count: int, first: int = 0) -> list[str]:
-    await room.launch.publish(room.running(room.agent()), RECORDED)
+    await room.papers.publish(room.running(room.agent()), RECORDED)
     state = room.document()
     (room.state / "state.json").write_text(json.dumps(state | {"open_loops": [GOOD, OTHER], "numbers": GOOD_NUMBERS}))
     await room.restarted().publish(room.running(room.agent()), RECORDED)
@@ -75,11 +76,11 @@ async def test_f_st_1_ten_thousand_damaged_directories_lose_nothing_and_take_not
 @pytest.mark.parametrize("name", ["state.json", "ops.jsonl", "brief.md", "session.json", "resolved.jsonl"])
 async def test_a_directory_in_a_documents_place_is_moved_aside_and_told_once(room: Room, name: str) -> None:
     agent = room.running(room.agent())
-    await room.launch.publish(agent, RECORDED)
+    await room.papers.publish(agent, RECORDED)
     (room.state / name).unlink(missing_ok=True)
     (room.state / name / "kept").mkdir(parents=True)
-    launch = room.restarted()
-    await launch.publish(replace(agent, reason="again"), RECORDED)
+    papers = room.restarted()
+    await papers.publish(replace(agent, reason="again"), RECORDED)
     await room.order(agent)
     assert (room.state / f"{name}.aside-1" / "kept").is_dir(), "nothing of it is deleted"
     assert not list(room.state.glob("*.aside-2"))
@@ -91,5 +92,5 @@ async def test_what_is_moved_aside_again_and_again_does_not_pile_up(room: Room) 
         (room.state / "ops.jsonl").unlink(missing_ok=True)
         room.state.mkdir(parents=True, exist_ok=True)
         (room.state / "ops.jsonl").symlink_to(f"nowhere{number}")
-        await room.launch.publish(agent, RECORDED)
+        await room.papers.publish(agent, RECORDED)
     assert len(list(room.state.glob("ops.jsonl.aside-*"))) == 5

@@ -45,7 +45,7 @@ async def test_a_harness_that_hears_its_brief_by_a_hook_is_ordered_before_any_do
     assert [name for name in PAPERS if (room.state / name).exists()] == []
     assert order["env"]["PHOENIX_SESSION_START"] == str(room.state / "session-start.1")
     assert room.git.asked == []
-    await room.launch.publish(room.starting(hooked(room, harness)), [])
+    await room.papers.publish(room.starting(hooked(room, harness)), [])
     assert {*PAPERS, "session-start.1.txt", "session-start.1.json"} <= {one.name for one in room.state.iterdir()}
 
 
@@ -60,7 +60,7 @@ async def test_a_command_finds_its_brief_complete_when_it_begins(room: Room) -> 
     assert "Do it." in brief
     assert "- Branch: main" in brief
     assert [name for name in PAPERS if (room.state / name).exists()] == ["brief.md"]
-    await room.launch.publish(room.starting(agent, prompt=PromptKind.CONTINUE), [])
+    await room.papers.publish(room.starting(agent, prompt=PromptKind.CONTINUE), [])
     assert room.text("brief.md") == brief
 
 
@@ -77,7 +77,7 @@ async def test_each_run_is_told_its_own_and_a_file_of_the_run_before_is_gone(roo
     agent = hooked(room)
     for number in (1, 2, 3):
         starting = next_run(room, agent, number)
-        await room.launch.publish(starting, [])
+        await room.papers.publish(starting, [])
         assert told(room) == {f"session-start.{number}.txt", f"session-start.{number}.json"}
         assert room.text(f"session-start.{number}.txt") == room.text("session-start.txt")
         assert room.text(f"session-start.{number}.json") == room.text("session-start.json")
@@ -119,10 +119,10 @@ async def test_a_brief_that_a_full_disk_does_not_take_follows_once_there_is_room
     await room.bare_order(agent)
     for _ in range(2):
         with pytest.raises(OSError, match="No space left"):
-            await room.launch.publish(room.starting(agent), [])
+            await room.papers.publish(room.starting(agent), [])
         assert told(room) == set()
     monkeypatch.setattr(plain_files, "replace", write)
-    await room.launch.publish(room.starting(agent), [])
+    await room.papers.publish(room.starting(agent), [])
 
     assert "Do it." in room.text("session-start.1.txt")
 
@@ -131,7 +131,7 @@ async def test_a_brief_that_a_full_disk_does_not_take_follows_once_there_is_room
 async def test_a_daemon_that_died_between_order_and_brief_is_followed_by_one_that_writes_it(
     room: Room, session_seen: bool
 ) -> None:
-    await room.launch.publish(next_run(room, hooked(room), 1), [])
+    await room.papers.publish(next_run(room, hooked(room), 1), [])
     await room.bare_order(room.crashed(replace(hooked(room), incarnation=1)), prompt=PromptKind.CONTINUE)
     agent = next_run(room, hooked(room), 2)
     run = replace(agent.run, session_seen=session_seen)  # type: ignore[type-var]
@@ -146,11 +146,11 @@ async def test_a_daemon_that_died_between_order_and_brief_is_followed_by_one_tha
 async def test_a_run_that_dies_before_its_brief_stands_leaves_its_successor_a_brief_of_its_own(room: Room) -> None:
     agent = hooked(room)
     await room.bare_order(agent)
-    await room.launch.publish(room.crashed(replace(agent, incarnation=1)), [entry("agent_exited", "backing_off")])
+    await room.papers.publish(room.crashed(replace(agent, incarnation=1)), [entry("agent_exited", "backing_off")])
     assert told(room) == set()
 
     second = next_run(room, agent, 2)
-    await room.launch.publish(second, [entry("agent_exited", "starting", signal=9)])
+    await room.papers.publish(second, [entry("agent_exited", "starting", signal=9)])
 
     assert told(room) == {"session-start.2.txt", "session-start.2.json"}
     assert room.text("session-start.2.txt").startswith("RECOVERY DETECTED")
@@ -161,10 +161,10 @@ async def test_of_two_starts_in_a_row_the_later_one_keeps_what_it_is_told_whoeve
 ) -> None:
     agent = hooked(room)
     first, second = next_run(room, agent, 1), next_run(room, agent, 2)
-    await room.launch.publish(second, [])
+    await room.papers.publish(second, [])
     before = room.text("session-start.2.json")
 
-    await room.launch.publish(first, [])
+    await room.papers.publish(first, [])
 
     assert room.text("session-start.2.json") == before
 
@@ -173,11 +173,11 @@ async def test_a_directory_that_the_agent_deletes_meanwhile_is_made_again_with_a
     agent = hooked(room)
     await room.bare_order(agent)
     shutil.rmtree(room.state)
-    await room.launch.publish(room.starting(agent), [])
+    await room.papers.publish(room.starting(agent), [])
     assert "Do it." in room.text("session-start.1.txt")
 
     shutil.rmtree(room.state)
-    await room.launch.publish(room.starting(agent), [])
+    await room.papers.publish(room.starting(agent), [])
     assert {*PAPERS, "session-start.1.txt", "session-start.1.json"} <= {one.name for one in room.state.iterdir()}
 
 
@@ -187,13 +187,13 @@ async def test_briefs_that_wait_for_no_repository_are_followed_by_one_look_for_e
     died = [entry("agent_exited", "starting", signal=9), entry("agent_started")]
     agents = [next_run(room, room.agent(replace(hooked(room).spec, name=name)), 2) for name in ("a", "b", "c")]
     for agent in agents:
-        await room.launch.publish(agent, died)
+        await room.papers.publish(agent, died)
     assert room.git.asked == []
     assert "- Branch: main" not in room.text("session-start.2.txt")
 
     async with anyio.create_task_group() as tasks:
         room.clock.wall = NOW + 1
-        tasks.start_soon(room.launch.run)
+        tasks.start_soon(room.papers.run)
         places = [room.directories.agent_state(name) / "session-start.2.txt" for name in ("a", "b", "c")]
         await eventually(lambda: all("- Branch: main" in place.read_text() for place in places))
         tasks.cancel_scope.cancel()

@@ -85,7 +85,7 @@ class Watched:
         agent = replace(agent, alerts=self.agents["a"].alerts if self.agents else ())
         self.agents["a"] = agent
         self.room.clock.wall = self.clock.wall
-        await self.room.launch.publish(agent, [])
+        await self.room.papers.publish(agent, [])
         os.utime(self.room.state / "brief.md", (self.clock.wall, self.clock.wall))
 
     def stand(self, *kinds: str) -> None:
@@ -148,7 +148,7 @@ async def test_p41_a_corrupted_state_is_told_with_its_field_and_is_over_an_hour_
 ) -> None:
     monkeypatch.setattr(publication, "TORN_PATIENCE", 0.0)
     (watched.room.state / "state.json").write_text('{"agent": "b"}')
-    watched.room.launch._publication.damaged = watched.watch.damaged
+    watched.room.papers.publication.damaged = watched.watch.damaged
     async with watched.running():
         await watched.write()
         assert [event.text for event in watched.told if isinstance(event, TroubleSeen)] == [

@@ -135,7 +135,7 @@ PLANTS = (
     ),
     Plant(
         "the daemon takes an agent's process for a shim",
-        (("phoenixd/daemon.py", "is_of_a_run=is_of_a_run, ", ""),),
+        (("phoenixd/wiring/ground.py", "is_of_a_run=kin.is_of_a_run, ", ""),),
         ("tests/e2e/test_attacks.py", "-k", "is_told_no_order"),
     ),
     Plant(

@@ -15,6 +15,7 @@ PACKAGE = "phoenixd.core"
 
 
 def main() -> None:
+    import phoenixd.harness  # noqa: F401  # Decisions ask the harnesses' traits.
     from phoenixd.core.fleet import next_deadline
     from phoenixd.core.moment import Moment
 

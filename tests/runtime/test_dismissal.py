@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
-from phoenixd import daemon
 from phoenixd.errors import ShimFailed
+from phoenixd.wiring.closing import dismiss
 
 
 class Shims:
@@ -35,7 +34,7 @@ class Terminal:
 async def test_a_shim_that_goes_by_itself_keeps_neither_the_others_nor_the_terminal_alive() -> None:
     """It ended the daemon with a traceback, and tmux lived on."""
     shims, terminal = Shims(), Terminal()
-    await daemon._dismiss(cast(Any, SimpleNamespace(shims=shims, terminal=terminal, cgroups=None)))
+    await dismiss(cast(Any, shims), cast(Any, terminal), None)
 
     assert shims.told == ["other"]
     assert terminal.is_ended

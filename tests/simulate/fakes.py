@@ -82,7 +82,7 @@ class SimulatedProcesses:
 
 
 class SimulatedLauncher:
-    """Implements ports.Launcher; an order is a program that has not begun."""
+    """Implements ports.Starter, Papers and Screens; an order is a program that has not begun."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -35,8 +35,7 @@ def test_a_core_agrees_with_itself_over_faults_orders_and_restarts() -> None:
 def test_the_first_event_that_another_core_decides_otherwise_is_printed_and_can_be_played_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "phoenixd" / "core", tmp_path / "phoenixd" / "core")
-    shutil.copy(ROOT / "phoenixd" / "__init__.py", tmp_path / "phoenixd")
+    shutil.copytree(ROOT / "phoenixd", tmp_path / "phoenixd")
     with (tmp_path / "phoenixd" / "core" / "fleet.py").open("a") as file:
         file.write(LATE)
     with pytest.raises(Differs) as found:

@@ -1,4 +1,4 @@
-"""A launch in directories of its own, and agents in the states that a launch meets."""
+"""Papers and a starter in directories of their own, and agents in the states that a start meets."""
 
 from __future__ import annotations
 
@@ -31,8 +31,13 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.documents.workspace import GitSummary
+from phoenixd.drivers.files import plain as plain_files
+from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.memory.papers import Papers
 from phoenixd.ports import Entry, ProcessIdentity, ShimHello
-from phoenixd.start.launcher import Launch
+from phoenixd.start.programs import Programs
+from phoenixd.start.starter import Starter
+from phoenixd.start.variables import Variables
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC).timestamp()
 RUN_ID = "11111111-2222-4333-8444-555555555555"
@@ -71,7 +76,7 @@ class Git:
 
 
 class Room:
-    """Directories, a clock and a launch for agent `a`."""
+    """Directories, a clock and what a daemon has for agent `a`."""
 
     def __init__(self, root: Path, environ: Mapping[str, str] | None = None, **settings: Any) -> None:
         self.work = root / "work"
@@ -84,20 +89,35 @@ class Room:
         self.clock = HandClock()
         self.git = Git()
         self.options: dict[str, Any] = {}
-        self.launch = self.restarted()
+        self.papers = self.restarted()
 
-    def restarted(self) -> Launch:
-        """A new daemon's launch over the same directories."""
-        self.launch = Launch(
+    def restarted(self) -> Papers:
+        """A new daemon's papers and starter over the same directories. options: those of its papers."""
+        self.programs = Programs(self.directories.state, plain_files)
+        self.variables = Variables(self.environ, plain_files)
+        self.transcripts = TranscriptFiles(self.variables.transcript_of)
+        self.papers = Papers(
             directories=self.directories,
             settings=self.settings,
-            create_leaf=None,
             clock=self.clock,
-            environ=self.environ,
+            files=plain_files,
             git=self.git,
+            secrets_of=self.variables.secrets,
+            base=self.variables.base,
+            session_of=self.transcripts.facts_now,
             **self.options,
         )
-        return self.launch
+        self.starter = Starter(
+            directories=self.directories,
+            create_leaf=None,
+            clock=self.clock,
+            files=plain_files,
+            programs=self.programs,
+            variables=self.variables,
+            publication=self.papers.publication,
+            **{name: value for name, value in self.options.items() if name in ("agents", "tell")},
+        )
+        return self.papers
 
     @property
     def state(self) -> Path:
@@ -132,7 +152,7 @@ class Room:
     ) -> dict[str, Any]:
         """Write an order for the agent's next run, and what is published behind it; return the order's content."""
         order = await self.bare_order(agent, mode, prompt)
-        await self.launch.publish(self.starting(agent, mode, prompt), [])
+        await self.papers.publish(self.starting(agent, mode, prompt), [])
         return order
 
     async def bare_order(
@@ -142,13 +162,13 @@ class Room:
         starting = self.starting(agent, mode, prompt)
         spawn = Spawn("a", starting.incarnation, starting.run.run_id if starting.run else "", mode, SESSION_ID, prompt)
         shim = ShimHello("a", ProcessIdentity("boot", 1, 1), 1, "0.1.0", 40001, None, None)
-        path = await self.launch.write_order(starting, spawn, shim)
+        path = await self.starter.write_order(starting, spawn, shim)
         content: dict[str, Any] = json.loads(Path(path).read_bytes())
         return content
 
     def write_down(self, agent: Agent, line: bytes) -> None:
         """Add a line to the transcript that the agent's session writes."""
-        path = self.launch.transcript(agent)
+        path = self.variables.transcript_of(agent)
         assert path is not None
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with Path(path).open("ab") as file:

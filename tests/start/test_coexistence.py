@@ -155,7 +155,7 @@ def standing(kind: str = KIND) -> tuple[StandingAlert, ...]:
 
 async def look(room: Room, agents: Sequence[object]) -> list[Event]:
     told: list[Event] = []
-    files_of = room.launch._session_files
+    files_of = room.variables.session_files
     await Coexistence(lambda: agents, told.append, files, files_of).look()  # type: ignore[arg-type, return-value]
     return told
 

@@ -17,6 +17,7 @@ from phoenixd.core.spec import Kind, ResumeRules
 from phoenixd.documents.credential import credential_reference
 from phoenixd.drivers.processes.proc import read_stat
 from phoenixd.errors import LaunchFailed
+from phoenixd.harness.screens import Screens
 from phoenixd.memory.brief.task_in_hand import is_ours
 from tests.start.places import NOW, RUN_ID, SESSION_ID, Room
 from tests.waiting import eventually
@@ -40,7 +41,7 @@ async def test_the_open_contract_is_kept(room: Room) -> None:
     assert env["PHOENIX_STATE_DIR"] == str(room.state)
     assert env["PHOENIX_HOOK_DIR"] == str(room.directories.agent_runtime("a"))
     assert env["PHOENIX_SOCKET"] == str(room.directories.runtime / "api.sock")
-    assert env["PHOENIX_TOKEN"] == order["token"] == room.launch.token(RUN_ID)
+    assert env["PHOENIX_TOKEN"] == order["token"] == room.starter.token(RUN_ID)
     assert len(order["token"]) >= 32
     assert os.access(env["PHOENIX_HOOK"], os.X_OK)
 
@@ -58,8 +59,9 @@ async def test_the_order_is_private_and_the_token_survives_the_daemon(room: Room
 
     path = room.directories.agent_runtime("a") / "order.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert room.restarted().token(RUN_ID) == order["token"]
-    assert room.launch.token("another") != order["token"]
+    room.restarted()
+    assert room.starter.token(RUN_ID) == order["token"]
+    assert room.starter.token("another") != order["token"]
 
 
 @pytest.mark.parametrize(("kind", "clean"), [(Kind.RESIDENT, True), (Kind.LOOP, False), (Kind.ORCHESTRATOR, True)])
@@ -352,8 +354,8 @@ class TestClaude:
     def test_the_screen_is_read_by_the_harness(self, room: Room) -> None:
         screen = "Quick safety check: Is this a project you created or one you trust?"
 
-        assert room.launch.classify(room.agent(room.spec(harness="claude")), screen) == "trust"
-        assert room.launch.classify(room.agent(), screen) == "unknown"
+        assert Screens(lambda: NOW).classify(room.agent(room.spec(harness="claude")), screen) == "trust"
+        assert Screens(lambda: NOW).classify(room.agent(), screen) == "unknown"
 
 
 async def test_p62_a_fresh_marker_refuses_the_resume_and_is_consumed_by_the_fresh_start(room: Room) -> None:
@@ -385,7 +387,7 @@ async def test_a_session_id_that_an_agent_made_up_reaches_no_path_and_no_argumen
         spawn = Spawn("a", 1, RUN_ID, Mode.RESUME, odd, PromptKind.NONE)
         shim = ShimHello("a", ProcessIdentity("boot", 1, 1), 1, "0.1.0", 40001, None, None)
         with pytest.raises(LaunchFailed, match=r"^resume refused: the session id"):
-            await room.launch.write_order(agent, spawn, shim)
+            await room.starter.write_order(agent, spawn, shim)
 
 
 async def test_geminis_hooks_are_put_where_it_looks_for_them_and_nothing_else_is_touched(room: Room) -> None:
@@ -441,7 +443,7 @@ async def test_a_state_directory_that_cannot_be_written_is_a_failed_launch(room:
 
 
 async def test_the_shim_is_run_from_its_copy_by_the_interpreter_itself(room: Room) -> None:
-    argv = (await room.launch.shim_command("a")).argv
+    argv = (await room.starter.shim_command("a")).argv
 
     assert argv[1:3] == ("-I", "-S")
     assert Path(argv[0]).resolve() == Path(argv[0])
@@ -454,9 +456,9 @@ async def test_the_shim_is_run_from_its_copy_by_the_interpreter_itself(room: Roo
 
 
 async def test_a_missing_command_is_a_warning_at_add(room: Room) -> None:
-    assert "not to be found" in (room.launch.command_problem(room.agent()) or "")
-    assert room.launch.command_problem(room.agent(room.spec(argv=("sh",)))) is None
-    assert room.launch.command_problem(room.agent(room.spec(argv=("/bin/sh",)))) is None
+    assert "not to be found" in (room.starter.command_problem(room.agent()) or "")
+    assert room.starter.command_problem(room.agent(room.spec(argv=("sh",)))) is None
+    assert room.starter.command_problem(room.agent(room.spec(argv=("/bin/sh",)))) is None
 
 
 async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_beforehand(tmp_path: Path) -> None:
@@ -466,7 +468,7 @@ async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_
     room = Room(tmp_path, {"HOME": str(home), "PATH": "/bin"})
     agent = room.agent(room.spec(harness="claude", argv=("sh",)))
 
-    login, trust = await room.launch.start_problems(agent)
+    login, trust = await room.starter.start_problems(agent)
 
     assert "no login is to be found" in login
     assert str(home / ".claude" / ".credentials.json") in login
@@ -474,7 +476,7 @@ async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_
     assert "--seed-trust" in trust
     (home / ".claude" / ".credentials.json").write_text("{}")
     seeded = room.agent(room.spec(harness="claude", argv=("sh",), seed_trust=True))
-    assert await room.launch.start_problems(seeded) == ()
+    assert await room.starter.start_problems(seeded) == ()
 
 
 async def test_what_stands_in_the_way_of_a_start_is_looked_for_beside_the_loop(
@@ -494,7 +496,7 @@ async def test_what_stands_in_the_way_of_a_start_is_looked_for_beside_the_loop(
 
     monkeypatch.setattr(os.path, "realpath", seen_realpath)
     monkeypatch.setattr(os, "access", seen_access)
-    await room.launch.start_problems(room.agent(room.spec(harness="claude", argv=("sh",))))
+    await room.starter.start_problems(room.agent(room.spec(harness="claude", argv=("sh",))))
 
     assert asked
     assert threading.get_ident() not in asked

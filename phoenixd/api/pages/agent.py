@@ -8,6 +8,7 @@ from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, page, wra
 from phoenixd.api.pages.status import NAME_COLUMNS, next_commands
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
 from phoenixd.api.times import ago
+from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
@@ -201,7 +202,7 @@ def breaker(told: Agent, here: Page) -> str:
 def rechecked(looked: Sequence[Rechecked], here: Page) -> str:
     """What a forced look found."""
     if not looked:
-        return page(["No agents to look at. Try: phoenixctl add NAME -- claude"])
+        return page([f"No agents to look at. Try: phoenixctl add NAME -- {EXAMPLE}"])
     width = _name_columns(look.agent for look in looked)
     lines: list[str] = []
     for look in looked:

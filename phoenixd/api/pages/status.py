@@ -12,6 +12,7 @@ from phoenixd.api.history import Digest
 from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, pad, page, with_command, wrap
 from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
+from phoenixd.clis import EXAMPLE
 from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.projection import SIGNS, Group, Row
 from phoenixd.core.question.render import title
@@ -47,7 +48,9 @@ def status(
 ) -> str:
     """What needs you, is everything alive, what happened since you looked; then only what is not fine."""
     if not rows:
-        return page([*_daemon(facts, here), "No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- claude"])
+        return page(
+            [*_daemon(facts, here), f"No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"]
+        )
     head = [*wrap(first_line(rows), here.width), *_since_line(digest, here)]
     head += [*_stale_line(loops or {}, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here)

@@ -20,6 +20,12 @@ from phoenixd.ports import Fenced, ProcessIdentity, WorkDone
 FENCES_AT_ONCE = 8
 
 
+def identity_of(pid: int) -> ProcessIdentity | None:
+    """Who has that number at this moment; None when nobody does, or only a zombie."""
+    stat = proc.read_stat(pid)
+    return None if stat is None or stat.state == "Z" else ProcessIdentity(proc.boot_id(), pid, stat.start_time)
+
+
 class Processes:
     """The process table of this host; implements ports.ProcessTable.
 
@@ -51,8 +57,7 @@ class Processes:
 
     def identity_of(self, pid: int) -> ProcessIdentity | None:
         """Who has that number at this moment; None when nobody does, or only a zombie."""
-        stat = proc.read_stat(pid)
-        return None if stat is None or stat.state == "Z" else ProcessIdentity(proc.boot_id(), pid, stat.start_time)
+        return identity_of(pid)
 
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
         """Call back once, from the running loop, when that very process dies; False when it is gone already.

@@ -48,7 +48,7 @@ class SeqpacketShims:
     def __init__(
         self,
         runtime_dir: Path,
-        sink: Callable[[ShimMessage], None],
+        sink: Callable[[ShimMessage], None] = lambda message: None,
         *,
         protocol: int = PROTOCOL,
         hello_timeout: float = HELLO_TIMEOUT,
@@ -73,6 +73,10 @@ class SeqpacketShims:
         self._longest_pause = longest_pause
         self._peers: dict[str, _Peer] = {}
         self._reconnecting: set[asyncio.Task[None]] = set()
+
+    def speak_to(self, sink: Callable[[ShimMessage], None]) -> None:
+        """Tell `sink` what shims say, from now on; to be called before the first link."""
+        self._sink = sink
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.

@@ -21,6 +21,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
 from phoenixd.harness.codex import screens as codex_screens
@@ -74,6 +75,8 @@ class Codex:
     """Codex."""
 
     default_argv = ("codex",)
+    traits = Traits(hides_its_dialog=True, starts_silently=True, ends_with_a_word=True)
+    login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]
     reads_brief_at_once = False
 

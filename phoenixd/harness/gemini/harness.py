@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.traits import Traits
 from phoenixd.documents.brief.page import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
@@ -71,6 +72,8 @@ class Gemini:
     """The Gemini CLI."""
 
     default_argv = ("gemini",)
+    traits = Traits(stops_either_way=True)
+    login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
     reads_brief_at_once = False
 

@@ -1,0 +1,43 @@
+"""In what agent CLIs differ, as far as decisions hang on it. The harnesses know the values; the core names no CLI."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """One CLI. The defaults are those of one that reports by hooks and has no peculiarity.
+
+    has_hooks: it reports its own start by a hook, so that readiness can wait for it. holds_permissions: its permission
+    requests are held for an answer unless the operator says otherwise. hides_its_dialog: its dialog is drawn only when
+    its request is let go of. starts_silently: its first hook comes with the first prompt only. stops_either_way: its
+    hook of a turn's end comes as well where the API refused the turn. ends_with_a_word: it tells of its session's end
+    only when a person leaves it, and not when a signal ends it.
+    """
+
+    has_hooks: bool = True
+    holds_permissions: bool = False
+    hides_its_dialog: bool = False
+    starts_silently: bool = False
+    stops_either_way: bool = False
+    ends_with_a_word: bool = False
+
+
+UNKNOWN = Traits()
+"""Of a CLI that an older journal names and this version does not know."""
+
+_known: dict[str, Traits] = {}
+
+
+def learn(harness: str, traits: Traits) -> None:
+    """Take a harness's traits, once, when the harnesses are imported; they never change afterwards."""
+    if _known.setdefault(harness, traits) != traits:
+        raise ValueError(f"the traits of {harness} are known already, and are others")
+
+
+def traits_of(harness: str) -> Traits:
+    """The traits of a harness. Raises LookupError before any harness told its own: phoenixd.harness is not imported."""
+    if not _known:
+        raise LookupError("no harness has told its traits: import phoenixd.harness before the first decision")
+    return _known.get(harness, UNKNOWN)

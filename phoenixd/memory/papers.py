@@ -1,0 +1,187 @@
+"""Implements ports.Papers: the documents of all agents, what watches over them, and what is asked of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+import anyio
+from anyio import to_thread
+
+from phoenixd.api.service import BriefPage, LoopCounts
+from phoenixd.config.tables import BriefTable, ConfigurationTable
+from phoenixd.core.actions import RecordIncident
+from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import Calendar
+from phoenixd.core.events import Event, StateEdited
+from phoenixd.core.spec import WriterKind
+from phoenixd.directories import Directories
+from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.heartbeat import heartbeat_record
+from phoenixd.documents.redact import redact
+from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.state import OpenLoop
+from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.memory.breakers import BreakerFiles
+from phoenixd.memory.brief.composition import first_words
+from phoenixd.memory.brief.run import ConversationLook
+from phoenixd.memory.brief.schedule import AlertSink, Briefing
+from phoenixd.memory.changes import follow_edits
+from phoenixd.memory.desk import TornState
+from phoenixd.memory.files import Files
+from phoenixd.memory.publication import GitLook, Publication
+from phoenixd.memory.watch import DocumentWatch
+from phoenixd.ports import BriefWriter, Changes, Clock, Entry
+
+
+async def _no_conversation(agent: Agent, budget: int) -> Conversation | None:
+    return None
+
+
+async def _no_base(env_from: str) -> object:
+    return None
+
+
+class Papers:
+    """What an agent and its operator read of it: state.json, brief.md, the logs, the breaker's file.
+
+    agents: those that are watched over. tell: takes what somebody did to a document, and what the watch found, to be
+    decided upon. secrets_of: the values that no document of an agent may hold, as far as they are known. base: has the
+    environment that an agent starts from be known. session_of: the newest facts of an agent's session.
+    """
+
+    def __init__(
+        self,
+        *,
+        directories: Directories,
+        settings: ConfigurationTable,
+        clock: Clock,
+        files: Files,
+        git: GitLook,
+        secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: (),
+        base: Callable[[str], Awaitable[object]] = _no_base,
+        session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None,
+        agents: Callable[[], Iterable[Agent]] = tuple,
+        tell: Callable[[Event], None] = lambda event: None,
+        conversation: ConversationLook = _no_conversation,
+        writers: Mapping[WriterKind, BriefWriter] | None = None,
+        alert: AlertSink | None = None,
+        changes: Changes | None = None,
+    ) -> None:
+        self._clock = clock
+        self._agents = agents
+        self._tell = tell
+        self._secrets_of = secrets_of
+        self._base = base
+        self._marks = settings.redaction.marks
+        self._learnt: set[str] = set()
+        self.publication = Publication(directories, settings, clock, files, git)
+        self.breakers = BreakerFiles(directories, files)
+        self.briefing = Briefing(
+            self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert
+        )
+        self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
+        self._changes = changes
+        if changes is not None:
+            self.publication.watch = changes.watch
+        self.publication.secrets_of, self.publication.session_of = secrets_of, session_of
+        self.publication.edited = lambda name: tell(StateEdited(name))
+        self.publication.damaged, self.publication.published = self._watch.damaged, self._published
+
+    async def run(self) -> None:
+        """Keep documents up to date, and watch over them, for ever."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._learn_secrets)
+            tasks.start_soon(self.publication.run)
+            tasks.start_soon(self._watch.run)
+            if self._changes is not None:
+                tasks.start_soon(follow_edits, self._changes, self.publication.look_for_edit)
+
+    def clean(self, name: str | None, text: str) -> str:
+        """A text without its secrets, also those of the agent's own variables as far as they are known."""
+        if name not in self._learnt:
+            agent = next((agent for agent in self._agents() if agent.name == name), None)
+            if agent is None:
+                return redact(text, marks=self._marks)
+            self._learnt.add(agent.name)
+            desk = self.publication.desk(agent.name)
+            desk.secrets = desk.secrets or self._secrets_of(agent)
+        if name is None:
+            return redact(text, marks=self._marks)
+        return self.publication.desk(name).clean(text)
+
+    async def _learn_secrets(self) -> None:
+        """Ask the login shell for those agents that live since before this daemon and have its variables."""
+        for agent in tuple(self._agents()):
+            if agent.spec.env_from == "login":
+                await self._base("login")
+                self.publication.desk(agent.name).secrets = self._secrets_of(agent)
+
+    async def opening_words(self, agent: Agent) -> str:
+        run, desk = agent.run, self.publication.desk(agent.name)
+        if run is None:
+            raise LaunchFailed("its run is over")
+        async with desk.lock:
+            try:
+                state = await to_thread.run_sync(desk.foresee, agent, self._clock.now().wall)
+            except (TornState, OSError, UnsafeFile) as error:
+                raise LaunchFailed(f"state.json cannot be read: {error}") from error
+        words = first_words(agent, run.mode, run.prompt, state)
+        if words is None:
+            raise LaunchFailed("there is nothing to tell it")
+        return words
+
+    def _published(self, agent: Agent) -> None:
+        self._watch.published(agent)
+        self.briefing.replan(agent)
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        await self.publication.publish(agent, entries)
+        self.briefing.hear(agent, entries)
+        found = await self.breakers.publish(agent)
+        if found is not None:
+            self._tell(found)
+
+    async def look_at_breaker(self, agent: Agent) -> Event | None:
+        """What somebody did to a loop's breaker file, None for nothing."""
+        return await self.breakers.look(agent)
+
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
+        return await self.publication.record_incident(agent, action, screen)
+
+    def loops(self, agent: str) -> LoopCounts:
+        return self.publication.loops(agent)
+
+    async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved:
+        """Close an open loop, in the log and in state.json."""
+        return await self.publication.resolve(agent, loop_id, reason)
+
+    @property
+    def stale_days(self) -> int:
+        """The age beyond which an open loop is stale."""
+        return self.publication.stale_days
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        return await self.publication.open_loops(agent)
+
+    async def brief(self, agent: str) -> BriefPage | None:
+        return await self.publication.brief(agent)
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]:
+        return await self.publication.check_brief(agent)
+
+    async def generate_brief(self, agent: Agent) -> BriefPage:
+        """Write the brief anew now, also where nothing changed."""
+        await self.briefing.generate(agent)
+        return await self.publication.generate_brief(agent)
+
+    def heartbeat(self, agent: str) -> Mapping[str, object] | None:
+        """heartbeat.json as it stands; blocking."""
+        content = self.publication.desk(agent).shelf.heartbeat()
+        return heartbeat_record(content) if content is not None else None
+
+
+def _calendar(brief: BriefTable) -> Calendar:
+    return Calendar(brief.hour * 3600, brief.stagger, time.localtime().tm_gmtoff)

@@ -1,0 +1,226 @@
+"""Implements ports.Starter: from a decision to spawn to the files that a run needs, and the order that starts it."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from anyio import to_thread
+
+from phoenixd import __version__
+from phoenixd.core.actions import Spawn
+from phoenixd.core.agent import Agent, Mode
+from phoenixd.core.events import Event
+from phoenixd.directories import Directories
+from phoenixd.doctor import find_command
+from phoenixd.documents.state import StateDocument
+from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.harness import Harness, LaunchPlaces
+from phoenixd.harness.screens import CANNOT_RUN, harness_of
+from phoenixd.memory.brief.composition import first_words
+from phoenixd.memory.brief.task_in_hand import POINTER
+from phoenixd.memory.desk import Desk
+from phoenixd.memory.files import Files
+from phoenixd.memory.publication import Publication
+from phoenixd.ports import Clock, ShimCommand, ShimHello
+from phoenixd.start.coexistence import Coexistence
+from phoenixd.start.fences import api_socket, fence_of, offer_api
+from phoenixd.start.order import phoenix_variables, render_order
+from phoenixd.start.own_files import place_own_files
+from phoenixd.start.preflight import questions_at_start
+from phoenixd.start.programs import NAME, Programs, offer, with_phoenixctl
+from phoenixd.start.resumption import FRESH_MARKER, require_resumable
+from phoenixd.start.trust import seed_trust
+from phoenixd.start.variables import Variables
+
+
+class Starter:
+    """Everything that lies between a Spawn and the shim's start: environment, brief, settings, command line, order.
+
+    create_leaf: makes the cgroup of a run, and returns its path or None. agents: those whose sessions are watched.
+    tell: takes what was found of a session, to be decided upon. publication: whose desks a start consults.
+    """
+
+    def __init__(
+        self,
+        *,
+        directories: Directories,
+        create_leaf: Callable[[str, int], str | None] | None,
+        clock: Clock,
+        files: Files,
+        programs: Programs,
+        variables: Variables,
+        publication: Publication,
+        agents: Callable[[], Iterable[Agent]] = tuple,
+        tell: Callable[[Event], None] = lambda event: None,
+        epoch: Callable[[], int] = lambda: 0,
+        owner: str = "",
+    ) -> None:
+        """Raises OSError. owner: whose orders a shim takes."""
+        self._directories = directories
+        self._owner = owner
+        self._create_leaf = create_leaf
+        self._epoch = epoch
+        self._clock = clock
+        self._files = files
+        for everybodys in (directories.agent_state("a").parent, directories.agent_runtime("a").parent):
+            files.ensure_private_dir(everybodys)
+        self._installed, self._stand = programs.installed, programs.stand
+        self._programs = programs.directory
+        self._interpreter = programs.interpreter
+        self._variables = variables
+        self._publication = publication
+        self._key = _token_key(files, directories.state / "token.key")
+        self._trust_lock = threading.Lock()
+        self.coexistence = Coexistence(agents, tell, files, variables.session_files)
+
+    async def shim_command(self, agent: str) -> ShimCommand:
+        """The command of a new shim, which stands there to be run. Raises LaunchFailed."""
+        return await to_thread.run_sync(self._stand_for, agent)
+
+    def _stand_for(self, agent: str) -> ShimCommand:
+        state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)
+        try:
+            for directory in (state.parent, runtime.parent, state, runtime):
+                self._files.ensure_private_dir(directory)
+            self._stand()
+        except (OSError, UnsafeFile) as error:
+            raise LaunchFailed(
+                f"there is nothing to start it with: {error}", "free space, or mend the state directory"
+            ) from error
+        program = (self._interpreter, "-I", "-S", str(self._installed.shim))
+        places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
+        owner = ("--owner", self._owner) if self._owner else ()
+        return ShimCommand((*program, *places, "--version", __version__, *owner))
+
+    async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
+        """Write what the run needs before it begins, the order last, and return the order's path; raises LaunchFailed.
+
+        What its program finds while it boots is written by the publication that each start brings with it: state.json,
+        brief.md (unless it is read at once) and the run's own session-start files, for which the hook program waits.
+        """
+        harness = harness_of(agent.spec)
+        if spawn.mode is Mode.RESUME:
+            await self.coexistence.require_alone(agent)
+        base = await self._variables.base(agent.spec.env_from)
+        desk = self._publication.desk(agent.name)
+        if harness.reads_brief_at_once:
+            await self._publication.first_git(desk, agent)
+        async with desk.lock:
+            try:
+                return await self._publication.write_safely(
+                    desk, lambda: self._write(agent, spawn, hello, harness, base, desk)
+                )
+            except (OSError, UnsafeFile) as error:
+                raise LaunchFailed(
+                    f"the files of a start could not be written: {error}", "free space, or mend the state directory"
+                ) from error
+
+    def command_problem(self, agent: Agent) -> str | None:
+        """Why the agent's command could not be run as things stand, as far as that can be told without waiting."""
+        base = self._variables.known_base(agent.spec.env_from)
+        path = dict(agent.spec.env).get("PATH") or (base or {}).get("PATH")
+        command = agent.spec.argv[0]
+        if path is None and "/" not in command:
+            return None
+        if find_command(command, path or os.defpath, agent.spec.cwd) is not None:
+            return None
+        return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
+
+    async def start_problems(self, agent: Agent) -> tuple[str, ...]:
+        """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
+        first = await to_thread.run_sync(self.command_problem, agent)
+        try:
+            environment = await self._variables.environment_of(agent)
+            found = await to_thread.run_sync(questions_at_start, agent, environment, self._files)
+        except LaunchFailed as failure:
+            found = (failure.message,)
+        return found if first is None else (first, *found)
+
+    def token(self, run_id: str) -> str:
+        """The run's secret, which the run alone is told: derived, so that it need not be kept."""
+        return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
+
+    def _write(
+        self, agent: Agent, spawn: Spawn, hello: ShimHello, harness: Harness, base: Mapping[str, str], desk: Desk
+    ) -> str:
+        spec, shelf = agent.spec, desk.shelf
+        if problems := harness.problems(spec):
+            raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
+        state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
+        # A look at a name: what a respawn costs is counted in milliseconds.
+        if not os.access(self._installed.hook, os.X_OK):
+            self._stand()
+        if not os.access(self._programs / NAME, os.X_OK):
+            offer(self._programs, self._files)
+        token = self.token(spawn.run_id)
+        is_fenced = spec.fence == "namespace"
+        socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
+        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
+        variables = self._variables.compose(spec, base, ours, harness.variables())
+        variables = with_phoenixctl(variables, self._programs)
+        if spawn.mode is Mode.RESUME:
+            require_resumable(harness, spec, spawn.session_id, variables, state_dir)
+        desk.secrets = self._variables.secrets(agent, variables)
+        now = self._clock.now().wall
+        desk.forget_brief_of(spawn.run_id, spawn.incarnation)
+        state = desk.foresee(agent, now)
+        with self._trust_lock:
+            seed_trust(self._files, harness, spec, variables)
+            place_own_files(self._files, harness, variables)
+        places = LaunchPlaces(str(state_dir / "brief.md"), str(state_dir / "settings.json"), str(self._installed.hook))
+        url = f"http://127.0.0.1:{hello.hook_port}/hook"
+        settings = harness.settings(spec, url, token, str(self._installed.hook))
+        if settings is not None:
+            shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
+        argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
+        if points_to_brief or harness.reads_brief_at_once:
+            desk.write_page(agent, state, now)
+        # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).
+        shelf.remove(".clean-exit")
+        if spawn.mode is Mode.FRESH:
+            shelf.remove(FRESH_MARKER)
+        has_leaf = self._create_leaf is not None and spec.fence != "none"
+        leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
+        if leaf is None and spec.fence == "cgroup":
+            remedy = "phoenixctl install-service, or fence another way"
+            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
+        self._files.ensure_private_dir(runtime_dir)
+        if is_fenced:
+            offer_api(self._directories.runtime, spec.name)
+        fence = fence_of(spec, self._directories, variables)
+        order = runtime_dir / "order.json"
+        content = render_order(spec, spawn, argv, variables, token, leaf, self._epoch(), fence)
+        self._files.replace(order, content, durable=False)
+        return str(order)
+
+
+def _command_line(
+    harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces
+) -> tuple[list[str], bool]:
+    """The argv, and whether its words only say where the brief stands."""
+    words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
+    try:
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False
+    except ValueError:
+        # The kernel takes no argument of that length; the brief has no such bound.
+        pointer = f"{POINTER}{places.brief}: read it there, and work on it."
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places), True
+
+
+def _token_key(files: Files, path: Path) -> bytes:
+    """The key of all tokens; a lost one only makes living agents' tokens void until their next start."""
+    try:
+        key = files.read_plain(path, 64)
+        if len(key) == 32:
+            return key
+    except FileNotFoundError:
+        pass
+    key = secrets.token_bytes(32)
+    files.replace(path, key)
+    return key

@@ -1,0 +1,49 @@
+"""The end of the daemon's life, and of the shims and terminals that then serve nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import anyio
+import structlog
+
+from phoenixd.drivers.cgroups.tree import CgroupTree
+from phoenixd.drivers.files.ownership import Ownership
+from phoenixd.drivers.shims.links import SeqpacketShims
+from phoenixd.drivers.tmux.terminal import TmuxTerminal
+from phoenixd.errors import PhoenixdError
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Ending:
+    """Whether the daemon's end has begun. dismiss: whether shims and terminals end with it."""
+
+    owned: Ownership
+    begun: anyio.Event = field(default_factory=anyio.Event)
+    dismiss: bool = False
+
+    def begin(self, dismiss: bool = False) -> None:
+        self.dismiss = dismiss
+        try:
+            self.owned.say_ending()
+        except OSError as error:
+            log.warning("ending_not_said", reason=str(error))
+        self.begun.set()
+
+
+async def dismiss(shims: SeqpacketShims, terminal: TmuxTerminal, cgroups: CgroupTree | None) -> None:
+    """End the shims, none of which has a run, and the tmux server where it is ours to end."""
+    for name in shims.living():
+        try:
+            shims.quit(name)
+        except PhoenixdError as failure:
+            # That of an agent that was removed a moment ago goes by itself.
+            log.info("shim_goes_by_itself", agent=name, reason=failure.message)
+    try:
+        await terminal.end()
+    except PhoenixdError as failure:
+        log.warning("terminal_not_ended", reason=failure.message)
+    if cgroups is not None:
+        cgroups.discard()

@@ -1,0 +1,101 @@
+"""What the daemon shows: its service, its facts, and what `phoenixctl doctor` asks of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import anyio
+from anyio.abc import TaskGroup
+
+from phoenixd import __version__
+from phoenixd.api.service import Facts
+from phoenixd.config import read_configuration
+from phoenixd.directories import find_configuration
+from phoenixd.doctor import Doctor
+from phoenixd.drivers.cgroups.tree import tier
+from phoenixd.ports import Outside
+from phoenixd.runtime.recovery import relink
+from phoenixd.runtime.world import left_alone
+from phoenixd.service import DaemonService
+from phoenixd.wiring.closing import Ending
+from phoenixd.wiring.kin import above_agents
+from phoenixd.wiring.parts import Ground, Hands, House, World
+
+
+def make_service(
+    ground: Ground, world: World, house: House, outside: Outside, hands: Hands, ending: Ending, tasks: TaskGroup
+) -> DaemonService:
+    supervisor, shims, cgroups = ground.supervisor, world.shims, world.cgroups
+    facts = _facts(ground, world)
+    return DaemonService(
+        supervisor=supervisor,
+        clock=ground.clock,
+        journal=ground.journal,
+        cleaner=outside.cleaner,
+        terminal=world.terminal,
+        shims=shims,
+        hearing=hands.hearing,
+        knowledge=house.papers,
+        starts=house.starter,
+        directories=ground.directories,
+        environ=os.environ,
+        describe=facts,
+        examine=_doctor(ground, world, house).examine,
+        stop=ending.begin,
+        left_alone=lambda name: left_alone(outside, ground.epochs, name),
+        adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
+        living_shims=lambda: above_agents(shims, supervisor.everybody()),
+        agents_cgroup=cgroups.agents_path if cgroups else None,
+    )
+
+
+def _facts(ground: Ground, world: World) -> Callable[[], Facts]:
+    """What the daemon says of itself, as of the moment it is asked."""
+    directories, supervisor, started_at = ground.directories, ground.supervisor, time.time()
+
+    def facts() -> Facts:
+        return Facts(
+            version=__version__,
+            pid=os.getpid(),
+            started_at=started_at,
+            tmux=world.terminal.version,
+            tier=tier(world.cgroups),
+            degraded=supervisor.degraded,
+            halted=supervisor.halted,
+            commits=supervisor.saver.known.latency,
+            alerts=supervisor.fleet.alerts,
+            state=os.fspath(directories.state),
+            runtime=os.fspath(directories.runtime),
+            configuration=os.fspath(directories.configuration) if directories.configuration else None,
+        )
+
+    return facts
+
+
+def _doctor(ground: Ground, world: World, house: House) -> Doctor:
+    directories, supervisor, journal = ground.directories, ground.supervisor, ground.journal
+    terminal, cgroups = world.terminal, world.cgroups
+
+    async def problems() -> tuple[str, ...]:
+        place = directories.configuration or find_configuration(os.environ)
+        found = await anyio.to_thread.run_sync(read_configuration, place, directories.state, os.environ)
+        return tuple(map(str, found.problems))
+
+    return Doctor(
+        now=ground.clock.now,
+        degraded=lambda: supervisor.degraded,
+        halted=lambda: supervisor.halted or journal.trouble,
+        latency=lambda: supervisor.saver.known.latency,
+        damage=lambda: str(journal.damage) if journal.damage else None,
+        tmux=lambda: terminal.version,
+        foreign_panes=terminal.foreign,
+        tier=tier(cgroups),
+        problems=problems,
+        environment_of=house.variables.environment_of,
+        size_of=terminal.size,
+        tmux_hangs=terminal.hangs,
+        under_systemd=ground.manager.is_present,
+        agents_cgroup=cgroups.agents_path if cgroups else None,
+    )

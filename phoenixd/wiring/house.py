@@ -1,0 +1,166 @@
+"""What a run starts with, what is kept of its agent, and what acts for the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable
+from functools import partial
+from pathlib import Path
+
+from anyio.abc import TaskGroup
+
+from phoenixd.config.tables import AlertsTable
+from phoenixd.core.agent import Agent
+from phoenixd.core.spec import WriterKind
+from phoenixd.drivers.cgroups.oom import OomCounters
+from phoenixd.drivers.cgroups.tree import CgroupTree
+from phoenixd.drivers.evidence.signs import EvidenceFiles
+from phoenixd.drivers.files import plain as plain_files
+from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.git.summary import git_summary
+from phoenixd.drivers.git.work import WorkPrints
+from phoenixd.drivers.notify.command import CommandRoute
+from phoenixd.drivers.notify.notifier import Notifier, Route
+from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
+from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
+from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.processes.strays import StraySweeper
+from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.drivers.writers.command import AGENT as NO_AGENT
+from phoenixd.drivers.writers.command import CommandWriter
+from phoenixd.drivers.writers.model import ModelWriter
+from phoenixd.harness.screens import Screens
+from phoenixd.memory.changes import DOCUMENT as EDITED
+from phoenixd.memory.papers import Papers
+from phoenixd.ports import Outside
+from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.epochs import EpochKeeper
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.performer import Performer
+from phoenixd.runtime.recovery import relink, unfinished_texts
+from phoenixd.runtime.strays import Strays
+from phoenixd.start.programs import Programs
+from phoenixd.start.starter import Starter
+from phoenixd.start.variables import Variables
+from phoenixd.wiring.parts import Ground, Hands, House, World
+
+
+def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -> House:
+    directories, clock, supervisor = ground.directories, ground.clock, ground.supervisor
+    programs = Programs(directories.state, plain_files)
+    variables = Variables(os.environ, plain_files)
+    transcripts = TranscriptFiles(variables.transcript_of)
+    papers = Papers(
+        directories=directories,
+        settings=ground.configuration.settings,
+        clock=clock,
+        files=plain_files,
+        git=git_summary,
+        secrets_of=variables.secrets,
+        base=variables.base,
+        session_of=transcripts.facts_now,
+        agents=supervisor.everybody,
+        tell=supervisor.tell,
+        conversation=transcripts.conversation,
+        writers={
+            WriterKind.COMMAND: CommandWriter(
+                lambda: programs.job_runner,
+                variables.environment_of,
+                lambda run_id: world.processes.fence(NO_AGENT, 0, run_id, None),
+            ),
+            WriterKind.MODEL: ModelWriter(variables.environment_of),
+        },
+        changes=DirectoryChanges(EDITED),
+    )
+    starter = Starter(
+        directories=directories,
+        owner=owner,
+        create_leaf=partial(_create_leaf, world.cgroups) if world.cgroups is not None else None,
+        clock=clock,
+        files=plain_files,
+        programs=programs,
+        variables=variables,
+        publication=papers.publication,
+        agents=supervisor.everybody,
+        tell=supervisor.tell,
+        epoch=lambda: keeper.committed,
+    )
+    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall))
+
+
+def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
+    cgroups.prune(agent, keep=incarnation)
+    return cgroups.create_leaf(agent, incarnation)
+
+
+def routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
+    """The ways to the operator that are configured."""
+    routes: list[Route] = []
+    if alerts.command:
+        # No agent can have that name, so nothing of an agent's is ever met.
+        def end_tree(run_id: str) -> Awaitable[object]:
+            return processes.fence("#alert", 0, run_id, None)
+
+        routes.append(CommandRoute(alerts.command, end_tree, timeout=alerts.timeout, at_once=alerts.at_once))
+    if alerts.webhook is not None:
+        url = alerts.webhook if isinstance(alerts.webhook, str) else Path(alerts.webhook.file)
+        header = Path(alerts.webhook_authorization.file) if alerts.webhook_authorization is not None else None
+        routes.append(WebhookRoute(Endpoint(url, header), timeout=alerts.timeout, tries=alerts.tries))
+    return routes
+
+
+def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceFiles, notifier: Notifier) -> Outside:
+    directories, transcripts = ground.directories, house.transcripts
+
+    async def tokens_of(agent: Agent) -> int | None:
+        used = await transcripts.usage(agent)
+        return used.tokens if used is not None else None
+
+    return Outside(
+        clock=ground.clock,
+        journal=ground.journal,
+        terminal=world.terminal,
+        shims=world.shims,
+        processes=world.processes,
+        starter=house.starter,
+        papers=house.papers,
+        screens=house.screens,
+        records=ground.records,
+        evidence=evidence,
+        transcripts=transcripts,
+        notifier=notifier,
+        work=WorkPrints([directories.state, directories.runtime], tokens_of, ground.supervisor.everybody),
+        cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
+    )
+
+
+async def lend_hands(ground: Ground, world: World, house: House, outside: Outside, tasks: TaskGroup) -> Hands:
+    supervisor, clock, cgroups = ground.supervisor, ground.clock, world.cgroups
+    find, tell, loop = supervisor.find, supervisor.tell, asyncio.get_running_loop()
+    answerer = Answerer(find, world.terminal, world.shims, house.screens, house.transcripts, clock)
+    messenger = Messenger(world.terminal, house.screens, house.transcripts, clock, find, tell)
+    for name, text in unfinished_texts(await ground.journal.read(newest=True)).items():
+        messenger.left_behind(name, text)
+    sweeper = StraySweeper(cgroups, lambda: world.shims.living().values())
+    strays = Strays(sweeper, clock, find, tell, world.shims.swept)
+
+    def greeted(name: str) -> None:
+        tasks.start_soon(relink, name, find, world.shims, hearing, clock)
+
+    hearing = Hearing(
+        world.shims,
+        world.processes,
+        ground.records,
+        clock,
+        find,
+        tell,
+        later=lambda seconds, call: loop.call_later(seconds, call),
+        heard=messenger.heard,
+        greeted=greeted,
+        answered=answerer.heard,
+        memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
+        unswept=strays.hear,
+    )
+    return Hands(messenger, answerer, hearing, strays, Performer(outside, find, tell, hearing, messenger, answerer))

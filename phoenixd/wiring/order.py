@@ -1,0 +1,65 @@
+"""The start order. Read it from top to bottom: each part is made of parts that stand above it.
+
+Two parts speak to what is made after them, and are told so at the end: the links speak to the hearing, and the
+supervisor, which holds the fleet and so comes early, is connected to those that act, remember and publish.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from anyio.abc import TaskGroup
+
+from phoenixd.config import Configuration
+from phoenixd.core.agent import Agent
+from phoenixd.directories import Directories
+from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
+from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.journal.sqlite import SqliteJournal
+from phoenixd.drivers.notify.notifier import Notifier
+from phoenixd.ports import StoredEntry
+from phoenixd.runtime.epochs import EpochKeeper
+from phoenixd.runtime.publisher import Publisher
+from phoenixd.runtime.rounds import Rounds
+from phoenixd.wiring.closing import Ending
+from phoenixd.wiring.face import make_service
+from phoenixd.wiring.ground import find_world, lay_ground
+from phoenixd.wiring.house import build_house, lend_hands, open_outside, routes
+from phoenixd.wiring.looks import periodic_looks
+from phoenixd.wiring.parts import Daemon
+
+
+async def compose(
+    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup, ending: Ending
+) -> Daemon:
+    """Make every part, each of those above it."""
+    settings = configuration.settings
+    ground = lay_ground(directories, configuration, journal)
+    supervisor = ground.supervisor
+    world = await find_world(ground, ending.owned.owner.id)
+    keeper = EpochKeeper(ground.epochs, ground.clock, supervisor.tell, world.shims.tell_epoch)
+    house = build_house(ground, world, keeper, ending.owned.owner.id)
+    evidence = EvidenceFiles(
+        directories.state, supervisor.tell, DirectoryChanges(HEARTBEAT), house.variables.transcript_of
+    )
+    notifier = Notifier(routes(settings.alerts, world.processes), time.time)
+    outside = open_outside(ground, world, house, evidence, notifier)
+    hands = await lend_hands(ground, world, house, outside, tasks)
+    publisher = Publisher(house.papers, evidence, ground.clock, supervisor.tell)
+    rounds = Rounds(ground.clock, periodic_looks(ground, world, house))
+    service = make_service(ground, world, house, outside, hands, ending, tasks)
+
+    def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        publisher.hear(entries, changed)
+        service.ring(max((stored.seq for stored in entries), default=0))
+
+    world.shims.speak_to(hands.hearing.hear)
+    supervisor.connect(
+        dispatch=hands.performer.submit,
+        clean=house.papers.clean,
+        remember=keeper.keep,
+        listener=listen,
+        on_saved=service.ring,
+    )
+    return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, rounds, service, ending)

@@ -1,0 +1,44 @@
+"""The control API on its socket, for as long as the daemon lives."""
+
+from __future__ import annotations
+
+import grp
+import socket
+
+import anyio
+import structlog
+
+from phoenixd.api.application import Api
+from phoenixd.api.rights import Doorkeeper
+from phoenixd.api.server import bind, serve
+from phoenixd.drivers.files.plain import ensure_private_dir
+from phoenixd.start.fences import offer_api
+from phoenixd.wiring.parts import Daemon
+
+log = structlog.get_logger()
+
+
+async def serve_api(daemon: Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    """Answer the control API until the daemon stops."""
+    name = daemon.ground.configuration.settings.daemon.api_group
+    group = grp.getgrnam(name).gr_gid if name else None
+    directories, runtime = daemon.ground.directories, daemon.ground.directories.runtime
+
+    def listening() -> socket.socket:
+        ensure_private_dir(runtime)
+        try:
+            daemon.ending.owned.keep()
+        except OSError as error:
+            log.warning("runtime_directory_not_owned", reason=str(error))
+        listener = bind(runtime / "api.sock", group)
+        for agent in daemon.ground.supervisor.everybody():
+            if agent.spec.fence == "namespace" and directories.agent_runtime(agent.name).is_dir():
+                try:
+                    offer_api(runtime, agent.name)
+                except OSError as error:
+                    # What an agent makes of its own directory is its own loss.
+                    log.warning("api_not_offered", agent=agent.name, reason=str(error))
+        return listener
+
+    api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
+    await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)

@@ -1,0 +1,59 @@
+"""In what agent CLIs differ is asked of their traits: decisions, configuration and API name none of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phoenixd import clis
+from phoenixd.core.spec import AgentSpec
+from phoenixd.core.traits import UNKNOWN, Traits, learn, traits_of
+from phoenixd.harness import HARNESSES
+
+PACKAGE = Path(__file__).resolve().parents[2] / "phoenixd"
+NAMED = re.compile(r"claude|codex|gemini|anthropic_|openai_", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("room", ["core", "config", "api"])
+def test_no_cli_is_named_in(room: str) -> None:
+    files = sorted((PACKAGE / room).rglob("*.py"))
+
+    named = [
+        f"{path.relative_to(PACKAGE)}:{number}: {line.strip()}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if NAMED.search(line)
+    ]
+
+    assert files
+    assert named == []
+
+
+def test_the_names_that_phoenixctl_knows_are_those_of_the_harnesses() -> None:
+    assert clis.NAMES == tuple(HARNESSES)
+    assert clis.EXAMPLE in HARNESSES
+
+
+def test_each_harness_has_told_its_traits() -> None:
+    assert {name: traits_of(name) for name in HARNESSES} == {name: one.traits for name, one in HARNESSES.items()}
+
+
+def test_traits_are_told_once() -> None:
+    with pytest.raises(ValueError, match="known already"):
+        learn("codex", Traits(has_hooks=False))
+
+
+def test_an_older_journal_may_name_a_cli_that_nobody_knows_any_more() -> None:
+    assert traits_of("gone") == UNKNOWN
+    assert AgentSpec("a", ("gone",), "/", harness="gone").has_hooks
+
+
+def test_a_decision_before_any_harness_is_known_is_no_wrong_decision() -> None:
+    script = "from phoenixd.core.spec import AgentSpec; AgentSpec('a', ('x',), '/').has_hooks"
+    ended = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True)
+
+    assert "import phoenixd.harness before the first decision" in ended.stderr
