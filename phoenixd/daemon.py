@@ -214,6 +214,8 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
 
 def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None:
     """What stood of it before this start is over, unless it was found again."""
+    if (migrated := journal.migrated) is not None:
+        log.info("journal_migrated", before=migrated.before, now=migrated.now, kept_as=migrated.kept_as)
     if journal.damage is not None:
         supervisor.tell(TroubleSeen(None, "journal", str(journal.damage)))
     else:

@@ -246,15 +246,16 @@ class Desk:
             "session-start.json": session_start_answer(told).decode("utf-8", "replace"),
         }
 
-    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> int:
-        """Write an incident's file, and let go of the oldest; returns how many lines of the screen it holds."""
+    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> tuple[int, str]:
+        """Write an incident's file, and let go of the oldest; returns its lines of the screen, and its content."""
         lines = screen_lines(screen, self.clean)
         content = self.shelf.heartbeat()
         beat = heartbeat_record(content) if content is not None else None
         self.shelf.make_directory(INCIDENTS)
-        self.shelf.write(incident.file, render_incident(agent, incident, readings, lines, beat, self.clean))
+        record = render_incident(agent, incident, readings, lines, beat, self.clean)
+        self.shelf.write(incident.file, record)
         self.shelf.keep_newest(f"{INCIDENTS}/*.json", INCIDENTS_KEPT)
-        return len(lines)
+        return len(lines), record.decode("utf-8", "replace")
 
     def take_notes(self) -> list[str]:
         """What was odd about the documents since this was last asked."""

@@ -118,11 +118,11 @@ class Publication:
                 await self.publish(desk.agent, ())
                 self.edited(name)
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
-        """Write what was seen of a run that is being ended; returns how many lines that is. Raises OSError."""
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
+        """Write what was seen of a run that is being ended; returns its lines, and the file. Raises OSError."""
         desk = self.desk(agent.name)
 
-        def write() -> int:
+        def write() -> tuple[int, str]:
             if not desk.secrets:
                 desk.secrets = self.secrets_of(agent)
             return desk.keep_incident(agent, action.incident, action.readings, screen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Event,
     EvidenceSeen,
+    IncidentRecorded,
     JournalBehind,
     SavingHalted,
     SavingResumed,
@@ -32,11 +33,12 @@ from phoenixd.core.events import (
     TroubleSeen,
     is_journaled,
 )
-from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
-from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
+from phoenixd.ports import Batch, Clock, Entry, Journal, KeptIncident, StoredEntry
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.cleaning import Clean, cleaned, kept
 from phoenixd.runtime.describe import describe_actions, describe_event
@@ -94,6 +96,7 @@ class _Turn:
     """An operator's order, or the daemon's start, began another epoch."""
     after_row: int = 0
     """The numbers of its rows are higher than that."""
+    incidents: list[KeptIncident] = field(default_factory=list)
 
 
 class Supervisor:
@@ -224,13 +227,13 @@ class Supervisor:
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
-        if turn.entries or turn.changed or turn.removed:
+        if turn.entries or turn.changed or turn.removed or turn.incidents:
             batch = self._batch(now, turn)
             ticket = await self.saver.save(batch, is_order=turn.ends)
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
                 self._remember(batch, turn.orders, False)
-                batch = replace(batch, entries=(), changed=(), removed=())
+                batch = replace(batch, entries=(), changed=(), removed=(), incidents=())
             keep = partial(self._remember, batch, turn.orders, True)
         due = Due(ticket, turn.actions, turn.receipts, keep)
         for done, refusal in turn.answers:
@@ -271,6 +274,7 @@ class Supervisor:
             alerts=self.fleet.alerts,
             epoch=self.fleet.epoch,
             after_row=turn.after_row,
+            incidents=tuple(turn.incidents),
         )
 
     def _probe(self) -> Batch:
@@ -308,6 +312,8 @@ class Supervisor:
         kind, detail = describe_event(event)
         detail = kept(event, detail, self._clean)
         name: str | None = getattr(event, "agent", None)
+        if isinstance(event, IncidentRecorded) and event.record:
+            turn.incidents.append(KeptIncident(event.agent, event.incarnation, event.kind, event.opened, event.record))
         if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
         for decision in decisions:

@@ -244,7 +244,7 @@ class Launch:
         """What somebody did to a loop's breaker file, None for nothing."""
         return await self.breakers.look(agent)
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         return await self._publication.record_incident(agent, action, screen)
 
     def classify(self, agent: Agent, screen: str) -> str:
