@@ -126,3 +126,62 @@ async def test_a_first_sign_of_life_has_no_document_written_and_is_told_with_the
         ("a", ["evidence_seen", "hook_seen"]),
         ("a", ["agent_exited", "evidence_seen"]),
     ]
+
+
+class Slow:
+    """A launcher for which one agent's disk never answers."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        self.at_once = self.most = 0
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            await asyncio.sleep(3600 if agent.name == "slow" else 0)
+            self.written.append(f"{agent.name} {len(entries)}")
+        finally:
+            self.at_once -= 1
+
+
+async def test_an_agent_whose_disk_does_not_answer_keeps_no_other_run_waiting_for_its_brief() -> None:
+    launcher = Slow()
+    writer = Publisher(launcher, Nobody(), FastClock())  # type: ignore[arg-type]
+    task = asyncio.create_task(writer.run())
+    writer.hear([row("agent_started", "slow")], [an_agent("slow")])
+    names = [f"a{number}" for number in range(20)]
+    for name in names:
+        writer.hear([row("agent_exited", name)], [an_agent(name)])
+        writer.hear([row("agent_started", name)], [an_agent(name)])
+    await eventually(lambda: len(launcher.written) >= len(names))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert sorted(launcher.written) == sorted(f"{name} 2" for name in names), "death and start are written once"
+    assert launcher.most <= publisher.AT_ONCE
+
+
+class Ailing(FullDisk):
+    """A full disk of one agent, beside one that writes whatever comes."""
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        if agent.name == "a":
+            await super().publish(agent, entries)
+
+
+async def test_f_st_3_what_could_not_be_written_is_tried_again_however_much_news_others_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publisher, "RETRY", 0.05)
+    launcher = Ailing(fails=2)
+    writer = Publisher(launcher, Nobody(), FastClock())  # type: ignore[arg-type]
+    task = asyncio.create_task(writer.run())
+    writer.hear([row("agent_started")], [an_agent("a")])
+
+    async def tried_again() -> bool:
+        writer.hear([row("hook_seen", "b")], [an_agent("b")])
+        return launcher.tries >= 3
+
+    await eventually(tried_again)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

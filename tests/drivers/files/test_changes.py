@@ -31,6 +31,15 @@ async def test_a_write_a_rename_and_a_removal_are_heard_of(tmp_path: Path) -> No
     changes.close()
 
 
+async def test_of_a_directory_only_the_names_are_told_that_somebody_follows(tmp_path: Path) -> None:
+    changes = DirectoryChanges("state.json")
+    changes.watch(tmp_path)
+    (tmp_path / "heartbeat.json").write_text("{}")
+    (tmp_path / "state.json").write_text("{}")
+    assert await heard(changes) == {"state.json"}
+    changes.close()
+
+
 async def test_a_directory_that_is_made_anew_is_watched_again(tmp_path: Path) -> None:
     changes = DirectoryChanges()
     directory = tmp_path / "agents" / "a"

@@ -86,6 +86,37 @@ def test_replace_leaves_the_new_content_alone_with_its_mode(tmp_path: Path) -> N
     assert os.listdir(tmp_path) == ["state.json"]
 
 
+@pytest.mark.parametrize("before", [None, "file", "link", "dangling"])
+def test_replace_in_haste_leaves_the_new_content_alone_whatever_stood_there(tmp_path: Path, before: str | None) -> None:
+    target, victim = tmp_path / "brief.md", tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    if before == "file":
+        target.write_bytes(b"old")
+    elif before is not None:
+        target.symlink_to(victim if before == "link" else tmp_path / "nothing")
+    seen = os.open(target, os.O_RDONLY) if before == "file" else None
+
+    replace(target, b"new", durable=False)
+
+    assert (target.read_bytes(), target.is_symlink()) == (b"new", False)
+    assert sorted(os.listdir(tmp_path)) == ["brief.md", "victim"]
+    assert victim.read_bytes() == b"precious"
+    if seen is not None:
+        assert os.read(seen, 10) == b"old", "whoever has it open reads on in the old one"
+        os.close(seen)
+
+
+def test_replace_in_haste_makes_no_directory_of_an_agents_disappear(tmp_path: Path) -> None:
+    (tmp_path / "brief.md").mkdir()
+    (tmp_path / "brief.md" / "kept").touch()
+
+    with pytest.raises(IsADirectoryError):
+        replace(tmp_path / "brief.md", b"new", durable=False)
+
+    assert os.listdir(tmp_path) == ["brief.md"]
+    assert (tmp_path / "brief.md" / "kept").exists()
+
+
 def test_replace_does_not_write_through_a_symlink(tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(b"precious")
     (tmp_path / "state.json").symlink_to(tmp_path / "victim")

@@ -1,0 +1,83 @@
+"""A turn takes in what waits, within bounds: the first of many deaths is acted upon before the last one is stepped."""
+
+from __future__ import annotations
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from phoenixd.core.actions import Action, Spawn
+from phoenixd.core.agent import Agent, Starting
+from phoenixd.core.events import AgentDeclared, AgentExited, AgentStarted
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
+from phoenixd.ports import Batch
+from phoenixd.runtime.supervisor import Supervisor
+from tests.runtime.test_messages import FastClock
+
+AGENTS = 20
+
+
+class Told:
+    """Journal and dispatch in one: which agents were saved together, and which were started, in order."""
+
+    def __init__(self) -> None:
+        self.order: list[tuple[str, int]] = []
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        self.order.append(("commit", len(batch.changed)))
+        return tuple(range(len(batch.entries)))
+
+    def release_reserve(self) -> bool:
+        return False
+
+    async def shortage(self) -> str | None:
+        return None
+
+    def act(self, action: Action) -> None:
+        if isinstance(action, Spawn):
+            self.order.append(("spawn", 1))
+
+
+class SlowClock(FastClock):
+    """Each look at it is 4 ms later: five events fill a turn."""
+
+    def now(self) -> Moment:
+        self.reading += 0.004
+        return Moment(self.reading, self.reading)
+
+
+async def test_of_many_deaths_at_once_the_first_are_started_again_before_the_last_are_stepped() -> None:
+    told = Told()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    names = [f"a{number:02}" for number in range(AGENTS)]
+    asked = [AgentDeclared(AgentSpec(name, ("x",), "/"), start=True) for name in names]
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            tasks.start_soon(supervisor.ask_all, asked)
+            await checkpoint()
+            await supervisor.turn()
+            assert told.order[0] == ("commit", AGENTS), "requests that belong together are saved together"
+            while starting := [one for one in supervisor.fleet.agents.values() if is_new(one)]:
+                for agent in starting:
+                    assert agent.run is not None
+                    supervisor.tell(AgentStarted(agent.name, agent.incarnation, agent.run.run_id, 5, 5))
+                for _ in starting:
+                    await supervisor.turn()
+            told.order.clear()
+            for agent in supervisor.fleet.agents.values():
+                assert agent.run is not None
+                supervisor.tell(AgentExited(agent.name, agent.incarnation, agent.run.run_id, None, 9))
+            await supervisor.turn()
+            first, told.order = told.order, []
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    assert 0 < first[0][1] < AGENTS
+    assert ("spawn", 1) in first, "the first ones are on their way before the others are stepped"
+    assert told.order[0][0] == "commit"
+
+
+def is_new(agent: Agent) -> bool:
+    return isinstance(agent.state, Starting) and agent.run is not None and agent.run.pid is None
