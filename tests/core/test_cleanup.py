@@ -61,6 +61,10 @@ def test_g17_f_proc_20_a_stranger_at_a_port_is_one_alert_until_it_left() -> None
     assert "none of ours and was left alone" in story.decisions[-1].reason
     assert [alert.kind for alert in story.agent.alerts] == ["port held"]
 
+    # A sweep for strays looks at no port.
+    story.tell(CleanedUp("a", 1, "after run 1", ("10 server",), looked_at_ports=False))
+    assert [alert.kind for alert in story.agent.alerts] == ["port held"]
+
     story.tell(CleanedUp("a", 1, "before run 2"))
     assert story.agent.alerts == ()
     assert [told.kind for told in story.of(Reassure)] == ["port held"]

@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.shim.pane import Pane
 from tests.shim.posting import Poster
-from tests.shim.test_tree import STORM
+from tests.shim.test_tree import STORM, make_leaf
 from tests.waiting import eventually_sync
 
 SOURCE = Path(__file__).parents[2] / "phoenixd" / "shim"
@@ -86,6 +88,38 @@ def measure_runs(pane: Pane) -> None:
     line("both: from one life to the next", again)
 
 
+def measure_deaths(pane: Pane, younger: int) -> None:
+    """CPU of the shim for one death, with the sweep before it is told and with the daemon's later on."""
+    try:
+        leaf = make_leaf()
+    except pytest.skip.Exception as reason:
+        print(f"deaths with a leaf: {reason}")
+        return
+    daemon = pane.daemon()
+    samples: dict[bool, list[float]] = {False: [], True: []}
+    for number in range(60):
+        sweeps = number % 2 == 1
+        started = daemon.start(["sleep", "1000"], cgroup=str(leaf))
+        crowd = [subprocess.Popen(["sleep", "1000"]) for _ in range(younger)]
+        daemon.send(op="hello", protocol=1, version="0.1.0", sweeps=sweeps)
+        daemon.expect("hello")
+        before = cpu_milliseconds(pane.pid)
+        os.kill(started["pid"], signal.SIGKILL)
+        daemon.expect("exited")
+        samples[sweeps].append(cpu_milliseconds(pane.pid) - before)
+        daemon.send(op="swept", run_ids=[started["run_id"]])
+        for one in crowd:
+            one.kill()
+            one.wait()
+    leaf.rmdir()
+    line(f"CPU of a death, {younger} younger processes, swept before", samples[False])
+    line(f"CPU of a death, {younger} younger processes, swept later", samples[True])
+
+
+def cpu_milliseconds(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+
 def measure_storm(pane: Pane) -> None:
     daemon = pane.daemon()
     samples = []
@@ -141,6 +175,8 @@ def main() -> None:
     try:
         measure_start(library, room)
         measure_runs(pane)
+        for younger in (1, 100):
+            measure_deaths(pane, younger)
         measure_storm(pane)
         measure_hooks(pane, library)
     finally:

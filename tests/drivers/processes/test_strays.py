@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -17,7 +18,8 @@ from phoenixd.ports import EndedRun
 from tests.drivers.processes.processes import identity
 from tests.waiting import eventually_sync
 
-OLD, OTHER = EndedRun("a", 3, "old-run-of-a"), EndedRun("b", 7, "old-run-of-b")
+# Of this process alone: a sweep of one test would end the strays of another that runs at the same time.
+OLD, OTHER = EndedRun("a", 3, f"run-3-{uuid.uuid4()}"), EndedRun("b", 7, f"run-7-{uuid.uuid4()}")
 # A shim that keeps a child, which has the marks of an older run.
 SHIM = "import subprocess, sys; print(subprocess.Popen(['sleep', '271828']).pid, flush=True); sys.stdin.read()"
 
@@ -56,7 +58,7 @@ async def test_promise_5_one_pass_ends_the_strays_of_many_runs_and_no_stranger(
     strays = [sleep(started, marks(OLD)), sleep(started, marks(OLD)), sleep(started, marks(OTHER))]
     strangers = [
         sleep(started, marks(OLD, PHOENIX_AGENT="b")),
-        sleep(started, marks(OLD, PHOENIX_RUN_ID="old-run-of-a2")),
+        sleep(started, marks(OLD, PHOENIX_RUN_ID=f"{OLD.run_id}2")),
         sleep(started, {"PHOENIX_RUN_ID": OLD.run_id}),
         sleep(started, {}),
     ]
