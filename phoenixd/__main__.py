@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from phoenixd.daemon import main
+# structlog loads rich wherever somebody has installed it, 5 MiB for tracebacks in colours that no daemon prints.
+without_rich = "rich" not in sys.modules
+if without_rich:
+    sys.modules["rich"] = None  # type: ignore[assignment]
+import structlog  # noqa: E402
 
-__all__ = ["main"]
+if without_rich:
+    del sys.modules["rich"]
+
+from phoenixd.daemon import main  # noqa: E402
+
+__all__ = ["main", "structlog"]
 
 if __name__ == "__main__":
     sys.exit(main())

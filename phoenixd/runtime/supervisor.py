@@ -11,6 +11,7 @@ from typing import Protocol
 import anyio
 import structlog
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
@@ -32,7 +33,8 @@ from phoenixd.core.events import (
     TroubleSeen,
     is_journaled,
 )
-from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
@@ -45,6 +47,9 @@ from phoenixd.runtime.saving import Saver
 
 TURN_LIMIT = 1000
 """Events that are taken into one commit at most."""
+TURN_SPAN = 0.02
+"""Seconds for which a turn steps at most: of a hundred deaths at once the first ones are acted upon meanwhile. Requests
+that belong together are never parted."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
 LONGEST_PAUSE = 15.0
@@ -249,6 +254,9 @@ class Supervisor:
         for listener in tuple(self._listeners):
             listener(stored, tuple(turn.changed.values()))
         self._on_turn()
+        if turn.actions:
+            # The lanes begin with these before the next events are stepped.
+            await checkpoint()
 
     @property
     def _knows_otherwise(self) -> bool:
@@ -280,9 +288,13 @@ class Supervisor:
             # Before all that waits: a start that is decided on now could not be ordered.
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
             self._queue.appendleft(_Waiting(event))
-        for _ in range(min(len(self._queue), TURN_LIMIT)):
+        began = now.at
+        for stepped in range(min(len(self._queue), TURN_LIMIT)):
             waiting = self._queue.popleft()
             now = self._clock.now()
+            if stepped and waiting.done is None and now.at - began > TURN_SPAN:
+                self._queue.appendleft(waiting)
+                break
             result = step(self.fleet, waiting.event, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet

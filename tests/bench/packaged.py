@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -41,8 +42,8 @@ def environment(program: str, packages: tuple[str, ...]) -> dict[str, str]:
     return {**os.environ, "PATH": ":".join([*path, os.environ["PATH"]]), "LD_LIBRARY_PATH": ":".join(libraries)}
 
 
-class _Scanned(Spawned):
-    """A supervisor that scans a directory of services, and keeps a small process for each."""
+class _Services(Spawned):
+    """A supervisor that keeps a small process for each directory of a service."""
 
     program: str
     packages: tuple[str, ...]
@@ -55,10 +56,10 @@ class _Scanned(Spawned):
             service.mkdir(parents=True)
             (service / "run").write_text(f"#!/bin/sh\nexec {child} {births} {name}\n")
             (service / "run").chmod(0o755)
-        self.launch([self.found(self.program), *self.arguments(), str(self.services)], self.variables)
+        self.begin()
 
-    def arguments(self) -> list[str]:
-        return []
+    def begin(self) -> None:
+        raise NotImplementedError
 
     def found(self, program: str) -> str:
         path = shutil.which(program, path=self.variables["PATH"])
@@ -66,16 +67,19 @@ class _Scanned(Spawned):
             raise Unavailable(f"{program} is not in Debian's package {self.packages[0]}")
         return path
 
-    def own_pids(self) -> list[int]:
-        top = super().own_pids()
-        return [*top, *(pid for one in top for pid in children_of(one))]
-
     def environ(self) -> dict[str, str]:
         return self.variables
 
 
-class Runit(_Scanned):
+class Runit(_Services):
     name, program, packages = "runit", "runsvdir", RUNIT
+
+    def begin(self) -> None:
+        self.launch([self.found(self.program), str(self.services)], self.variables)
+
+    def own_pids(self) -> list[int]:
+        top = super().own_pids()
+        return [*top, *(pid for one in top for pid in children_of(one))]
 
     def status_argv(self) -> list[str] | None:
         services = sorted(str(path) for path in self.services.iterdir())
@@ -84,15 +88,33 @@ class Runit(_Scanned):
     def stop(self) -> None:
         """SIGHUP has it end each runsv, and with it the children."""
         if self.process is not None:
-            self.process.send_signal(1)
+            self.process.send_signal(signal.SIGHUP)
             self.process.wait(30)
 
 
-class S6(_Scanned):
-    name, program, packages = "s6", "s6-svscan", S6_PARTS
+class S6(_Services):
+    """Without its scanner, which looks for s6-supervise where the package would install it."""
 
-    def arguments(self) -> list[str]:
-        return ["-c", "2000"]
+    name, program, packages = "s6", "s6-supervise", S6_PARTS
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.supervisors: list[subprocess.Popen[bytes]] = []
+
+    def begin(self) -> None:
+        for service in sorted(self.services.iterdir()):
+            self.launch([self.found(self.program), str(service)], self.variables)
+            assert self.process is not None
+            self.supervisors.append(self.process)
+
+    def own_pids(self) -> list[int]:
+        return [one.pid for one in self.supervisors]
 
     def status_argv(self) -> list[str] | None:
         return None
+
+    def stop(self) -> None:
+        for one in self.supervisors:
+            one.terminate()
+        for one in self.supervisors:
+            one.wait(30)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Protocol
 
 import anyio
-import psutil
 
 from phoenixd import hidden
 from phoenixd.core.agent import Agent
@@ -176,6 +175,8 @@ class Cleaner:
 
 def listening(ports: Sequence[int]) -> list[tuple[int, int | None]]:
     """Who listens on these TCP ports: port and pid, None where the kernel does not tell us."""
+    import psutil  # At the first cleanup that names a port: a daemon that never has one pays nothing for it.
+
     found = {
         (connection.laddr.port, connection.pid)
         for connection in psutil.net_connections(kind="tcp")

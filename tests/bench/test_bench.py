@@ -1,0 +1,45 @@
+"""`./dev bench` still runs: what it prints is for people, and nothing here depends on how fast anything was."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench import __main__ as bench
+from tests.bench.parts import PARTS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="not run: no C compiler (apt-get install gcc libc6-dev)"
+)
+def test_a_race_of_two_ends_with_a_figure_for_each() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench", "--only", "race", "--quick", "--agents", "2", "--kills", "2",
+         "--seconds", "1", "--peers", "floor", "phoenixd"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    deaths, _, costs = done.stdout.partition("silent")
+    for name in ("floor: asyncio + pidfd", "phoenixd"):
+        (line,) = [line for line in deaths.splitlines() if line.startswith(f"{name} ")]
+        assert " / " in line, line
+        assert "never came back" not in line
+        assert any(line.startswith(f"{name} ") for line in costs.splitlines())
+
+
+def test_every_part_can_be_asked_for_and_help_says_what_it_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        bench.main(["--help"])
+
+    told = capsys.readouterr().out
+    assert ended.value.code == 0
+    for name, part in PARTS.items():
+        assert f"  {name} " in told
+        assert part.words in told
