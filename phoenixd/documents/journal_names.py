@@ -7,7 +7,7 @@ States, facts and the like have theirs in a `name` of their own, see documents/c
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from phoenixd.core import actions, events, hooks
 from phoenixd.core.actions import Action
@@ -31,7 +31,8 @@ EVENT_NAMES: dict[type[Any], str] = {
     events.ShimLost: "shim_lost",
     events.TreeGone: "tree_gone",
     events.TreeLingers: "tree_lingers",
-    hooks.Hook: "hook_seen",  # Each of them; the row's `kind` says which.
+    # The row's `kind` says which hook it was.
+    **dict.fromkeys(get_args(hooks.HookEvent), "hook_seen"),
     events.EvidenceSeen: "evidence_seen",
     events.ScreenSeen: "screen_seen",
     events.CallWorkSeen: "call_work_seen",
@@ -89,7 +90,7 @@ ACTION_NAMES: dict[type[Any], str] = {
 
 def event_name(event: Event) -> str:
     """The name of an event's row."""
-    return EVENT_NAMES[hooks.Hook if isinstance(event, hooks.Hook) else type(event)]
+    return EVENT_NAMES[type(event)]
 
 
 def action_name(action: Action) -> str:

@@ -17,13 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from phoenixd.drivers.journal.reserve import Reserve
-from phoenixd.drivers.journal.rows import batch_rows
+from phoenixd.drivers.journal.rows import SpecRows, batch_rows
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.writer import Writer
 from phoenixd.ports import Batch, Entry
 from tests.agents import an_agent
 from tests.bench.arena import Figures
 
+AGENT = an_agent()
 RECORD = b"x" * 399 + b"\n"
 
 
@@ -33,7 +34,7 @@ def a_batch(number: int) -> Batch:
         float(number), 1e9 + number, "a", number, "HookSeen", {"kind": "stop", "text": "x" * 120}, "running",
         "the turn ended", (("age", 1.5), ("turn_open", 0)), ("Deliver",),
     )  # fmt: skip
-    return Batch(float(number), 1e9 + number, (entry,), (an_agent(restarts=number),))
+    return Batch(float(number), 1e9 + number, (entry,), (replace(AGENT, restarts=number),))
 
 
 def timed(count: int, once: Callable[[int], object]) -> Figures:
@@ -79,8 +80,10 @@ def write_directly(directory: Path, count: int) -> Figures:
     """The writer without its thread: what is left to the hop is the difference to the next line."""
     writer = Writer(directory / "direct" / "journal.sqlite3", Reserve(directory / "direct" / "reserve", 4096))
 
+    specs = SpecRows()
+
     def once(number: int) -> None:
-        writer.write([batch_rows(a_batch(number))])
+        writer.write([batch_rows(a_batch(number), specs)])
         writer.rest(lambda: True)
 
     try:

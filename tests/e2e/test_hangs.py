@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +112,16 @@ def test_g7_g39_g43_g44_f_proc_11_f_proc_12_a_hang_ends_with_its_tree_and_is_tol
     brief = (stage.state / "agents" / "a" / "brief.md").read_text()
     assert "Run 1 was ended by phoenixd" in brief
     assert told["incident"]["file"] in brief
-    kinds = [event["event"] for event in json.loads(stage.ask("events", "a", "--all", "--json"))["events"]]
-    assert "incident_recorded" in kinds
+    # Before its row is read, for both are of one commit.
+    stage.until("the incident is recorded", lambda: "incident_recorded" in kinds_of_events(stage))
+    with closing(sqlite3.connect(f"file:{stage.state}/journal.sqlite3?mode=ro", uri=True)) as journal:
+        ((number, body),) = journal.execute("SELECT id, body FROM incidents").fetchall()
+    assert number == "a-1-hung"
+    assert json.loads(body) == incident
+
+
+def kinds_of_events(stage: Stage) -> list[str]:
+    return [event["event"] for event in json.loads(stage.ask("events", "a", "--all", "--json"))["events"]]
 
 
 def test_g5_simulating_a_hang_says_what_it_will_do_and_does_it(stage: Stage) -> None:
