@@ -17,7 +17,7 @@ from tests.bench.arena import Figures, NoCompiler, processes_on_host
 from tests.bench.race import Runner, race, racing
 from tests.bench.scale import Scale
 
-CROWDS = (0, 500, 1000, 2000)
+CROWDS = (0, 500, 2000)
 PEERS = ("phoenixd", "pm2", "supervisord", "floor")
 
 

@@ -31,7 +31,6 @@ GROWN = 1.3
 """Seconds that a child has lived before it is killed."""
 PHASE = 0.5
 PATIENCE = 20.0
-START_PATIENCE = 180.0
 BEAT = 15.0
 """Seconds between two heartbeats of an agent."""
 
@@ -127,7 +126,7 @@ def _started(ends: contextlib.ExitStack, root: Path, child: Path, key: str, agen
     ends.callback(_end, runner)
     try:
         peer.start(child, str(births.path), names)
-        if len(births.collect(agents, START_PATIENCE)) < agents:
+        if len(births.collect(agents, max(180.0, agents))) < agents:
             raise TimeoutError(f"only {len(births.alive)} of {agents} children were started")
     except (Unavailable, TimeoutError, OSError) as reason:
         runner.not_run = str(reason)
