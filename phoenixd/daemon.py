@@ -44,7 +44,7 @@ from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree, tier
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.drivers.evidence.signs import EvidenceFiles
+from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.epoch import EpochFiles
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
@@ -65,6 +65,7 @@ from phoenixd.drivers.writers.command import AGENT as NO_AGENT
 from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError, UnsafeFile
+from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.ports import Outside, ProcessIdentity, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.ending import LAST_COMMITS, finish
@@ -213,6 +214,8 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
 
 def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None:
     """What stood of it before this start is over, unless it was found again."""
+    if (migrated := journal.migrated) is not None:
+        log.info("journal_migrated", before=migrated.before, now=migrated.now, kept_as=migrated.kept_as)
     if journal.damage is not None:
         supervisor.tell(TroubleSeen(None, "journal", str(journal.damage)))
     else:
@@ -344,7 +347,7 @@ async def _build(
             ),
             WriterKind.MODEL: ModelWriter(lambda agent: launch.environment_of(agent)),
         },
-        changes=DirectoryChanges(),
+        changes=DirectoryChanges(EDITED),
         epoch=lambda: keeper.committed,
     )
     records = _ExitRecords(directories.state)
@@ -380,7 +383,7 @@ async def _build(
         service.ring(max((stored.seq for stored in entries), default=0))
 
     evidence = EvidenceFiles(
-        directories.state, lambda event: supervisor.tell(event), DirectoryChanges(), launch.transcript
+        directories.state, lambda event: supervisor.tell(event), DirectoryChanges(HEARTBEAT), launch.transcript
     )
 
     async def tokens_of(agent: Agent) -> int | None:

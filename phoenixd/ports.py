@@ -82,6 +82,17 @@ class StoredEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptIncident:
+    """A run that we ended, and what could be seen of it. opened: wall. body: JSON, without secrets."""
+
+    agent: str
+    incarnation: int
+    kind: str
+    opened: float
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one turn of the supervisor saves in one commit, before any of its actions is dispatched."""
 
@@ -97,6 +108,7 @@ class Batch:
     epoch: int = 0
     after_row: int = 0
     """The numbers of these rows are higher than that."""
+    incidents: tuple[KeptIncident, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,8 +484,8 @@ class Launcher(Protocol):
         """Bring the agent's documents (state.json, brief.md, session.json, ops.jsonl) up to date."""
         ...
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
-        """Write an incident's file, without secrets; returns how many lines of the screen it holds."""
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
+        """Write an incident's file, without secrets; returns its lines of the screen, and its content."""
         ...
 
     def classify(self, agent: Agent, screen: str) -> str:

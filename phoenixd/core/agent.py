@@ -12,7 +12,7 @@ from phoenixd.core.causes import EndCause
 from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, Kind
 
 
 class Desired(StrEnum):
@@ -551,6 +551,12 @@ class Agent:
     def parking(self) -> Parking | None:
         """What a living run waits out, if anything."""
         return self.state.activity.parking if isinstance(self.state, Running) else None
+
+    @property
+    def has_judged_turns(self) -> bool:
+        """Whether its turns are judged by the breaker, as a loop's iterations are."""
+        rules = self.spec.breaker
+        return self.spec.kind is Kind.RESIDENT and rules.enabled and rules.per_turn
 
     @property
     def run(self) -> Run | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from phoenixd.core import liveness, requests, session
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent, InboxItem, Running
-from phoenixd.core.decision import Decision, Refusal, RefusalCode
+from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
 from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted, RunEvent
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
@@ -22,6 +22,11 @@ from phoenixd.core.question.reply import Said, asked_in, limits, understand
 from phoenixd.core.transitions import keep, put_item
 
 BY_CONFIGURATION = "the configuration"
+
+
+def hear_answer(agent: Agent, event: AnswerRequested, seen: Seen, now: Moment) -> Decision:
+    """An operator answers."""
+    return answer(agent, event, now)
 
 
 def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
@@ -100,16 +105,17 @@ def prepared(before: Agent | None, agent: Agent | None) -> AnswerRequested | Non
     return None
 
 
-def quietly(before: Agent, decision: Decision) -> Decision:
-    """The decision without the alert of a question that a prepared answer is given to."""
-    if prepared(before, decision.agent) is None or decision.agent is None or decision.agent.item is None:
+def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
+    """Leave out the alert of a question that a prepared answer is given to."""
+    decision = seen.decision
+    if prepared(seen.before, decision.agent) is None or decision.agent is None or decision.agent.item is None:
         return decision
     kind = decision.agent.item.kind
     rest = tuple(one for one in decision.actions if not isinstance(one, Alert) or one.kind != kind)
     return replace(decision, actions=rest)
 
 
-def hear_outcome(agent: Agent, event: HoldAnswered, now: Moment) -> Decision:
+def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
     """Close the question that was answered, or leave it to whoever was first."""
     state, item = agent.state, _holding(agent, event.hold)
     if not isinstance(state, Running):
@@ -133,7 +139,7 @@ def hear_outcome(agent: Agent, event: HoldAnswered, now: Moment) -> Decision:
     return replace(given_up, actions=(*given_up.actions, alert)) if asks_on else given_up
 
 
-def hear_release(agent: Agent, event: HoldReleased, now: Moment) -> Decision:
+def hear_release(agent: Agent, event: HoldReleased, seen: Seen, now: Moment) -> Decision:
     """The request is held no longer: see what became of its dialog."""
     state = agent.state
     if not isinstance(state, Running) or event.hold not in holds_of(agent):
@@ -144,14 +150,12 @@ def hear_release(agent: Agent, event: HoldReleased, now: Moment) -> Decision:
     return _give_up(agent, state, event.hold, "its question was answered at the terminal, or given up", now)
 
 
-def let_go(before: Agent, decision: Decision, event: RunEvent, now: Moment) -> Decision:
-    """Release the requests of questions that something else has closed, and meet what a shim says that it holds."""
-    if isinstance(event, RunAdopted):
-        decision = _met(decision, event, now)
-    agent = decision.agent
-    if agent is None or not isinstance(agent.state, Running) or isinstance(event, HoldAnswered | HoldReleased):
+def let_go(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
+    """Release the requests of questions that something else has closed."""
+    decision = seen.decision
+    if not isinstance(agent.state, Running):
         return decision
-    known, held = holds_of(before), holds_of(agent)
+    known, held = holds_of(seen.before), holds_of(agent)
     actions: list[Action] = [ReleaseHold(agent.name, agent.incarnation, hold) for hold in known if hold not in held]
     if agent.spec.hides_its_dialog:
         # After a daemon start nobody attends to what was held before.
@@ -164,15 +168,17 @@ def let_go(before: Agent, decision: Decision, event: RunEvent, now: Moment) -> D
     return replace(decision, actions=(*decision.actions, *actions)) if actions else decision
 
 
-def _met(decision: Decision, event: RunAdopted, now: Moment) -> Decision:
+def meet(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
     """After a daemon start: what the shim still holds can be answered, whatever was under way; all else cannot."""
-    if decision.agent is not None and event.unwatched:
-        decision = replace(decision, agent=leftover.met(decision.agent))
+    decision = seen.decision
+    if event.unwatched:
+        decision = replace(decision, agent=leftover.met(agent))
     if event.held is None:
         return decision
     for hold in holds_of(decision.agent):
+        assert decision.agent is not None
         agent = decision.agent
-        if agent is None or not isinstance(agent.state, Running):
+        if not isinstance(agent.state, Running):
             return decision
         if event.held_until is not None and hold > event.held_until:
             continue

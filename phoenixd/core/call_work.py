@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from phoenixd.core.actions import LookAtCall
 from phoenixd.core.agent import Agent, Lease, OpenCall, Running, Starting, WorkWatch
-from phoenixd.core.decision import Decision, Readings
+from phoenixd.core.decision import Decision, Readings, Seen
 from phoenixd.core.events import CallWorkSeen
 from phoenixd.core.moment import Instant, Moment
 
@@ -74,7 +74,7 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
     return Decision(replace(agent, state=asked), (order,), "looking at what the open call does", weight="noise")
 
 
-def hear(agent: Agent, event: CallWorkSeen, now: Moment) -> Decision:
+def hear(agent: Agent, event: CallWorkSeen, seen: Seen, now: Moment) -> Decision:
     """Renew the open calls' leases where their processes have worked since the last look."""
     state = agent.state
     watch = state.activity.work if isinstance(state, Running) else None
@@ -84,13 +84,13 @@ def hear(agent: Agent, event: CallWorkSeen, now: Moment) -> Decision:
     spans = max(1.0, (now.at - watch.at) / rules.check_interval)
     cpu, io = event.cpu - watch.cpu, event.io - watch.io
     works = cpu >= CPU_ENOUGH * spans or io >= IO_ENOUGH * spans
-    seen = WorkWatch(
+    watched = WorkWatch(
         event.ticks, now.at, event.cpu, event.io, event.processes, event.unread, None, now.at if works else watch.worked
     )
     leases = state.activity.leases
     if works:
         leases = tuple(_renewed(lease, now.at + rules.stale) for lease in leases)
-    changed = replace(state, activity=replace(state.activity, work=seen, leases=leases))
+    changed = replace(state, activity=replace(state.activity, work=watched, leases=leases))
     heard = replace(agent, state=changed)
     if not works or watch.worked is not None:
         return Decision(heard, reason="the open call was looked at", weight="noise")

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Alert, CleanUp
 from phoenixd.core.agent import Agent
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import CleanedUp
+from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import keep
 
 PORT_HELD = "port held"
@@ -36,7 +37,7 @@ def is_held(agent: Agent) -> bool:
     return any(alert.kind == PORT_HELD for alert in agent.alerts)
 
 
-def decide(agent: Agent, event: CleanedUp) -> Decision:
+def hear(agent: Agent, event: CleanedUp, seen: Seen, now: Moment) -> Decision:
     """Note what a cleanup found."""
     found = []
     if event.killed:

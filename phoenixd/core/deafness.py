@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Deaf, Run, Running, Starting, Stopping
-from phoenixd.core.decision import Decision
-from phoenixd.core.events import HooksRefused, LinkLost
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import HooksRefused, LinkLost, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.transitions import keep
 
@@ -25,7 +25,7 @@ PATIENCE = 30.0
 """Seconds that a link may be lost before a person is told."""
 
 
-def hear_loss(agent: Agent, event: LinkLost, now: Moment) -> Decision:
+def hear_loss(agent: Agent, event: LinkLost, seen: Seen, now: Moment) -> Decision:
     """The link to the run's shim is lost, and is being taken up again; said once more it is no news."""
     run = agent.run
     if run is None or run.deaf is not None:
@@ -33,10 +33,12 @@ def hear_loss(agent: Agent, event: LinkLost, now: Moment) -> Decision:
     return keep(_with_run(agent, replace(run, deaf=Deaf(now.at, now.wall, event.reason))), _words(event.reason))
 
 
-def heard_again(agent: Agent) -> Agent:
+def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
     """Its shim was spoken to: whatever had cut the link is over."""
     run = agent.run
-    return agent if run is None or run.deaf is None else _with_run(agent, replace(run, deaf=None))
+    if run is None or run.deaf is None:
+        return seen.decision
+    return replace(seen.decision, agent=_with_run(agent, replace(run, deaf=None)))
 
 
 def due(agent: Agent) -> Instant | None:
@@ -59,7 +61,7 @@ def tell(agent: Agent, now: Moment) -> Decision:
     return Decision(agent, (Alert(agent.name, LOST, text),), f"still deaf to it: {run.deaf.why}")
 
 
-def hear_refusals(agent: Agent, event: HooksRefused) -> Decision:
+def hear_refusals(agent: Agent, event: HooksRefused, seen: Seen, now: Moment) -> Decision:
     """Hooks did not get in: so many of the run's own, and so many requests of whoever had no token."""
     run = agent.run
     if run is None or (event.hooks, event.strangers) <= (run.refused, run.strangers):

@@ -43,3 +43,11 @@ class Decision:
     @property
     def is_worth_keeping(self) -> bool:
         return bool(self.reason or self.actions or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a part sees beside its agent: the agent as the event found it, and what the parts before it decided."""
+
+    before: Agent
+    decision: Decision

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from phoenixd.core.behind.world import World
 from phoenixd.core.causes import EndCause, Obstacle
-from phoenixd.core.hooks import EVIDENCE, Hook
+from phoenixd.core.hooks import EVIDENCE, Hook, HookEvent
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
 
@@ -279,13 +279,18 @@ class AttendanceSeen:
 
 @dataclass(frozen=True, slots=True)
 class IncidentRecorded:
-    """What could be seen of a run that we ended is kept, in this file of the agent's directory."""
+    """What could be seen of a run that we ended is kept, in this file of the agent's directory.
+
+    opened: when it was ended (wall). record: the file's content, which the journal keeps in a table of its own.
+    """
 
     agent: str
     incarnation: int
     kind: str
     file: str
     lines: int
+    opened: float = 0.0
+    record: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,7 +534,6 @@ RunEvent = (
     | ShimLost
     | TreeGone
     | TreeLingers
-    | Hook
     | EvidenceSeen
     | ScreenSeen
     | CallWorkSeen
@@ -542,7 +546,10 @@ RunEvent = (
     | NotDelivered
     | HoldAnswered
     | HoldReleased
+    | HookEvent
 )
+RUN_EVENTS: frozenset[type] = frozenset(get_args(RunEvent))
+"""To be asked by the type of an event, which is quicker than to try each class of the union."""
 FleetEvent = (
     Rebooted
     | TerminalSeen

@@ -1,23 +1,22 @@
-"""The whole fleet: one step for one event, and the brakes that only make sense across agents."""
+"""The whole fleet: what an event means across agents. Which of these parts hears which event, core.hearing says.
+
+A part gets the fleet as the event found it, what the parts before it came to, the event, and the moment.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import assert_never
 
 from phoenixd.core import (
     accounts,
     alerts,
     answers,
-    cleanup,
-    interrupt,
     lifecycle,
     outage,
     progress,
     requests,
     sequence,
-    turns,
     weights,
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
@@ -25,29 +24,18 @@ from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingA
 from phoenixd.core.behind import epochs, plan
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
-    AfterEvent,
     AgentDeclared,
     AgentExited,
-    AgentWithdrawn,
-    AnswerRequested,
-    BreakerCorrupt,
-    BreakerEdited,
-    BreakerReset,
-    CleanedUp,
     EpochBegun,
     Event,
-    FleetEvent,
     JournalBehind,
     LimitsDeclared,
-    MeasurementLost,
-    OperatorEvent,
     Rebooted,
     RecoveryConfirmed,
     RestartRequested,
     RunEvent,
     SavingHalted,
     SavingResumed,
-    SendRequested,
     ShimLost,
     StartRequested,
     StateEdited,
@@ -56,16 +44,11 @@ from phoenixd.core.events import (
     Tick,
     TroubleSeen,
     WatchEvent,
-    WorkEvent,
-    WorkMeasured,
 )
 from phoenixd.core.facts import Weight
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
-
-SETTLING = StartRequested | StopRequested | RestartRequested | AgentWithdrawn
-"""Orders that decide whether an agent is to run: what an old journal proposed for it is settled by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,30 +86,6 @@ class Step:
     refusal: Refusal | None = None
 
 
-def step(fleet: Fleet, event: Event, now: Moment) -> Step:
-    """Decide on one event: the agent's rules first, then the brakes, then the starts that are due."""
-    if isinstance(event, FleetEvent):
-        decided = _on_fleet_event(fleet, event, now)
-    elif isinstance(event, OperatorEvent):
-        decided = _on_request(fleet, event, now)
-    elif isinstance(event, WorkEvent):
-        decided = _on_work_event(fleet, event, now)
-    elif isinstance(event, AfterEvent):
-        decided = _on_after_event(fleet, event, now)
-    elif isinstance(event, WatchEvent):
-        decided = _on_watch(fleet, event, now)
-    else:
-        decided = _on_run_event(fleet, event, now)
-    parked = _put_all(decided, accounts.follow(fleet.agents, decided.fleet.agents, event, now), now)
-    parked = _follow_outages(fleet, parked, event, now)
-    parked = _follow_sequences(fleet, parked, now)
-    braked = _brake(fleet, parked, event, now)
-    found = _release_starts(_release_parked(braked, now), now)
-    if epochs.moves(fleet.agents, found.decisions, event):
-        return replace(found, fleet=replace(found.fleet, epoch=found.fleet.epoch + 1))
-    return found
-
-
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     """The earliest instant at which a Tick is needed; starts that are due but held or capped need none."""
     blocked = fleet.hold_until is not None or fleet.halted is not None or _free_slots(fleet, now) <= 0
@@ -142,64 +101,72 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     return min((at for at in (earliest, unparked, tried) if at is not None), default=None)
 
 
-def _on_fleet_event(fleet: Fleet, event: FleetEvent, now: Moment) -> Step:
-    match event:
-        case Tick():
-            found = Step(fleet)
-            for agent in fleet.agents.values():
-                if not _is_unsaved(fleet, agent):
-                    found = _put(found, lifecycle.on_deadline(agent, now), now)
-            if fleet.hold_until is not None and fleet.hold_until <= now.at:
-                return _observe(found, "still no word of the terminal: looking again", now, "noise")
-            return found
-        case Rebooted(ended=ended):
-            found, by_agent = Step(fleet), {end.agent: end for end in ended}
-            for agent in fleet.agents.values():
-                found = _put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now), now)
-            return found
-        case JournalBehind():
-            return _face_the_world(fleet, event, now)
-        case EpochBegun(newest=newest):
-            begun = Decision(None, reason=f"a daemon begins, after epoch {max(newest, fleet.epoch)}", weight="detail")
-            return Step(replace(fleet, epoch=max(newest, fleet.epoch)), (begun,))
-        case RecoveryConfirmed(by=by):
-            return _confirm_recovery(fleet, by, now)
-        case LimitsDeclared(limits=limits):
-            changed = limits != fleet.limits
-            noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
-            return Step(replace(fleet, limits=limits), noted)
-        case SavingHalted(why=why):
-            return Step(replace(fleet, halted=(why, fleet.halted[1] if fleet.halted is not None else now.at)))
-        case SavingResumed():
-            return _resume_saving(fleet, now)
-        case TerminalSeen(alive=True):
-            if fleet.hold_until is None:
-                return Step(fleet)
-            released = replace(fleet, hold_until=None, falls=(), is_blind=False)
-            reason = "the terminal answers: starts go on"
-            standing = next((one for one in fleet.alerts if one.kind == "terminal"), None)
-            if standing is not None:
-                return _clear(Step(released), standing, reason)
-            return Step(released, (Decision(None, reason=reason),))
-        case TerminalSeen():
-            # The tick at `hold_until` looks again: one look at a time, however many answers come.
-            held = replace(fleet, hold_until=now.at + fleet.limits.observe_retry, is_blind=True)
-            weight: Weight = "noise" if fleet.is_blind else "story"
-            return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
-        case _:
-            assert_never(event)
+def tick(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
+    """Act on the deadlines that have come."""
+    fleet = before
+    for agent in fleet.agents.values():
+        if not _is_unsaved(fleet, agent):
+            found = put(found, lifecycle.on_deadline(agent, now), now)
+    if fleet.hold_until is not None and fleet.hold_until <= now.at:
+        return _observe(found, "still no word of the terminal: looking again", now, "noise")
+    return found
 
 
-def _resume_saving(fleet: Fleet, now: Moment) -> Step:
+def reboot(before: Fleet, found: Step, event: Rebooted, now: Moment) -> Step:
+    """Another boot: no run lives."""
+    by_agent = {end.agent: end for end in event.ended}
+    for agent in before.agents.values():
+        found = put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now), now)
+    return found
+
+
+def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:
+    """A daemon begins, in an epoch of its own."""
+    newest = max(event.newest, before.epoch)
+    begun = Decision(None, reason=f"a daemon begins, after epoch {newest}", weight="detail")
+    return Step(replace(before, epoch=newest), (begun,))
+
+
+def set_limits(before: Fleet, found: Step, event: LimitsDeclared, now: Moment) -> Step:
+    """Take the fleet-wide limits over."""
+    changed = event.limits != before.limits
+    noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
+    return Step(replace(before, limits=event.limits), noted)
+
+
+def halt(before: Fleet, found: Step, event: SavingHalted, now: Moment) -> Step:
+    """Nothing is started while decisions cannot be made durable."""
+    since = before.halted[1] if before.halted is not None else now.at
+    return Step(replace(before, halted=(event.why, since)))
+
+
+def see_terminal(before: Fleet, found: Step, event: TerminalSeen, now: Moment) -> Step:
+    """Let starts go on once the terminal answers."""
+    if not event.alive:
+        # The tick at `hold_until` looks again: one look at a time, however many answers come.
+        held = replace(before, hold_until=now.at + before.limits.observe_retry, is_blind=True)
+        weight: Weight = "noise" if before.is_blind else "story"
+        return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
+    if before.hold_until is None:
+        return found
+    released = replace(before, hold_until=None, falls=(), is_blind=False)
+    reason = "the terminal answers: starts go on"
+    standing = next((one for one in before.alerts if one.kind == "terminal"), None)
+    if standing is not None:
+        return _clear(Step(released), standing, reason)
+    return Step(released, (Decision(None, reason=reason),))
+
+
+def resume(before: Fleet, found: Step, event: SavingResumed, now: Moment) -> Step:
     """Decisions are durable again; a start that had to wait for that has its whole time still."""
-    found = Step(replace(fleet, halted=None))
+    fleet, found = before, Step(replace(before, halted=None))
     if fleet.halted is None:
         return found
     lost = now.at - fleet.halted[1]
     for agent in fleet.agents.values():
         if isinstance(agent.state, Starting) and _is_unsaved(fleet, agent):
             later = replace(agent.state, ready_by=agent.state.ready_by + lost)
-            found = _put(found, Decision(replace(agent, state=later)), now)
+            found = put(found, Decision(replace(agent, state=later)), now)
     return found
 
 
@@ -208,8 +175,9 @@ def _is_unsaved(fleet: Fleet, agent: Agent) -> bool:
     return fleet.halted is not None and isinstance(agent.state, Starting) and agent.state.run.exec_at is None
 
 
-def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
+def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
     """Bring every agent up to what the world knows of it, before anything is killed or started."""
+    fleet = before
     known = replace(fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP)
     found = _put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
     left = plan.left_alone(fleet.agents, event, now)
@@ -217,7 +185,7 @@ def _face_the_world(fleet: Fleet, event: JournalBehind, now: Moment) -> Step:
     return _raise(found, Decision(None, (alert,), alert.text), now)
 
 
-def _renew_plan(found: Step, now: Moment) -> Step:
+def renew_plan(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """After an order: what it settled is not to be recovered any more."""
     standing = alerts.find(found.fleet.alerts, plan.BEHIND)
     if standing is None or found.refusal is not None:
@@ -228,66 +196,45 @@ def _renew_plan(found: Step, now: Moment) -> Step:
     return _raise(found, Decision(None, (alert,)), now)
 
 
-def _confirm_recovery(fleet: Fleet, by: str, now: Moment) -> Step:
-    found = _put_all(Step(fleet), plan.confirmed(fleet.agents.values(), by, now), now)
-    standing = alerts.find(fleet.alerts, plan.BEHIND)
-    return _clear(found, standing, f"confirmed by {by}") if standing is not None else found
+def confirm_recovery(before: Fleet, found: Step, event: RecoveryConfirmed, now: Moment) -> Step:
+    """Do what was proposed where the journal was old."""
+    found = _put_all(found, plan.confirmed(before.agents.values(), event.by, now), now)
+    standing = alerts.find(before.alerts, plan.BEHIND)
+    return _clear(found, standing, f"confirmed by {event.by}") if standing is not None else found
 
 
-def _on_request(fleet: Fleet, event: OperatorEvent, now: Moment) -> Step:
-    if isinstance(event, AgentDeclared):
-        return _renew_plan(_declare(fleet, event, now), now)
-    agent = fleet.agents.get(event.agent)
-    if agent is None:
-        return Step(fleet, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
-    if isinstance(event, SETTLING):
-        agent = plan.settled(agent)
-    match event:
-        case StartRequested():
-            decision = requests.start(agent, event, now)
-        case StopRequested():
-            decision = requests.stop(agent, event, now)
-        case RestartRequested():
-            decision = requests.restart_agent(agent, event, now)
-        case SendRequested():
-            decision = requests.send(agent, event, now)
-        case AnswerRequested():
-            decision = answers.answer(agent, event, now)
-        case AgentWithdrawn():
-            decision = requests.withdraw(agent, now)
-        case BreakerReset() | BreakerEdited() | BreakerCorrupt():
-            decision = requests.set_breaker(agent, event, now)
-        case _:
-            assert_never(event)
-    answered = _answer(fleet, weights.ordered(event, agent, decision), now)
-    if isinstance(event, SETTLING):
-        answered = _renew_plan(answered, now)
-    if answered.refusal is None and isinstance(event, StartRequested | RestartRequested):
-        return _put_all(answered, sequence.taken_up(answered.fleet.agents, agent), now)
-    return answered
+def take_up_turns(before: Fleet, found: Step, event: StartRequested | RestartRequested, now: Moment) -> Step:
+    """Who starts the first member of a sequence starts them all."""
+    lead = before.agents.get(event.agent)
+    if lead is None or found.refusal is not None:
+        return found
+    return _put_all(found, sequence.taken_up(found.fleet.agents, lead), now)
 
 
-def _answer(fleet: Fleet, decision: Decision, now: Moment) -> Step:
+def answer(found: Step, decision: Decision, now: Moment) -> Step:
+    """Take the decision about an order: what is refused changes nothing, and is told."""
     if decision.refusal is not None:
         refused = replace(decision, reason=f"refused: {decision.refusal.message}", weight="story")
-        return Step(fleet, (refused,), decision.refusal)
-    return _put(Step(fleet), decision, now)
+        return replace(found, decisions=(*found.decisions, refused), refusal=decision.refusal)
+    return put(found, decision, now)
 
 
-def _declare(fleet: Fleet, event: AgentDeclared, now: Moment) -> Step:
+def declare(before: Fleet, found: Step, event: AgentDeclared, now: Moment) -> Step:
+    """An agent is declared, or its specification changed."""
+    fleet = before
     known = fleet.agents.get(event.spec.name)
     if known is not None:
         changed = outage.moved(requests.redeclare(known, event.spec, now), now)
         told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
-        return _answer(fleet, told, now)
+        return answer(found, told, now)
     last = fleet.retired.get(event.spec.name, 0)
-    if (found := plan.newcomer(event, last, now)) is not None:
-        return _put(Step(fleet), weights.ordered(event, None, found), now)
+    if (living := plan.newcomer(event, last, now)) is not None:
+        return put(found, weights.ordered(event, None, living), now)
     agent = declared(event.spec, now, last)
     if event.start:
         started = requests.start(agent, StartRequested(agent.name, by="autostart"), now)
-        return _put(Step(fleet), weights.ordered(event, None, started), now)
-    return _put(Step(fleet), weights.ordered(event, None, Decision(agent, reason="declared")), now)
+        return put(found, weights.ordered(event, None, started), now)
+    return put(found, weights.ordered(event, None, Decision(agent, reason="declared")), now)
 
 
 def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
@@ -295,25 +242,26 @@ def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
     return Agent(spec, Desired.STOPPED, Stopped(), now.wall, "declared, never started", incarnation)
 
 
-def _on_run_event(fleet: Fleet, event: RunEvent, now: Moment) -> Step:
-    agent = _speaker(fleet, event)
-    if agent is None:
-        # An older incarnation's words change nothing; the performer has answered for its processes.
-        return Step(fleet)
-    overheard = _put_all(Step(fleet), sequence.overhear(fleet.agents, agent, event), now)
-    decided = answers.quietly(agent, lifecycle.decide(agent, event, now))
-    if any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decided.actions):
-        decided = _once(fleet, agent, decided)
-    found = _put(overheard, decided, now)
-    asked = found.fleet.agents.get(agent.name)
-    answer = answers.prepared(agent, asked)
-    if answer is None or asked is None:
+def overhear(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
+    """The first member of a sequence hears what the run of a turn says of itself."""
+    agent = speaker(before, event)
+    return found if agent is None else _put_all(found, sequence.overhear(before.agents, agent, event), now)
+
+
+def give_answer(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
+    """Give the operator's prepared answer to a question that has just been asked."""
+    agent = speaker(before, event)
+    asked = found.fleet.agents.get(event.agent)
+    given = answers.prepared(agent, asked) if agent is not None else None
+    if given is None or asked is None:
         return found
-    return _put(found, answers.answer(asked, answer, now), now)
+    return put(found, answers.answer(asked, given, now), now)
 
 
-def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
+def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
     """Leave out what those that share its service with the agent have told already."""
+    if not any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decision.actions):
+        return decision
     kept = tuple(
         one
         for one in decision.actions
@@ -322,10 +270,15 @@ def _once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
     return replace(decision, actions=kept)
 
 
-def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+def follow_accounts(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """What a limit means for those that share its account."""
+    return _put_all(found, accounts.follow(before.agents, found.fleet.agents, event, now), now)
+
+
+def follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Take what the event means for outages into the fleet, and tell when one is over."""
     for decision in tuple(outage.follow(before.agents, found.fleet.agents, event, before.limits.resume_every, now)):
-        found = _put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
+        found = put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
     for standing in found.fleet.alerts:
         group = outage.group_of(standing)
         if group is not None and not outage.is_hit(found.fleet.agents, group):
@@ -333,27 +286,28 @@ def _follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> St
     return found
 
 
-def _on_watch(fleet: Fleet, event: WatchEvent, now: Moment) -> Step:
+def watch(before: Fleet, found: Step, event: WatchEvent, now: Moment) -> Step:
     """Raise or clear what a watch outside the core found; the same again changes nothing."""
+    fleet = before
     agent = fleet.agents.get(event.agent) if event.agent is not None else None
     if event.agent is not None and agent is None:
-        return Step(fleet)
+        return found
     if isinstance(event, StateEdited):
         assert agent is not None
         told = keep(agent, "its state.json was edited by another hand, and taken over")
-        return _put(Step(fleet), replace(told, weight="story"), now)
+        return put(Step(fleet), replace(told, weight="story"), now)
     standing = alerts.find(agent.alerts if agent else fleet.alerts, event.kind)
     if isinstance(event, TroubleSeen):
         alert = Alert(event.agent, event.kind, event.text, watched=True)
         reason = f"{event.kind}: {event.text}" if standing is None else ""
         decision = Decision(agent, (alert,), reason)
-        return _put(Step(fleet), decision, now) if agent is not None else _raise(Step(fleet), decision, now)
+        return put(Step(fleet), decision, now) if agent is not None else _raise(Step(fleet), decision, now)
     if standing is None:
         return Step(fleet)
     why = event.why or f"{event.kind} is over"
     if agent is not None:
         rest = tuple(one for one in agent.alerts if one is not standing)
-        return _put(Step(fleet), Decision(replace(agent, alerts=rest), reason=why), now)
+        return put(Step(fleet), Decision(replace(agent, alerts=rest), reason=why), now)
     return _clear(Step(fleet), standing, why)
 
 
@@ -376,17 +330,17 @@ def _clear(found: Step, over: StandingAlert, why: str) -> Step:
     return replace(found, fleet=replace(found.fleet, alerts=rest), decisions=(*found.decisions, told))
 
 
-def _follow_sequences(before: Fleet, found: Step, now: Moment) -> Step:
+def follow_sequences(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Give the turns of sequences on, and end those that were broken off."""
     for lead, name in sequence.abandoned(before.agents, found.fleet.agents):
         agent = found.fleet.agents.get(name)
         if agent is not None and agent.spec.turn_of == lead.name:
             ended = requests.stop(agent, StopRequested(name, by=f"the end of {lead.name}'s turns"), now)
             assert ended.agent is not None
-            found = _put(found, replace(ended, agent=replace(ended.agent, left_out=agent.left_out)), now)
+            found = put(found, replace(ended, agent=replace(ended.agent, left_out=agent.left_out)), now)
     found = _begin_turns(found, now)
     while (decision := sequence.follow(found.fleet.agents, now)) is not None:
-        found = _begin_turns(_put(found, decision, now), now)
+        found = _begin_turns(put(found, decision, now), now)
     return found
 
 
@@ -394,37 +348,20 @@ def _begin_turns(found: Step, now: Moment) -> Step:
     for lead, name in tuple(sequence.wanted(found.fleet.agents)):
         agent = found.fleet.agents[name]
         started = requests.start(agent, StartRequested(name, by=f"the sequence of {lead.name}"), now)
-        found = _put(found, sequence.begun(lead, agent.incarnation), now)
-        found = _put(found, started, now)
+        found = put(found, sequence.begun(lead, agent.incarnation), now)
+        found = put(found, started, now)
     return found
 
 
-def _on_work_event(fleet: Fleet, event: WorkEvent, now: Moment) -> Step:
-    agent = fleet.agents.get(event.agent)
-    if agent is None:
-        return Step(fleet)
-    if (isinstance(event, WorkMeasured) and event.turn) or (isinstance(event, MeasurementLost) and agent.turns):
-        return _put(Step(fleet), turns.decide(agent, event, now), now)
-    return _put(Step(fleet), progress.decide(agent, event, now), now)
-
-
-def _on_after_event(fleet: Fleet, event: AfterEvent, now: Moment) -> Step:
-    agent = fleet.agents.get(event.agent)
-    if agent is None:
-        return Step(fleet)
-    decided = cleanup.decide(agent, event) if isinstance(event, CleanedUp) else interrupt.decide(agent, event, now)
-    return _put(Step(fleet), decided, now)
-
-
-def _speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
+def speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
     """The agent that an event speaks of, if it is about the incarnation that lives."""
     agent = fleet.agents.get(event.agent)
     return agent if agent is not None and agent.run and agent.run.incarnation == event.incarnation else None
 
 
-def _brake(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment) -> Step:
     """Most of the fleet falling within moments is an outage of tmux or of the observer: look again before starting."""
-    if not isinstance(event, ShimLost | AgentExited) or _speaker(before, event) is None:
+    if speaker(before, event) is None:
         return found
     if isinstance(event, AgentExited) and event.cause == "exit":
         return found
@@ -447,17 +384,17 @@ def _observe(found: Step, reason: str, now: Moment, weight: Weight | None = None
     return _raise(replace(found, fleet=held), Decision(None, actions, reason, weight=weight), now)
 
 
-def _release_parked(found: Step, now: Moment) -> Step:
+def release_parked(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Let those go on whose limit is over, of each account one after the other."""
     for agent in accounts.is_due(found.fleet.agents, found.fleet.gates, now):
         gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
-        found = _put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
+        found = put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
     for decision in tuple(outage.release(found.fleet.agents, found.fleet.limits.resume_every, now)):
-        found = _put(found, decision, now)
+        found = put(found, decision, now)
     return found
 
 
-def _release_starts(found: Step, now: Moment) -> Step:
+def release_starts(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
     if found.fleet.hold_until is not None or found.fleet.halted is not None:
         return found
@@ -472,8 +409,15 @@ def _release_starts(found: Step, now: Moment) -> Step:
     for _, name in sorted(due)[:slots]:
         agent = found.fleet.agents[name]
         assert isinstance(agent.state, BackingOff)
-        found = _put(found, lifecycle.begin(agent, agent.state, now), now)
+        found = put(found, lifecycle.begin(agent, agent.state, now), now)
     return found
+
+
+def count_epoch(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Begin a new epoch where an order, a start or another wish was decided."""
+    if not epochs.moves(before.agents, found.decisions, event):
+        return found
+    return replace(found, fleet=replace(found.fleet, epoch=found.fleet.epoch + 1))
 
 
 def _is_due(agent: Agent, now: Moment) -> bool:
@@ -495,11 +439,11 @@ def _is_launching(agent: Agent, now: Moment) -> bool:
 
 def _put_all(found: Step, decisions: Iterable[Decision], now: Moment) -> Step:
     for decision in decisions:
-        found = _put(found, decision, now)
+        found = put(found, decision, now)
     return found
 
 
-def _put(found: Step, decision: Decision, now: Moment) -> Step:
+def put(found: Step, decision: Decision, now: Moment) -> Step:
     """Take a decision into the fleet; an item or an alert that is new gets its number here."""
     agent = decision.agent
     assert agent is not None
@@ -534,4 +478,4 @@ def _put(found: Step, decision: Decision, now: Moment) -> Step:
     return replace(found, fleet=fleet, decisions=(*found.decisions, decision))
 
 
-__all__ = ["Fleet", "Refusal", "Step", "declared", "next_deadline", "step"]
+__all__ = ["Fleet", "Refusal", "Step", "declared", "next_deadline"]

@@ -194,7 +194,26 @@ class OtherHook(Hook):
         return self.word
 
 
-HOOKS: dict[str, type[Hook]] = {
+HookEvent = (
+    SessionStarted
+    | SessionEnded
+    | PromptSubmitted
+    | ToolStarted
+    | ToolEnded
+    | ToolFailed
+    | SubagentStarted
+    | SubagentEnded
+    | PermissionAsked
+    | PermissionDenied
+    | Notified
+    | TurnEnded
+    | TurnFailed
+    | CompactionBegun
+    | Compacted
+    | OtherHook
+)
+
+HOOKS: dict[str, type[HookEvent]] = {
     "session-start": SessionStarted,
     "session-end": SessionEnded,
     "prompt-submit": PromptSubmitted,

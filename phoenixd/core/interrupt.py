@@ -12,7 +12,7 @@ from dataclasses import replace
 from phoenixd.core import progress, restart
 from phoenixd.core.actions import SeeAttendance
 from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Parked, Stopped, Stopping
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import AttendanceSeen
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
@@ -39,7 +39,7 @@ def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decisio
     return replace(decision, agent=replace(decision.agent, state=held), actions=(*decision.actions, look))
 
 
-def decide(agent: Agent, event: AttendanceSeen, now: Moment) -> Decision:
+def hear(agent: Agent, event: AttendanceSeen, seen: Seen, now: Moment) -> Decision:
     """Stop the loop where somebody sat at its terminal; else its next iteration comes when it was due."""
     state, end = agent.state, agent.last_exit
     if end is None or end.incarnation != event.incarnation or agent.incarnation != event.incarnation:

@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import (
-    answers,
     background,
     call_work,
     cleanup,
@@ -58,22 +57,15 @@ from phoenixd.core.agent import (
     Stopping,
     StopStep,
 )
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
-    CallWorkSeen,
     Delivered,
-    EvidenceSeen,
-    HoldAnswered,
-    HoldReleased,
-    HooksRefused,
     IncidentRecorded,
-    LinkLost,
     NotDelivered,
     RunAdopted,
-    RunEvent,
     RunMissing,
     ScreenSeen,
     ShimLost,
@@ -82,7 +74,6 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.core.facts import HungInCall, RunProductive
-from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
@@ -94,8 +85,6 @@ SOMEBODY_ELSE = 60.0
 SILENT_START_LOOK = 3.0
 """Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
 SIGKILL = 9
-WELL = frozenset({"idle", "working"})
-"""What a screen says after a turn that ended well: neither of a limit nor of a login."""
 EXIT_RECORD_GRACE = 5.0
 """Seconds that a vanished process's exit record may take (F-PROC-7)."""
 
@@ -110,83 +99,48 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     return session.begin(agent, state, now, SPAWN_TIMEOUT)
 
 
-def decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
-    """Decide on an event about the agent's living incarnation; the fleet has checked that it is that one."""
-    if isinstance(event, ScreenSeen) and event.verdict in WELL:
-        return _confirm(answers.let_go(agent, _decide(agent, event, now), event, now), now)
-    return answers.let_go(agent, _decide(agent, event, now), event, now)
+def hear_lingering(agent: Agent, event: TreeLingers, seen: Seen, now: Moment) -> Decision:
+    """Processes outlive SIGKILL: told once for a run."""
+    text = f"{len(event.pids)} processes of a run outlive SIGKILL: {', '.join(map(str, event.pids[:5]))}"
+    is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
+    return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
 
 
-def _confirm(decision: Decision, now: Moment) -> Decision:
-    """A look at the screen has shown that a turn's end was a good one, where its hook says too little."""
-    agent = decision.agent
-    if agent is None or (confirmed := productive.confirmed(agent, now)) is agent:
-        return decision
-    reason = "; ".join(filter(None, (decision.reason, f"productive: {productive.PROOFS['turn']}")))
-    return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
+def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Decision:
+    """Judge what the screen shows by what the run is at: parked, at work, or silent since its start."""
+    if not isinstance(agent.state, Running):
+        return session.judge_screen(agent, event, now)
+    if parking.is_looked_at(agent.state):
+        return _seen_parked(agent, agent.state, event.verdict, now)
+    return _seen_silent(agent, agent.state, event, now)
 
 
-def _decide(agent: Agent, event: RunEvent, now: Moment) -> Decision:
-    match event:
-        case HoldAnswered():
-            return answers.hear_outcome(agent, event, now)
-        case HoldReleased():
-            return answers.hear_release(agent, event, now)
-        case AgentStarted():
-            return _alive(agent, event, now)
-        case RunAdopted():
-            return _alive(deafness.heard_again(agent), event, now)
-        case LinkLost():
-            return deafness.hear_loss(agent, event, now)
-        case HooksRefused():
-            return deafness.hear_refusals(agent, event)
-        case StartFailed():
-            return _start_failed(agent, event, now)
-        case AgentExited():
-            return _exited(agent, event, now)
-        case AgentVanished():
-            return _vanished(agent, now)
-        case ShimLost() | RunMissing():
-            return _unguarded(agent, event, now)
-        case TreeGone():
-            return _tree_gone(agent, event, now)
-        case TreeLingers(pids=pids):
-            text = f"{len(pids)} processes of a run outlive SIGKILL: {', '.join(map(str, pids[:5]))}"
-            is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
-            return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
-        case Hook():
-            return turns.hear(agent, session.hear_hook(progress.hear(agent, event), event, now), event)
-        case EvidenceSeen():
-            return session.hear_evidence(agent, event, now)
-        case CallWorkSeen():
-            return call_work.hear(agent, event, now)
-        case ScreenSeen(verdict=verdict) if isinstance(agent.state, Running) and parking.is_looked_at(agent.state):
-            return _seen_parked(agent, agent.state, verdict, now)
-        case ScreenSeen() if isinstance(agent.state, Running):
-            return _seen_silent(agent, agent.state, event, now)
-        case ScreenSeen():
-            return session.judge_screen(agent, event, now)
-        case Delivered(evidence=evidence, queued=queued):
-            # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-            heard = replace(agent, last_prompt=queued[: session.MAX_TEXT]) if queued else agent
-            heard = leftover.typed(heard, event.message_id, None)
-            went_on = parking.hear_outcome(agent, event.message_id, None, now)
-            if went_on is not None:
-                return went_on
-            begun = opening.over(heard, event.message_id)
-            return keep(session.hear_sent(begun, event.message_id), f"text delivered ({evidence})")
-        case NotDelivered(reason=reason):
-            agent = leftover.typed(agent, event.message_id, reason)
-            missed = parking.hear_outcome(agent, event.message_id, reason, now)
-            return (
-                missed
-                or opening.missed(agent, event.message_id, reason)
-                or keep(agent, f"text not delivered: {reason}")
-            )
-        case IncidentRecorded(file=file):
-            return keep(agent, f"what could be seen of it is kept in {file}")
-        case _:
-            assert_never(event)
+def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> Decision:
+    """A text arrived."""
+    # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
+    heard = replace(agent, last_prompt=event.queued[: session.MAX_TEXT]) if event.queued else agent
+    heard = leftover.typed(heard, event.message_id, None)
+    went_on = parking.hear_outcome(agent, event.message_id, None, now)
+    if went_on is not None:
+        return went_on
+    begun = opening.over(heard, event.message_id)
+    return keep(session.hear_sent(begun, event.message_id), f"text delivered ({event.evidence})")
+
+
+def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:
+    """A text did not arrive."""
+    agent = leftover.typed(agent, event.message_id, event.reason)
+    missed = parking.hear_outcome(agent, event.message_id, event.reason, now)
+    return (
+        missed
+        or opening.missed(agent, event.message_id, event.reason)
+        or keep(agent, f"text not delivered: {event.reason}")
+    )
+
+
+def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) -> Decision:
+    """What could be seen of a run that we ended is kept."""
+    return keep(agent, f"what could be seen of it is kept in {event.file}")
 
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
@@ -290,7 +244,8 @@ def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision
     return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None), now)
 
 
-def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decision:
+def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: Moment) -> Decision:
+    """exec succeeded, or a run was found alive."""
     if isinstance(event, AgentStarted) and agent.run is not None and agent.run.run_id != event.run_id:
         return Decision(agent)
     word = "adopted" if isinstance(event, RunAdopted) else "exec succeeded"
@@ -338,7 +293,8 @@ def _alive(agent: Agent, event: AgentStarted | RunAdopted, now: Moment) -> Decis
             assert_never(agent.state)
 
 
-def _start_failed(agent: Agent, event: StartFailed, now: Moment) -> Decision:
+def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment) -> Decision:
+    """The run never lived: say why, and what comes next."""
     run = agent.run
     if run is None:
         return Decision(agent)
@@ -367,6 +323,11 @@ def _start_failed(agent: Agent, event: StartFailed, now: Moment) -> Decision:
     )
 
 
+def hear_exit(agent: Agent, event: AgentExited, seen: Seen, now: Moment) -> Decision:
+    """The agent ended, and its tree is gone."""
+    return _exited(agent, event, now)
+
+
 def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     run = agent.run
     if run is None or run.run_id != event.run_id:
@@ -388,7 +349,8 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     return ended(agent, end, now)
 
 
-def _vanished(agent: Agent, now: Moment) -> Decision:
+def hear_vanishing(agent: Agent, event: AgentVanished, seen: Seen, now: Moment) -> Decision:
+    """The process is gone: its exit record is awaited."""
     match agent.state:
         case Running(exit_due=None) as state:
             return keep(
@@ -402,7 +364,8 @@ def _vanished(agent: Agent, now: Moment) -> Decision:
             return Decision(agent)
 
 
-def _unguarded(agent: Agent, event: ShimLost | RunMissing, now: Moment) -> Decision:
+def hear_lost_shim(agent: Agent, event: ShimLost | RunMissing, seen: Seen, now: Moment) -> Decision:
+    """Nobody reaps or kills for this run any more: its tree is fenced."""
     why = "the shim is gone" if isinstance(event, ShimLost) else "no shim and no process of this run was found"
     match agent.state:
         case Starting() | Running() as state:
@@ -416,7 +379,8 @@ def _unguarded(agent: Agent, event: ShimLost | RunMissing, now: Moment) -> Decis
             return Decision(agent)
 
 
-def _tree_gone(agent: Agent, event: TreeGone, now: Moment) -> Decision:
+def hear_empty_tree(agent: Agent, event: TreeGone, seen: Seen, now: Moment) -> Decision:
+    """A fence found nothing alive any more."""
     match agent.state:
         case Stopping(step=StopStep.FENCE) as state if waiting := unproven.wait(agent, state, event, now):
             return waiting
@@ -647,4 +611,4 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             assert_never(verdict)
 
 
-__all__ = ["Spawn", "after_reboot", "begin", "deadline", "decide", "ended", "on_deadline", "unpark"]
+__all__ = ["Spawn", "after_reboot", "begin", "deadline", "ended", "on_deadline", "unpark"]

@@ -13,8 +13,8 @@ from dataclasses import replace
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, LastExit, Quarantined, Run, Running
-from phoenixd.core.decision import Decision, Readings
-from phoenixd.core.events import WorkMeasured
+from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.events import ScreenSeen, WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.merit import STEADY, Merit, Proof, Record
@@ -69,13 +69,19 @@ def hear(merit: Merit, event: Hook, spec: AgentSpec, now: Moment) -> Merit:
             return merit
 
 
-def confirmed(agent: Agent, now: Moment) -> Agent:
-    """The agent once its screen was looked at after a turn's end of which the hook says too little."""
-    state = agent.state
-    if not isinstance(state, Running) or not state.run.merit.ended:
-        return agent
+WELL = frozenset({"idle", "working"})
+"""What a screen says after a turn that ended well: neither of a limit nor of a login."""
+
+
+def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Decision:
+    """A look at the screen has shown that a turn's end was a good one, where its hook says too little."""
+    state, decision = agent.state, seen.decision
+    if event.verdict not in WELL or not isinstance(state, Running) or not state.run.merit.ended:
+        return decision
     run = replace(state.run, merit=_proven(state.run.merit, "turn", now))
-    return made_good(replace(agent, state=replace(state, run=run)))
+    confirmed = made_good(replace(agent, state=replace(state, run=run)))
+    reason = "; ".join(filter(None, (decision.reason, f"productive: {PROOFS['turn']}")))
+    return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
 
 
 def made_good(agent: Agent, work: str | None = None) -> Agent:

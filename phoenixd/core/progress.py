@@ -26,7 +26,7 @@ from phoenixd.core.agent import (
     Stopping,
 )
 from phoenixd.core.breaker import HalfOpen, Open
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import FileLooked, MeasurementLost, WorkEvent, WorkMeasured
 from phoenixd.core.hooks import Hook, TurnEnded
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
@@ -72,6 +72,18 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     begun = (*recent, now.at)[-most:] if most else ()
     opening = replace(agent, begun=begun, iteration=Opening(number, sequence.answer_by(agent, now)))
     return Decision(opening, (MeasureWork(agent.name, number, False),), f"iteration {number}: measuring the work first")
+
+
+def hear_work(agent: Agent, event: WorkEvent, seen: Seen, now: Moment) -> Decision:
+    """Take a measurement of an iteration or at an end; those of turns are for `turns`."""
+    return seen.decision if is_of_a_turn(seen.before, event) else decide(agent, event, now)
+
+
+def is_of_a_turn(agent: Agent, event: WorkEvent) -> bool:
+    """Whether a measurement is about a turn, and not about an iteration or an end."""
+    if isinstance(event, MeasurementLost):
+        return bool(agent.turns)
+    return isinstance(event, WorkMeasured) and event.turn > 0
 
 
 def decide(agent: Agent, event: WorkEvent, now: Moment) -> Decision:
@@ -129,17 +141,15 @@ def findings(before: Survey | None, event: WorkMeasured) -> Findings:
     return Findings(event.deeds, notes, event.lost, event.shared)
 
 
-def hear(agent: Agent, event: Hook) -> Agent:
-    """Note what a hook says of the iteration: errors, limits, denials, that nothing is left to do, and its place."""
-    if isinstance(agent.iteration, Underway):
-        agent = workplaces.follow(agent, event)
+def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
+    """Note what a hook says of the iteration: errors, limits, denials, that nothing is left to do."""
     underway, run = agent.iteration, agent.run
     if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
-        return agent
+        return seen.decision
     heard = replace(underway, signals=signals.hear(underway.signals, event))
     if isinstance(event, TurnEnded):
         heard = replace(heard, done=_said_done(agent, event.text) or underway.done)
-    return agent if heard == underway else replace(agent, iteration=heard)
+    return seen.decision if heard == underway else replace(seen.decision, agent=replace(agent, iteration=heard))
 
 
 def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Decision:

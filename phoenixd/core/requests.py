@@ -23,8 +23,9 @@ from phoenixd.core.agent import (
     Stopping,
 )
 from phoenixd.core.breaker import Open
-from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events import (
+    AgentWithdrawn,
     BreakerCorrupt,
     BreakerEdited,
     BreakerReset,
@@ -52,6 +53,16 @@ def queue(agent: Agent, why: str, now: Moment, fresh: bool = False) -> Decision:
     """Make a start due now; the fleet releases it."""
     upcoming = restart.next_start(agent, now, fresh)
     return enter(agent, BackingOff(now.at, upcoming.mode, upcoming.prompt), f"{why}; {upcoming.reason}", now)
+
+
+def hear_start(agent: Agent, event: StartRequested, seen: Seen, now: Moment) -> Decision:
+    """An operator wants the agent running."""
+    return start(agent, event, now)
+
+
+def hear_stop(agent: Agent, event: StopRequested, seen: Seen, now: Moment) -> Decision:
+    """An operator wants the agent down."""
+    return stop(agent, event, now)
 
 
 def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
@@ -131,7 +142,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
             assert_never(agent.state)
 
 
-def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decision:
+def hear_restart(agent: Agent, event: RestartRequested, seen: Seen, now: Moment) -> Decision:
     """Give the agent a new incarnation; one that is down is started."""
     wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0, record=Record(), left_out=False)
     why = f"restarted by {event.by}"
@@ -150,7 +161,7 @@ def restart_agent(agent: Agent, event: RestartRequested, now: Moment) -> Decisio
             assert_never(agent.state)
 
 
-def withdraw(agent: Agent, now: Moment) -> Decision:
+def withdraw(agent: Agent, event: AgentWithdrawn, seen: Seen, now: Moment) -> Decision:
     """Remove an agent: its run is ended first, its files stay."""
     leaving = replace(agent, desired=Desired.STOPPED, removing=True)
     match agent.state:
@@ -187,7 +198,9 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     return Decision(updated, reason="its configuration changed; nothing that needs a new process")
 
 
-def set_breaker(agent: Agent, event: BreakerReset | BreakerEdited | BreakerCorrupt, now: Moment) -> Decision:
+def set_breaker(
+    agent: Agent, event: BreakerReset | BreakerEdited | BreakerCorrupt, seen: Seen, now: Moment
+) -> Decision:
     """What somebody did to the breaker, by a command or by its file (G33, G58, X8c)."""
     match event:
         case BreakerReset(by=by):
@@ -231,7 +244,7 @@ def unheard(agent: Agent) -> Decision | None:
             return None
 
 
-def send(agent: Agent, event: SendRequested, now: Moment) -> Decision:
+def send(agent: Agent, event: SendRequested, seen: Seen, now: Moment) -> Decision:
     """Type a text into a running agent; never while it asks something, for Enter would answer (F-PROC-16, F-TMUX-9)."""
     refused = unheard(agent)
     if refused is not None:

@@ -20,7 +20,7 @@ from phoenixd.core.agent import (
     Stopping,
     Waiting,
 )
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.hooks import (
@@ -121,7 +121,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     return replace(enter(begun, starting, reason, now), actions=(spawn,))
 
 
-def hear_hook(agent: Agent, event: Hook, now: Moment) -> Decision:
+def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
@@ -213,7 +213,7 @@ def is_owed(activity: Activity) -> bool:
     return refusal(activity) is not None or (activity.waiting is not None and activity.waiting.kind == FAILED_TURN)
 
 
-def hear_evidence(agent: Agent, event: EvidenceSeen, now: Moment) -> Decision:
+def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) -> Decision:
     """Fold a heartbeat or a growing transcript; only the first of a run is worth a line in the journal."""
     state = agent.state
     if not isinstance(state, Starting | Running):

@@ -14,12 +14,11 @@ from phoenixd.core import liveness, progress, signals, workplaces
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import MeasurementLost, WorkMeasured
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import end_run, keep
 
 MOST_TURNS = 4
@@ -28,8 +27,7 @@ MOST_TURNS = 4
 
 def has_judged_turns(agent: Agent) -> bool:
     """Whether this agent's turns are judged."""
-    rules = agent.spec.breaker
-    return agent.spec.kind is Kind.RESIDENT and rules.enabled and rules.per_turn
+    return agent.has_judged_turns
 
 
 def is_judged(agent: Agent) -> bool:
@@ -37,15 +35,12 @@ def is_judged(agent: Agent) -> bool:
     return progress.is_loop(agent) or has_judged_turns(agent)
 
 
-def hear(before: Agent, decision: Decision, event: Hook) -> Decision:
-    """Note what a hook says of a turn, beside what was decided about it; `before` is the agent that it found."""
-    agent, run = decision.agent, before.run
-    if agent is None or run is None or not has_judged_turns(agent) or 0 < event.seq <= run.hook_seq:
+def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
+    """Note what a hook says of a turn, beside what was decided about it."""
+    before, decision, run = seen.before, seen.decision, seen.before.run
+    if run is None or event.sub or not has_judged_turns(agent) or 0 < event.seq <= run.hook_seq:
         return decision
-    heard = workplaces.follow(agent, event) if agent.turns else agent
-    if event.sub:
-        return decision if heard is agent else replace(decision, agent=heard)
-    action: MeasureWork | None = None
+    heard, action = agent, None
     if isinstance(event, PromptSubmitted):
         heard, action = _begun(heard, _is_a_persons(before, event))
     elif heard.turns and heard.turns[-1].phase != "closing":
@@ -55,8 +50,10 @@ def hear(before: Agent, decision: Decision, event: Hook) -> Decision:
     return replace(decision, agent=heard, actions=(*decision.actions, *((action,) if action else ())))
 
 
-def decide(agent: Agent, event: WorkMeasured | MeasurementLost, now: Moment) -> Decision:
+def hear_work(agent: Agent, event: WorkMeasured | MeasurementLost, seen: Seen, now: Moment) -> Decision:
     """Take a measurement of a turn; one that nobody waits for changes nothing."""
+    if not progress.is_of_a_turn(agent, event):
+        return seen.decision
     if isinstance(event, MeasurementLost):
         weighed = progress.weighed_again(agent, now)
         assert weighed.agent is not None

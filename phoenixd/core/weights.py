@@ -26,7 +26,7 @@ from phoenixd.core.agent import (
     Stopped,
     Stopping,
 )
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import (
     AgentDeclared,
     AgentWithdrawn,
@@ -52,6 +52,7 @@ from phoenixd.core.facts import (
     Verb,
     Weight,
 )
+from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
 
 MAX_WORDS = 200
@@ -80,6 +81,11 @@ def weighed(before: Agent | None, decision: Decision) -> Decision:
     elif before is not None and after.since_wall != before.since_wall:
         after = replace(after, looks=0)
     return replace(decision, agent=after, facts=facts, weight=weight)
+
+
+def note_order(agent: Agent, event: OperatorEvent, seen: Seen, now: Moment) -> Decision:
+    """Add the order that the decision answers."""
+    return ordered(event, seen.before, seen.decision)
 
 
 def ordered(event: OperatorEvent, before: Agent | None, decision: Decision) -> Decision:

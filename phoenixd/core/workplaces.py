@@ -5,11 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import WorkMeasured
 from phoenixd.core.hooks import Hook
+from phoenixd.core.iteration import Underway
+from phoenixd.core.moment import Moment
 
 MOST_WORKPLACES = 32
 """Directories that are remembered until the next measurement tells which of them are places to work in."""
+
+
+def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
+    """Note where an agent is whose work is to be measured: in an iteration, or by the turn."""
+    run = seen.before.run
+    is_new = run is not None and not 0 < event.seq <= run.hook_seq
+    if not isinstance(agent.iteration, Underway) and not (is_new and agent.turns and agent.has_judged_turns):
+        return seen.decision
+    placed = follow(agent, event)
+    return seen.decision if placed is agent else replace(seen.decision, agent=placed)
 
 
 def follow(agent: Agent, event: Hook) -> Agent:

@@ -30,17 +30,52 @@ class Undecodable(ValueError):
     """The JSON is not a value of the type asked for; the message says where."""
 
 
+class SpecMissing(Undecodable):
+    """A snapshot stands without the specification that it belongs to."""
+
+
 def dump_agent(agent: Agent) -> str:
     """Render an agent, without its environment, as one line of ASCII."""
     return json.dumps(encode(agent), separators=(",", ":"))
 
 
+def dump_snapshot(agent: Agent, spec: int) -> str:
+    """Render an agent with a number in the place of its specification, which stands elsewhere under that number."""
+    data = {name: encode(getattr(agent, name)) for name in _stored_names(Agent) if name != "spec"}
+    return json.dumps({"spec": spec, **data}, separators=(",", ":"))
+
+
+def dump_spec(spec: AgentSpec) -> str:
+    """Render a specification, without its environment, as one line of ASCII."""
+    return json.dumps(encode(spec), separators=(",", ":"))
+
+
+def load_snapshot(text: str, number: int | None, spec: str) -> Agent:
+    """Read what dump_snapshot rendered, with the specification that stands under `number`.
+
+    Raises Undecodable, and SpecMissing where the snapshot belongs to another one.
+    """
+    data = _parsed(text)
+    if not isinstance(data, dict) or type(data.get("spec")) is not int:
+        raise Undecodable("it names no specification")
+    if data["spec"] != number:
+        raise SpecMissing(f"its specification {data['spec']} is not there")
+    return _agent({**data, "spec": _parsed(spec)})
+
+
 def load_agent(text: str) -> Agent:
     """Read an agent back, with an empty environment; raises Undecodable."""
+    return _agent(_parsed(text))
+
+
+def _parsed(text: str) -> Any:
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Undecodable(f"not JSON: {error}") from None
+
+
+def _agent(data: Any) -> Agent:
     return decode(Agent, older.agent(data) if isinstance(data, dict) else data)
 
 

@@ -11,6 +11,7 @@ from phoenixd.core.hooks import (
     Beginning,
     Failure,
     Hook,
+    HookEvent,
     Notice,
     Notified,
     OtherHook,
@@ -54,7 +55,7 @@ SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in
 """The fields that each hook's input fills in."""
 
 
-def hook_of(agent: str, incarnation: int, kind: str, **said: Any) -> Hook:
+def hook_of(agent: str, incarnation: int, kind: str, **said: Any) -> HookEvent:
     """The event of a hook of this name, with the fields of its class filled in from what it said."""
     word = HOOKS.get(kind, OtherHook)
     known = {name: value for name, value in said.items() if name in SAID[word]}
@@ -74,7 +75,7 @@ def _meaning(word: type[Hook], kind: str, said: dict[str, Any]) -> dict[str, Any
     return {"word": kind} if word is OtherHook else {}
 
 
-def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any], now: float = 0.0) -> Hook:
+def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any], now: float = 0.0) -> HookEvent:
     """Read one hook input (Claude Code's JSON, which the open contract shares); odd fields read as absent.
 
     now: wall seconds, for reset times that are told as a time of day.

@@ -31,6 +31,7 @@ class ClaudeCode:
 
     default_argv = ("claude",)
     tested_versions = PINS["claude"]
+    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return claude.check_argv(spec.argv)
@@ -137,6 +138,7 @@ class AnyCommand:
 
     default_argv = ()
     tested_versions = ()
+    reads_brief_at_once = True
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return command.check_argv(_line(spec), _declared(spec))

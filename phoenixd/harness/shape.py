@@ -64,6 +64,12 @@ class Harness(Protocol):
         """Whether the prompt is told by an argument."""
         ...
 
+    @property
+    def reads_brief_at_once(self) -> bool:
+        """Whether the program may read brief.md (by PHOENIX_BRIEF or an argument) as soon as it runs: then that stands
+        before the order goes out. A CLI is told its brief by the hook of its session's start, which waits for it."""
+        ...
+
     def command_line(
         self,
         spec: AgentSpec,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from phoenixd.core.agent import Agent, Incident
 from phoenixd.core.decision import Readings
 from phoenixd.core.projection import public_status
 from phoenixd.documents.banner import Interruption, banner
-from phoenixd.documents.brief.page import render_brief, render_injection, session_start_answer
+from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection, session_start_answer
 from phoenixd.documents.brief.record import FILE as RECORD_FILE
 from phoenixd.documents.brief.record import SIZE_LIMIT as RECORD_LIMIT
 from phoenixd.documents.brief.record import BriefRecord, Narrative, read_record, render_record
@@ -31,7 +32,7 @@ from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.aside import AsideFiles
-from phoenixd.memory.brief.composition import compose_brief, current_task
+from phoenixd.memory.brief.composition import compose_brief, current_task, interruption_before
 from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
@@ -42,6 +43,16 @@ SKEW = 60.0
 
 BRIEF_SPACING = 1800.0
 """Seconds for which a brief may name an older sign of life than state.json does."""
+
+
+TOLD = ("session-start.txt", "session-start.json")
+"""What a session is told, as text and as the answer of a hook: under these names the newest run's, for hook programs
+of runs that an older version started. The hook program of each later run prints that run's own (`told_to`)."""
+
+
+def told_to(incarnation: int) -> tuple[str, str]:
+    """The names of what one run is told; the JSON is written last."""
+    return f"session-start.{incarnation}.txt", f"session-start.{incarnation}.json"
 
 
 class TornState(Exception):
@@ -74,6 +85,10 @@ class Desk:
     prompts: TaskInHand = field(default_factory=TaskInHand)
     task: str | None = None
     _record: BriefRecord | None = None
+    _begun: tuple[int, str] = (0, "")
+    """The run, by incarnation and id, before which it was taken down how the last one ended."""
+    _told: tuple[int, str] = (0, "")
+    """The run whose own files were written here."""
 
     @classmethod
     def of(cls, name: str, directory: Path, files: Files, settings: ConfigurationTable) -> Desk:
@@ -96,12 +111,11 @@ class Desk:
         assert self.shelf.state is not None
         return self.shelf.state
 
-    def settle(
-        self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = (), *, durable: bool = True
-    ) -> StateDocument:
+    def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
         today, session = utc_date(now), self.session_of(agent)
         self.consult(now)
+        self._begin_run(agent)
         self.shelf.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
@@ -110,8 +124,29 @@ class Desk:
             self._last_active(agent, session, now),
             today,
             self.clean,
-            durable=durable,
         )
+
+    def foresee(self, agent: Agent, now: float) -> StateDocument:
+        """What `settle` would write now, with nothing written; raises TornState."""
+        session = self.session_of(agent)
+        self.consult(now)
+        self._begin_run(agent)
+        return self.shelf.foresee(
+            public_status(agent),
+            self._task(agent, session, now),
+            self._last_active(agent, session, now),
+            utc_date(now),
+            self.clean,
+        )
+
+    def owes_brief(self, agent: Agent) -> bool:
+        """Whether the agent's run waits for the file that tells it the brief."""
+        return agent.run is not None and self._told != (agent.run.incarnation, agent.run.run_id)
+
+    def write_page(self, agent: Agent, state: StateDocument, now: float) -> None:
+        """Write brief.md alone: for a program that may read it before anything else is written."""
+        facts = self._facts(agent, state, now, self.brief_record().narrative)
+        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"))
 
     def write_brief(self, agent: Agent, state: StateDocument, now: float, *, anew: bool = False) -> None:
         """Write brief.md, and what the hook program prints of it at a session start.
@@ -119,10 +154,46 @@ class Desk:
         anew: also where it would say the same.
         """
         run, self.brief_due = agent.run, now + BRIEF_SPACING
-        if run is not None and (run.session_seen or run.evidence):
+        # A session that began while its brief was late has not been told it.
+        if run is not None and (run.evidence or (run.session_seen and not self.owes_brief(agent))):
             self.interruption = None
-        for name, text in self._rendered(agent, state, now, self.brief_record().narrative).items():
+        documents = self._rendered(agent, state, now, self.brief_record().narrative)
+        for name, text in documents.items():
             self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
+        self._tell_run(agent, documents)
+
+    def forget_brief_of(self, run_id: str, incarnation: int) -> None:
+        """Take away what another run of that number may have been told: the hook program prints what it finds."""
+        if self._told != (incarnation, run_id):
+            for name in told_to(incarnation):
+                # A directory of that name is moved aside where the file is written.
+                with contextlib.suppress(IsADirectoryError):
+                    self.shelf.remove(name)
+
+    def _tell_run(self, agent: Agent, documents: Mapping[str, str]) -> None:
+        """Write what the hook program of this run prints, brief.md being there, and forget that of runs before."""
+        run = agent.run
+        if run is None:
+            return
+        for name, own in zip(TOLD, told_to(run.incarnation), strict=True):
+            self.shelf.write(own, documents[name].encode("utf-8", "replace"))
+        if self.owes_brief(agent):
+            self._told = (run.incarnation, run.run_id)
+            self.shelf.forget_told_before(run.incarnation)
+
+    def _begin_run(self, agent: Agent) -> None:
+        """Take down, once for each run, how the one before it ended; `consult` came before."""
+        run = agent.run
+        if run is None or self._begun == (run.incarnation, run.run_id):
+            return
+        self._begun = (run.incarnation, run.run_id)
+        if self.shelf.holds(told_to(run.incarnation)[-1]):
+            # Told by an earlier daemon, which knew.
+            self.interruption = None
+            return
+        ended, last = self.shelf.last_end, agent.last_exit
+        judged = ended[1] if ended and last and ended[0] == last.incarnation else None
+        self.interruption = interruption_before(agent, run.prompt, self.shelf.found, judged)
 
     def brief_record(self) -> BriefRecord:
         """What brief.json holds; read once, since it is the daemon's alone."""
@@ -158,10 +229,15 @@ class Desk:
         begin_switch(self.shelf, switch)
         state = finish_switch(self.shelf, switch)
         self._record = record
+        if not self.owes_brief(agent):
+            self._tell_run(agent, documents)
         return state
 
+    def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
+        return compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean, narrative)
+
     def _rendered(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> dict[str, str]:
-        facts = compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean, narrative)
+        facts = self._facts(agent, state, now, narrative)
         path, length = str(self.shelf.directory / "brief.md"), HARNESSES[agent.spec.harness].told_length
         told = render_injection(facts, path, banner(state, self.interruption), self.limit, length)
         return {
@@ -170,15 +246,16 @@ class Desk:
             "session-start.json": session_start_answer(told).decode("utf-8", "replace"),
         }
 
-    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> int:
-        """Write an incident's file, and let go of the oldest; returns how many lines of the screen it holds."""
+    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> tuple[int, str]:
+        """Write an incident's file, and let go of the oldest; returns its lines of the screen, and its content."""
         lines = screen_lines(screen, self.clean)
         content = self.shelf.heartbeat()
         beat = heartbeat_record(content) if content is not None else None
         self.shelf.make_directory(INCIDENTS)
-        self.shelf.write(incident.file, render_incident(agent, incident, readings, lines, beat, self.clean))
+        record = render_incident(agent, incident, readings, lines, beat, self.clean)
+        self.shelf.write(incident.file, record)
         self.shelf.keep_newest(f"{INCIDENTS}/*.json", INCIDENTS_KEPT)
-        return len(lines)
+        return len(lines), record.decode("utf-8", "replace")
 
     def take_notes(self) -> list[str]:
         """What was odd about the documents since this was last asked."""

@@ -43,6 +43,8 @@ FOLDED_AT_ONCE = 16
 FIRST_GIT_LIMIT = 1.0
 GIT_LIMIT, GIT_SPACING, GIT_PENANCE = 2.0, 30.0, 600.0
 """Seconds: how long git may take, how often it is asked, and how long a repository that failed is left alone."""
+GIT_LATER = 2.0
+"""Seconds by which git is asked after a brief that did not wait for it: in a burst the starts come first."""
 
 GIT_EVENTS = frozenset({"agent_exited", "agent_started", "run_adopted"})
 
@@ -61,6 +63,9 @@ class Publication:
         self._files = files
         self._git = git
         self._desks: dict[str, Desk] = {}
+        self._unasked: dict[str, Agent] = {}
+        """Agents whose brief was written without a look at their repository."""
+        self._wanted = anyio.Event()
         self._threads = anyio.CapacityLimiter(THREADS)
         self.stale_days = settings.loops.stale_days
         self.secrets_of: Callable[[Agent], tuple[str, ...]] = lambda agent: ()
@@ -86,9 +91,14 @@ class Publication:
             for entry in entries
         ]
         desk = self.desk(agent.name)
-        async with desk.lock:
-            if any(_may_have_changed_files(seen) for seen in occurrences):
+        if any(_may_have_changed_files(seen) for seen in occurrences):
+            if desk.owes_brief(agent):
+                # Its program boots, and waits for the brief: what git says follows.
+                self._unasked[agent.name] = agent
+                self._wanted.set()
+            else:
                 await self._refresh_git(desk, agent)
+        async with desk.lock:
             # Before the first write, so that no edit falls between that and the watch.
             await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
             self.watch(desk.shelf.directory)
@@ -108,11 +118,11 @@ class Publication:
                 await self.publish(desk.agent, ())
                 self.edited(name)
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
-        """Write what was seen of a run that is being ended; returns how many lines that is. Raises OSError."""
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
+        """Write what was seen of a run that is being ended; returns its lines, and the file. Raises OSError."""
         desk = self.desk(agent.name)
 
-        def write() -> int:
+        def write() -> tuple[int, str]:
             if not desk.secrets:
                 desk.secrets = self.secrets_of(agent)
             return desk.keep_incident(agent, action.incident, action.readings, screen)
@@ -140,7 +150,7 @@ class Publication:
     async def first_git(self, desk: Desk, agent: Agent) -> None:
         """Take the git summary for a brief that has none yet; a start waits a second for it, and no more."""
         if desk.git is None and self._settings.brief.git and desk.git_due == 0.0:
-            await self._ask_git(desk, agent, FIRST_GIT_LIMIT)
+            self._take_git(desk, await self._git(agent.spec.cwd, FIRST_GIT_LIMIT))
 
     async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved:
         """Close an open loop of an agent (P26): `already` when it was closed before, and then nothing is written.
@@ -230,7 +240,38 @@ class Publication:
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
 
     async def run(self) -> None:
-        """Fold heartbeats into last_active, and flag loops as they become stale, without any event (P29, X6)."""
+        """Bring up to date, for ever, what changes without an event of its own."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow_signs)
+            tasks.start_soon(self._follow_repositories)
+
+    async def _follow_repositories(self) -> None:
+        """Ask git for the briefs that did not wait for it, each directory once however many agents work there."""
+        while True:
+            await self._wanted.wait()
+            await self._clock.sleep_until(self._clock.now().at + GIT_LATER)
+            self._wanted = anyio.Event()
+            unasked, self._unasked = self._unasked, {}
+            by_directory: dict[str, list[Agent]] = {}
+            for agent in unasked.values():
+                if self._wants_git(self.desk(agent.name)):
+                    by_directory.setdefault(agent.spec.cwd, []).append(agent)
+            for directory, agents in by_directory.items():
+                with bulkhead(agents[0].name, "a look at its repository"):
+                    summary = await self._git(directory, GIT_LIMIT)
+                    for agent in agents:
+                        await self._follow_repository(agent, summary)
+
+    async def _follow_repository(self, agent: Agent, summary: GitSummary | None) -> None:
+        desk = self.desk(agent.name)
+        before = desk.git
+        self._take_git(desk, summary)
+        if desk.git != before and desk.agent is not None:
+            with bulkhead(agent.name, "what its repository changes"):
+                await self.publish(desk.agent, ())
+
+    async def _follow_signs(self) -> None:
+        """Fold heartbeats into last_active, and flag loops as they become stale (P29, X6)."""
         while True:
             await self._clock.sleep_until(self._clock.now().at + FOLD_INTERVAL)
             desks = tuple(self._desks.values())
@@ -254,11 +295,13 @@ class Publication:
                 desk.lock.release()
 
     async def _refresh_git(self, desk: Desk, agent: Agent) -> None:
-        if self._settings.brief.git and self._clock.now().wall >= desk.git_due:
-            await self._ask_git(desk, agent, GIT_LIMIT)
+        if self._wants_git(desk):
+            self._take_git(desk, await self._git(agent.spec.cwd, GIT_LIMIT))
 
-    async def _ask_git(self, desk: Desk, agent: Agent, limit: float) -> None:
-        summary = await self._git(agent.spec.cwd, limit)
+    def _wants_git(self, desk: Desk) -> bool:
+        return self._settings.brief.git and self._clock.now().wall >= desk.git_due
+
+    def _take_git(self, desk: Desk, summary: GitSummary | None) -> None:
         failed = summary is not None and summary.problem is not None
         if not failed or desk.git is None:
             desk.git = summary

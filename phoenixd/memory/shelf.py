@@ -52,6 +52,9 @@ BRIEF_LIMIT = 4 << 20
 LEFT_BEHIND = re.compile(r"\..+\.[0-9]+\.new")
 """Names of files that were to take a document's place; see phoenixd.drivers.files.plain.replace."""
 
+TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
+"""Names of what the session of one run is told."""
+
 Clean = Callable[[str], str]
 
 
@@ -83,8 +86,6 @@ class Shelf:
     _seen: tuple[int, ...] = ()
     _is_switched: bool = False
     """A brief run that a crash interrupted was looked for, and finished."""
-    _owes_sync: bool = False
-    """The newest state.json was written in haste, and would not survive a power cut."""
 
     def open(self) -> None:
         """Read what an earlier daemon left, once; the directory is made again whenever somebody removed it."""
@@ -165,17 +166,20 @@ class Shelf:
         self._write_state(self.state)
 
     def settle(
-        self,
-        status: Status,
-        task: str | None,
-        last_active: str | None,
-        today: date,
-        clean: Clean,
-        *,
-        durable: bool = True,
+        self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
     ) -> StateDocument:
         """Bring state.json up to date with what the daemon knows; `look` came before, so an operator's edit is in."""
         self.catch_up(today)
+        settled = self.foresee(status, task, last_active, today, clean)
+        assert self._kept is not None
+        self._kept = Bookkeeping(task if task is not None else self._kept.task, self._kept.resolved_bytes)
+        self._write_state(settled)
+        return settled
+
+    def foresee(
+        self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
+    ) -> StateDocument:
+        """What `settle` would write now; nothing is written. `look` and `catch_up` came before."""
         base, kept = self.state, self._kept
         assert base is not None
         assert kept is not None
@@ -187,10 +191,7 @@ class Shelf:
                 "current_task": task if task is not None and task != kept.task else base.current_task,
             }
         )
-        self._kept = Bookkeeping(task if task is not None else kept.task, kept.resolved_bytes)
-        settled = without_secrets(self._dated(settled, today), clean)
-        self._write_state(settled, durable)
-        return settled
+        return without_secrets(self._dated(settled, today), clean)
 
     def catch_up(self, today: date) -> None:
         """Close the loops that were resolved while no daemon ran (F-ST-10); `look` came before.
@@ -282,6 +283,18 @@ class Shelf:
         """The last whole lines of a file of lines, up to `size` bytes."""
         return tail(self.directory / name, size)
 
+    def holds(self, name: str) -> bool:
+        """Whether anything stands under that name."""
+        return os.path.lexists(self.directory / name)
+
+    def forget_told_before(self, incarnation: int) -> None:
+        """Remove what the sessions of earlier runs were told."""
+        for entry in os.scandir(self.directory):
+            found = TOLD_TO.fullmatch(entry.name)
+            if found is not None and int(found[1]) < incarnation:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.directory / name)
@@ -335,16 +348,12 @@ class Shelf:
             return StateDocument(agent=self.name)
         return recover_state(brief.decode("utf-8", "replace"), self.name)
 
-    def _write_state(self, document: StateDocument, durable: bool = True) -> None:
+    def _write_state(self, document: StateDocument) -> None:
         self.state = document
         if self._read_only:
             return
         content = render_state(document)
-        if durable and self._owes_sync:
-            self.files.replace(self.directory / "state.json", content)
-            self._owes_sync = False
-        elif self.write("state.json", content, durable):
-            self._owes_sync = not durable
+        self.write("state.json", content, durable=True)
         self._on_disk, self._seen = document, self._signature_of(content)
 
     def _signature_of(self, written: bytes) -> tuple[int, ...]:

@@ -376,11 +376,12 @@ class Performer:
     async def _write_incident(self, agent: Agent, action: RecordIncident, screen: str) -> None:
         incident = action.incident
         try:
-            lines = await self._outside.launcher.record_incident(agent, action, screen)
+            lines, record = await self._outside.launcher.record_incident(agent, action, screen)
         except (PhoenixdError, OSError) as failure:
             log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
             return
-        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines))
+        at = incident.at_wall
+        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines, at, record))
 
     async def _release(self, action: Release) -> None:
         self._outside.evidence.forget(action.agent)

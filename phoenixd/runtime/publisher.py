@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
@@ -16,8 +17,12 @@ from phoenixd.ports import Clock, Entry, Evidence, Launcher, StoredEntry
 MAX_PENDING = 200
 """Entries of one agent that wait to be published; older ones stand in the journal all the same."""
 
-GATHER = 0.1
-"""Seconds in which changes are gathered before they are written."""
+GATHER, GATHER_MOST = 0.1, 0.5
+"""Seconds without news before changes are written, and those after which they are written in any case: a run's session
+waits 2 s for its brief."""
+
+AT_ONCE = 4
+"""Agents whose documents are written at once: writing waits for the disk, and now and then for git."""
 
 EVIDENCE = "evidence_seen"
 """A sign of life by files changes no document but `last_active`, which is brought up to date without any event."""
@@ -32,7 +37,8 @@ log = structlog.get_logger()
 
 
 class Publisher:
-    """Coalesces changes per agent and writes them one agent at a time, off the supervisor's path."""
+    """Coalesces changes per agent and writes them, off the supervisor's path, a few agents at a time: a run that boots
+    waits for its brief, and not for another agent's disk or repository."""
 
     def __init__(
         self, launcher: Launcher, evidence: Evidence, clock: Clock, tell: Callable[[Event], None] = lambda event: None
@@ -42,17 +48,23 @@ class Publisher:
         self._clock = clock
         self._tell = tell
         self._failed: dict[str, Agent] = {}
+        self._retry_at = 0.0
         self._pending: dict[str, tuple[Agent, list[Entry]]] = {}
         self._waiting: dict[str, tuple[Agent, list[Entry]]] = {}
         """What goes with the agent's next news, for it is worth no writing of its own."""
+        self._under_way: set[str] = set()
+        self._places = anyio.CapacityLimiter(AT_ONCE)
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
 
     def hear(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         """Note what a turn changed; never waits."""
+        told: dict[str | None, list[Entry]] = {}
+        for stored in entries:
+            told.setdefault(stored.entry.agent, []).append(stored.entry)
         for agent in changed:
             self._follow(agent)
-            new = [stored.entry for stored in entries if stored.entry.agent == agent.name]
+            new = told.get(agent.name, [])
             is_pending = agent.name in self._pending
             _, noted = self._waiting.pop(agent.name, (agent, [])) if not is_pending else self._pending[agent.name]
             is_evidence = bool(new) and all(entry.event == EVIDENCE for entry in new)
@@ -63,23 +75,42 @@ class Publisher:
 
     async def run(self) -> None:
         """Publish for ever."""
+        async with anyio.create_task_group() as tasks:
+            await self._follow_arrivals(tasks)
+
+    async def _follow_arrivals(self, tasks: TaskGroup) -> None:
         while True:
             await self._arrival()
-            # A death brings a start within milliseconds: told together, and not while that start is under way.
-            await self._clock.sleep_until(self._clock.now().at + GATHER)
+            await self._gather()
+            for name in [name for name in self._pending if name not in self._under_way]:
+                self._under_way.add(name)
+                tasks.start_soon(self._publish_newest, name)
+
+    async def _gather(self) -> None:
+        """Return once nothing new comes for a moment: a death brings a start, and in a burst many are under way."""
+        most = self._clock.now().at + GATHER_MOST
+        while self._arrived.is_set() and (now := self._clock.now().at) < most:
             self._arrived = anyio.Event()
-            while self._pending:
-                name = next(iter(self._pending))
-                agent, entries = self._pending.pop(name)
-                await self._publish(agent, entries)
+            await self._clock.sleep_until(min(now + GATHER, most))
+        self._arrived = anyio.Event()
+
+    async def _publish_newest(self, name: str) -> None:
+        """Publish an agent, once some place is free, until nothing of it waits."""
+        try:
+            async with self._places:
+                while name in self._pending:
+                    await self._publish(*self._pending.pop(name))
+        finally:
+            self._under_way.discard(name)
 
     async def _arrival(self) -> None:
-        """Wait for news, or for the time to try again what could not be written (F-ST-3)."""
-        with anyio.move_on_after(RETRY if self._failed else None):
+        """Wait for news, or for the time to try again what could not be written (F-ST-3), however much is new."""
+        with anyio.move_on_after(max(0.0, self._retry_at - anyio.current_time()) if self._failed else None):
             await self._arrived.wait()
-            return
-        for name, agent in self._failed.items():
-            self._pending.setdefault(name, (agent, []))
+        if self._failed and anyio.current_time() >= self._retry_at:
+            self._retry_at = anyio.current_time() + RETRY
+            for name, agent in self._failed.items():
+                self._pending.setdefault(name, (agent, []))
 
     async def _publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         try:
@@ -97,6 +128,9 @@ class Publisher:
             self._tell(TroubleGone(agent.name, DOCUMENTS, "its files were written again"))
 
     def _note_failure(self, agent: Agent, why: str) -> None:
+        if not self._failed:
+            self._retry_at = anyio.current_time() + RETRY
+            self._arrived.set()
         self._failed[agent.name] = agent
         self._tell(TroubleSeen(agent.name, DOCUMENTS, why))
 

@@ -20,6 +20,8 @@ RETRY = 1.0
 MERGE_AT = 64
 MOST_ENTRIES = 20_000
 """Entries that wait for a failing journal; of more the oldest are given up, and that is an entry too."""
+MOST_INCIDENTS = 200
+"""Incidents that wait likewise; each stands in its file all the same."""
 
 
 @dataclass(slots=True)
@@ -221,7 +223,10 @@ def _merge(batches: list[Batch]) -> Batch:
     kept = tuple(agent for name, agent in changed.items() if name not in removed)
     entries = tuple(entry for batch in batches for entry in batch.entries)
     after = max(batch.after_row for batch in batches)
-    return replace(batches[-1], entries=entries, changed=kept, removed=tuple(removed.items()), after_row=after)
+    incidents = tuple(incident for batch in batches for incident in batch.incidents)[-MOST_INCIDENTS:]
+    return replace(
+        batches[-1], entries=entries, changed=kept, removed=tuple(removed.items()), after_row=after, incidents=incidents
+    )
 
 
 def _without_oldest(entries: tuple[Entry, ...], surplus: int) -> tuple[Entry, ...]:

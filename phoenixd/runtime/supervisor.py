@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
@@ -23,6 +24,7 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Event,
     EvidenceSeen,
+    IncidentRecorded,
     JournalBehind,
     SavingHalted,
     SavingResumed,
@@ -31,11 +33,12 @@ from phoenixd.core.events import (
     TroubleSeen,
     is_journaled,
 )
-from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
-from phoenixd.ports import Batch, Clock, Entry, Journal, StoredEntry
+from phoenixd.ports import Batch, Clock, Entry, Journal, KeptIncident, StoredEntry
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.cleaning import Clean, cleaned, kept
 from phoenixd.runtime.describe import describe_actions, describe_event
@@ -44,6 +47,9 @@ from phoenixd.runtime.saving import Saver
 
 TURN_LIMIT = 1000
 """Events that are taken into one commit at most."""
+TURN_SPAN = 0.02
+"""Seconds for which a turn steps at most: of a hundred deaths at once the first ones are acted upon meanwhile. Requests
+that belong together are never parted."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
 LONGEST_PAUSE = 15.0
@@ -90,6 +96,7 @@ class _Turn:
     """An operator's order, or the daemon's start, began another epoch."""
     after_row: int = 0
     """The numbers of its rows are higher than that."""
+    incidents: list[KeptIncident] = field(default_factory=list)
 
 
 class Supervisor:
@@ -220,13 +227,13 @@ class Supervisor:
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
-        if turn.entries or turn.changed or turn.removed:
+        if turn.entries or turn.changed or turn.removed or turn.incidents:
             batch = self._batch(now, turn)
             ticket = await self.saver.save(batch, is_order=turn.ends)
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
                 self._remember(batch, turn.orders, False)
-                batch = replace(batch, entries=(), changed=(), removed=())
+                batch = replace(batch, entries=(), changed=(), removed=(), incidents=())
             keep = partial(self._remember, batch, turn.orders, True)
         due = Due(ticket, turn.actions, turn.receipts, keep)
         for done, refusal in turn.answers:
@@ -247,6 +254,9 @@ class Supervisor:
         for listener in tuple(self._listeners):
             listener(stored, tuple(turn.changed.values()))
         self._on_turn()
+        if turn.actions:
+            # The lanes begin with these before the next events are stepped.
+            await checkpoint()
 
     @property
     def _knows_otherwise(self) -> bool:
@@ -264,6 +274,7 @@ class Supervisor:
             alerts=self.fleet.alerts,
             epoch=self.fleet.epoch,
             after_row=turn.after_row,
+            incidents=tuple(turn.incidents),
         )
 
     def _probe(self) -> Batch:
@@ -277,9 +288,13 @@ class Supervisor:
             # Before all that waits: a start that is decided on now could not be ordered.
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
             self._queue.appendleft(_Waiting(event))
-        for _ in range(min(len(self._queue), TURN_LIMIT)):
+        began = now.at
+        for stepped in range(min(len(self._queue), TURN_LIMIT)):
             waiting = self._queue.popleft()
             now = self._clock.now()
+            if stepped and waiting.done is None and now.at - began > TURN_SPAN:
+                self._queue.appendleft(waiting)
+                break
             result = step(self.fleet, waiting.event, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
@@ -297,6 +312,8 @@ class Supervisor:
         kind, detail = describe_event(event)
         detail = kept(event, detail, self._clean)
         name: str | None = getattr(event, "agent", None)
+        if isinstance(event, IncidentRecorded) and event.record:
+            turn.incidents.append(KeptIncident(event.agent, event.incarnation, event.kind, event.opened, event.record))
         if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
         for decision in decisions:

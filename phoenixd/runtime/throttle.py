@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from phoenixd.core.events import Event
-from phoenixd.core.hooks import EVIDENCE, Hook
+from phoenixd.core.hooks import EVIDENCE, HookEvent
 from phoenixd.core.moment import Instant
 from phoenixd.ports import Clock
 
@@ -30,7 +30,7 @@ Later = Callable[[float, Callable[[], None]], object]
 class _Bucket:
     tokens: float
     at: Instant
-    waiting: dict[str, tuple[Hook, Saved]] = field(default_factory=dict)
+    waiting: dict[str, tuple[HookEvent, Saved]] = field(default_factory=dict)
     """By kind, in the order in which the newest of each came."""
     is_due: bool = False
 
@@ -45,7 +45,7 @@ class HookThrottle:
         self._burst = burst
         self._buckets: dict[str, _Bucket] = {}
 
-    def offer(self, event: Hook, saved: Saved) -> None:
+    def offer(self, event: HookEvent, saved: Saved) -> None:
         """Pass a hook on, now or soon."""
         bucket = self._refilled(event.agent)
         is_evidence = isinstance(event, EVIDENCE)

@@ -23,6 +23,9 @@ HEAD_LIMIT = 16 * 1024
 BODY_LIMIT = 16 * 1024 * 1024
 # A body up to here is taken in whole; built, the worst of them takes some MiB for a moment.
 WHOLE_LIMIT = 256 * 1024
+# Bytes that no target, and no value of a header, may hold.
+NO_TARGET = bytes([*range(0x21), *range(0x7F, 0x100)])
+NO_VALUE = bytes([*(byte for byte in range(0x20) if byte != 0x09), 0x7F])
 TOKEN_CHARACTERS = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 REASONS = {
@@ -168,7 +171,7 @@ def _parse_head(lines: list[bytes]) -> Head:
     if len(parts) != 3 or parts[2] not in (b"HTTP/1.1", b"HTTP/1.0") or not parts[0].isalpha():
         raise Refused(400)
     method, target, version = parts
-    if not target.startswith(b"/") or any(byte <= 0x20 or byte >= 0x7F for byte in target):
+    if not target.startswith(b"/") or target != target.translate(None, NO_TARGET):
         raise Refused(400)
     headers: dict[bytes, bytes] = {}
     for line in lines[1:]:
@@ -176,7 +179,7 @@ def _parse_head(lines: list[bytes]) -> Head:
         if not colon or not name or not TOKEN_CHARACTERS.issuperset(name):
             raise Refused(400)
         value = value.strip(b" \t")
-        if any((byte < 0x20 and byte != 0x09) or byte == 0x7F for byte in value):
+        if value != value.translate(None, NO_VALUE):
             raise Refused(400)
         name = name.lower()
         # Two Hosts, lengths or tokens: whoever sends them wants two readers to see two requests.

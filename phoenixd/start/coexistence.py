@@ -11,6 +11,7 @@ import glob
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import anyio
 import structlog
@@ -69,6 +70,14 @@ def finding(agent: Agent, found: Sequence[CommandLine]) -> Event | None:
     return TroubleGone(agent.name, KIND, "nobody else is at work in its session any more")
 
 
+@dataclass(slots=True)
+class _Look:
+    """One pass over /proc, for all agents whose resume waits for it. lines: None until it is done."""
+
+    agents: list[Agent] = field(default_factory=list)
+    lines: list[CommandLine] | None = None
+
+
 class Coexistence:
     """The look at all agents, once a minute, and at one before its session is resumed.
 
@@ -86,12 +95,14 @@ class Coexistence:
         self._tell = tell
         self._files = files
         self._files_of = files_of
+        self._next = _Look()
+        self._looking = anyio.Lock()
 
     async def require_alone(self, agent: Agent) -> None:
         """Raise SessionInUse where somebody else works in the session that is to be resumed."""
         if not _is_named(agent.spec):
             return
-        found = strangers(agent, await to_thread.run_sync(self._lines, [agent]), None)
+        found = strangers(agent, await self._shared_lines(agent), None)
         if (told := finding(agent, found)) is not None:
             self._tell(told)
         if found:
@@ -122,6 +133,17 @@ class Coexistence:
             found = strangers(agent, lines, agent.run.run_id if agent.run else None) if agent.name in names else ()
             if (told := finding(agent, found)) is not None:
                 self._tell(told)
+
+    async def _shared_lines(self, agent: Agent) -> list[CommandLine]:
+        """The processes in the agent's session, by a look that begins after this call, one for all who ask."""
+        look = self._next
+        look.agents.append(agent)
+        async with self._looking:
+            if look.lines is None:
+                if self._next is look:
+                    self._next = _Look()
+                look.lines = await to_thread.run_sync(self._lines, look.agents)
+        return look.lines
 
     def _lines(self, agents: Sequence[Agent]) -> list[CommandLine]:
         """The processes that are in these agents' sessions, by their arguments or by their own word; blocking."""

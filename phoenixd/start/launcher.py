@@ -42,7 +42,7 @@ from phoenixd.harness import HARNESSES, Harness, LaunchPlaces, Prompt
 from phoenixd.harness.failed_turn import failed_turn
 from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
 from phoenixd.memory.breakers import BreakerFiles
-from phoenixd.memory.brief.composition import first_words, interruption_before
+from phoenixd.memory.brief.composition import first_words
 from phoenixd.memory.brief.run import ConversationLook
 from phoenixd.memory.brief.schedule import AlertSink, Briefing
 from phoenixd.memory.brief.task_in_hand import POINTER
@@ -193,14 +193,19 @@ class Launch:
         return ShimCommand((*program, *places, "--version", __version__, *owner))
 
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
-        """Write all that the run needs, the order last, and return the order's path; raises LaunchFailed."""
+        """Write what the run needs before it begins, the order last, and return the order's path; raises LaunchFailed.
+
+        What its program finds while it boots is written by the publication that each start brings with it: state.json,
+        brief.md (unless it is read at once) and the run's own session-start files, for which the hook program waits.
+        """
         harness = _harness(agent.spec)
         if spawn.mode is Mode.RESUME:
             await self._coexistence.require_alone(agent)
         base = await self._variables.base(agent.spec.env_from)
         desk = self._publication.desk(agent.name)
-        async with desk.lock:
+        if harness.reads_brief_at_once:
             await self._publication.first_git(desk, agent)
+        async with desk.lock:
             try:
                 return await self._publication.write_safely(
                     desk, lambda: self._write(agent, spawn, hello, harness, base, desk)
@@ -216,7 +221,7 @@ class Launch:
             raise LaunchFailed("its run is over")
         async with desk.lock:
             try:
-                state = await to_thread.run_sync(desk.consult, self._clock.now().wall)
+                state = await to_thread.run_sync(desk.foresee, agent, self._clock.now().wall)
             except (TornState, OSError, UnsafeFile) as error:
                 raise LaunchFailed(f"state.json cannot be read: {error}") from error
         words = first_words(agent, run.mode, run.prompt, state)
@@ -239,7 +244,7 @@ class Launch:
         """What somebody did to a loop's breaker file, None for nothing."""
         return await self.breakers.look(agent)
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         return await self._publication.record_incident(agent, action, screen)
 
     def classify(self, agent: Agent, screen: str) -> str:
@@ -361,12 +366,8 @@ class Launch:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._variables.secrets(agent, variables)
         now = self._clock.now().wall
-        # A start waits for no disk; what is published of it soon after makes this durable too.
-        state = desk.settle(agent, now, durable=False)
-        ended = shelf.last_end
-        judged = ended[1] if ended and agent.last_exit and ended[0] == agent.last_exit.incarnation else None
-        desk.interruption = interruption_before(agent, spawn.prompt, shelf.found, judged)
-        desk.write_brief(agent, state, now)
+        desk.forget_brief_of(spawn.run_id, spawn.incarnation)
+        state = desk.foresee(agent, now)
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
             place_own_files(self._files, harness, variables)
@@ -375,7 +376,9 @@ class Launch:
         settings = harness.settings(spec, url, token, str(self._installed.hook))
         if settings is not None:
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
-        argv = _command_line(harness, agent, spawn, state, places)
+        argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
+        if points_to_brief or harness.reads_brief_at_once:
+            desk.write_page(agent, state, now)
         # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:
@@ -410,14 +413,15 @@ def _harness(spec: AgentSpec) -> Harness:
 
 def _command_line(
     harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces
-) -> list[str]:
+) -> tuple[list[str], bool]:
+    """The argv, and whether its words only say where the brief stands."""
     words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
     try:
-        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places)
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False
     except ValueError:
         # The kernel takes no argument of that length; the brief has no such bound.
         pointer = f"{POINTER}{places.brief}: read it there, and work on it."
-        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places)
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places), True
 
 
 def _token_key(files: Files, path: Path) -> bytes:

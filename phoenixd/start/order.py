@@ -60,6 +60,8 @@ def phoenix_variables(
         "PHOENIX_SESSION_ID": spawn.session_id,
         "PHOENIX_BRIEF": str(state / "brief.md"),
         "PHOENIX_STATE_DIR": str(state),
+        # Written while the program boots: the hook program waits for it, and never tells the brief of a run before.
+        "PHOENIX_SESSION_START": str(state / f"session-start.{spawn.incarnation}"),
         "PHOENIX_HOOK": str(hook),
         "PHOENIX_HOOK_DIR": str(runtime),
         "PHOENIX_SOCKET": str(socket),

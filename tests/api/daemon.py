@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
-from phoenixd.core import fleet as fleets
+from phoenixd.core import hearing
 from phoenixd.core.actions import Action, AnswerHold, Deliver, Kill, MeasureWork, Spawn, Terminate
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
@@ -188,7 +188,7 @@ class FakeDaemon:
         while waiting:
             event = waiting.popleft()
             now = self.now()
-            step = fleets.step(self.state, event, now)
+            step = hearing.step(self.state, event, now)
             self.state = step.fleet
             refusal = refusal or step.refusal
             for decision in step.decisions:

@@ -29,8 +29,9 @@ def test_every_requirement_that_is_explained_is_cited() -> None:
     assert explained() - words - named == set()
 
 
-def explained() -> set[str]:
-    return set(re.findall(rf"^\| ({ROW}|{FAILURE}) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+@cache
+def explained() -> frozenset[str]:
+    return frozenset(re.findall(rf"^\| ({ROW}|{FAILURE}) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 @cache

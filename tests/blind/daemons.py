@@ -13,7 +13,8 @@ from phoenixd.core.actions import Action, Alert, Reassure, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.durability import SILENT
 from phoenixd.core.events import AgentDeclared, AgentExited, AgentStarted, StateEdited
-from phoenixd.core.fleet import Fleet, step
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.drivers.clock import SupervisedClock

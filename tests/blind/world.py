@@ -42,7 +42,8 @@ from phoenixd.core.events import (
     TreeGone,
     WorkMeasured,
 )
-from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.restart import HUNG, OVERTIME

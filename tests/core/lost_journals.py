@@ -36,7 +36,8 @@ from phoenixd.core.events import (
     Tick,
     TreeGone,
 )
-from phoenixd.core.fleet import Fleet, step
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports import Batch, RunFiles

@@ -22,7 +22,8 @@ from phoenixd.core.events import (
     TreeGone,
     WorkMeasured,
 )
-from phoenixd.core.fleet import Fleet, next_deadline, step
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.documents.hooks import hook_of

@@ -19,7 +19,8 @@ from phoenixd.core.events import (
     TroubleSeen,
     is_journaled,
 )
-from phoenixd.core.fleet import Fleet, step
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.hearing import step
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec

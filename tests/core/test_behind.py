@@ -26,7 +26,8 @@ from phoenixd.core.events import (
     StopRequested,
     Tick,
 )
-from phoenixd.core.fleet import Fleet, declared, step
+from phoenixd.core.fleet import Fleet, declared
+from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from tests.core.lost_journals import play_many

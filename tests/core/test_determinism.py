@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.events import AgentDeclared, Event, Tick
-from phoenixd.core.fleet import Fleet, Step, next_deadline, step
+from phoenixd.core.fleet import Fleet, Step, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import inbox, project
 from phoenixd.documents.codec import dump_agent, load_agent

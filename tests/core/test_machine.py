@@ -24,7 +24,8 @@ from phoenixd.core.events import (
     Tick,
 )
 from phoenixd.core.facts import RunEnded
-from phoenixd.core.fleet import Fleet, Step, next_deadline, step
+from phoenixd.core.fleet import Fleet, Step, next_deadline
+from phoenixd.core.hearing import step
 from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project

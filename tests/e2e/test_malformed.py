@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 from phoenixd.core.events import Event
-from phoenixd.core.fleet import step
+from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.brief.page import recover_state
 from phoenixd.documents.heartbeat import read_heartbeat

@@ -626,10 +626,10 @@ async def test_f_st_2_a_start_waits_for_no_disk_and_the_next_publication_makes_u
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
 
-    await room.order(room.agent())
-    assert room.document()["status"] == "idle"
+    await room.bare_order(room.agent())
     assert synced == []
     await room.launch.publish(room.starting(room.agent()), [])
+    assert room.document()["status"] == "idle"
     assert len(synced) == 2, "the file and its directory"
     await room.launch.publish(room.starting(room.agent()), [])
     assert len(synced) == 2

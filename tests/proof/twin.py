@@ -20,6 +20,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,10 +30,13 @@ import anyio
 import structlog
 
 from phoenixd.core import fleet as core
-from phoenixd.core.events import AgentDeclared, AgentWithdrawn, AnswerRequested, Event, HookSeen
+from phoenixd.core.events import AgentDeclared, AgentWithdrawn, AnswerRequested, Event
+from phoenixd.core.hearing import step
+from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, BreakerRules, Kind, LoopRules, Member
 from phoenixd.runtime import supervisor
+from tests.proof.twin_older import as_before, is_older
 from tests.proof.twin_words import differences, digest, plain, plain_fleet, plain_step, receive, send
 from tests.simulate.simulation import Simulation
 from tests.simulate.storm import DAY, NIGHT, STORM, rage
@@ -87,6 +91,7 @@ class Twin:
         self.in_run = 0
         self._most = events
         self._in_full = in_full
+        self._said: Callable[[Any], Any] = as_before if is_older(tree) else lambda words: words
         self._fleet: core.Fleet | None = None
         self._batch: list[Sent] = []
         self._awaited: list[Sent] = []
@@ -102,18 +107,18 @@ class Twin:
             raise RuntimeError(f"the other side imported {place}, and was to import {tree}")
 
     def step(self, fleet: core.Fleet, event: Event, now: Moment) -> core.Step:
-        """Take the place of core.step."""
+        """Take the place of the core's step."""
         if fleet is not self._fleet:
-            self._say(Sent("fleet", plain_fleet(fleet), (), None))
-        words = plain(event)
-        result = core.step(fleet, event, now)
+            self._say(Sent("fleet", self._said(plain_fleet(fleet)), (), None))
+        words = self._said(plain(event))
+        result = step(fleet, event, now)
         self._fleet = result.fleet
-        found = plain_step(result, core.next_deadline(result.fleet, now))
+        found = self._said(plain_step(result, core.next_deadline(result.fleet, now)))
         moment = (now.at, now.wall, now.chance, now.nonce)
         self.heard, self.in_run = self.heard + 1, self.in_run + 1
         self._say(Sent("step", words, moment, found if self._in_full else digest(found)))
         if self.heard % WHOLE_EVERY == 0:
-            self._say(Sent("whole", None, (), digest(plain_fleet(result.fleet))))
+            self._say(Sent("whole", None, (), digest(self._said(plain_fleet(result.fleet)))))
         self._note(event, result)
         if self.heard >= self._most:
             raise Enough
@@ -134,7 +139,7 @@ class Twin:
 
     def _note(self, event: Event, result: core.Step) -> None:
         kind = type(event).__name__
-        self.met.events[f"{kind} {event.kind}" if isinstance(event, HookSeen) else kind] += 1
+        self.met.events[f"{kind} {event.kind}" if isinstance(event, Hook) else kind] += 1
         for decision in result.decisions:
             self.met.actions.update(type(action).__name__ for action in decision.actions)
             if decision.agent is not None:

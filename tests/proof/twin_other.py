@@ -15,8 +15,13 @@ PACKAGE = "phoenixd.core"
 
 
 def main() -> None:
-    from phoenixd.core.fleet import next_deadline, step
+    from phoenixd.core.fleet import next_deadline
     from phoenixd.core.moment import Moment
+
+    try:
+        from phoenixd.core.hearing import step
+    except ImportError:
+        from phoenixd.core.fleet import step  # where an older version has it
 
     vocabulary = Vocabulary(PACKAGE)
     fleet: Any = None

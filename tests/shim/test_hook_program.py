@@ -153,6 +153,66 @@ def test_session_start_prints_what_the_daemon_left_for_it(daemon: Daemon, librar
     assert result(hook(library, environment, "stop", "--text")) == SILENT
 
 
+OLDER = '{"hookSpecificOutput": {"additionalContext": "of the run before"}}'
+
+
+def ordered(daemon: Daemon, place: Path | None = None) -> tuple[dict[str, str], Path]:
+    """The environment of a run whose brief is still to come, beside that of an earlier one; and the brief's name."""
+    state = place or daemon.pane.state
+    for number, text in (("", OLDER), (".0", OLDER)):
+        (state / f"session-start{number}.json").write_text(text)
+        (state / f"session-start{number}.txt").write_text("of the run before")
+    told = str(state / "session-start.1")
+    environment = {**environment_of(daemon), "PHOENIX_SESSION_START": told, "PHOENIX_BRIEF": str(state / "brief.md")}
+    return environment, Path(told)
+
+
+@pytest.mark.parametrize(("words", "ending"), [(["session-start"], ".json"), (["session-start", "--text"], ".txt")])
+def test_a_session_start_waits_for_the_brief_of_its_own_run(
+    daemon: Daemon, library: Path, words: list[str], ending: str
+) -> None:
+    environment, told = ordered(daemon)
+    command = [str(library / "phoenix-hook"), *words]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdin is not None
+        program.stdin.close()
+        # It reports before it looks for the brief.
+        assert daemon.expect("hook")["kind"] == "session-start"
+        between = told.with_name("between")
+        between.write_text("the brief of this run")
+        between.rename(f"{told}{ending}")
+        assert program.stdout is not None
+        assert program.stdout.read() == b"the brief of this run"
+
+
+@pytest.mark.parametrize("name", ["state", 'wei"rd \\ pläce'])
+def test_a_brief_that_is_late_is_said_to_be_so_with_its_place_and_never_an_earlier_runs(
+    daemon: Daemon, library: Path, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / name
+    place.mkdir(exist_ok=True)
+    environment, told = ordered(daemon, place)
+
+    ended, answer, complaint = result(hook(library, environment, "session-start"))
+    text = result(hook(library, environment, "session-start", "--text"))
+
+    assert (ended, complaint) == (0, b"")
+    said = json.loads(answer)["hookSpecificOutput"]
+    assert said["hookEventName"] == "SessionStart"
+    assert "the brief of this run is late" in said["additionalContext"]
+    assert "of the run before" not in said["additionalContext"]
+    assert (str(place / "brief.md") in said["additionalContext"]) is (name == "state")
+    assert text == (0, f"{said['additionalContext']}\n".encode(), b"")
+    assert not told.with_suffix(".1.json").exists()
+
+
+def test_a_brief_that_is_owed_is_that_of_its_own_run(daemon: Daemon, library: Path) -> None:
+    environment, told = ordered(daemon)
+    assert result(hook(library, environment, "session-start", "--owe")) == SILENT
+    Path(f"{told}.json").write_text("{}")
+    assert result(hook(library, environment, "prompt-submit", "--owed")) == (0, b"{}", b"")
+
+
 def test_p35_a_brief_that_is_owed_comes_with_the_next_prompt_once(daemon: Daemon, library: Path) -> None:
     environment = environment_of(daemon)
     (daemon.pane.state / "session-start.json").write_text('{"hookSpecificOutput": {}}')

@@ -109,10 +109,10 @@ class SimulatedLauncher:
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await anyio.sleep(0.001)
 
-    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> int:
+    async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         await anyio.sleep(self._host.dice.uniform(0.001, 3.0))
         self._host.seen["incident recorded"] += 1
-        return len(screen.splitlines())
+        return len(screen.splitlines()), "{}"
 
     def classify(self, agent: Agent, screen: str) -> str:
         return screen or "unknown"

@@ -130,9 +130,17 @@ class Room:
     async def order(
         self, agent: Agent, mode: Mode = Mode.FRESH, prompt: PromptKind = PromptKind.GOAL
     ) -> dict[str, Any]:
-        """Write an order for the agent's next run, and return its content."""
+        """Write an order for the agent's next run, and what is published behind it; return the order's content."""
+        order = await self.bare_order(agent, mode, prompt)
+        await self.launch.publish(self.starting(agent, mode, prompt), [])
+        return order
+
+    async def bare_order(
+        self, agent: Agent, mode: Mode = Mode.FRESH, prompt: PromptKind = PromptKind.GOAL
+    ) -> dict[str, Any]:
+        """Write an order for the agent's next run alone, and return its content."""
         starting = self.starting(agent, mode, prompt)
-        spawn = Spawn("a", starting.incarnation, RUN_ID, mode, SESSION_ID, prompt)
+        spawn = Spawn("a", starting.incarnation, starting.run.run_id if starting.run else "", mode, SESSION_ID, prompt)
         shim = ShimHello("a", ProcessIdentity("boot", 1, 1), 1, "0.1.0", 40001, None, None)
         path = await self.launch.write_order(starting, spawn, shim)
         content: dict[str, Any] = json.loads(Path(path).read_bytes())

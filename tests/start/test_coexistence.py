@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from phoenixd.core.agent import Mode, PromptKind, StandingAlert
@@ -17,11 +19,13 @@ from phoenixd.core.events import Event, TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.files import plain as files
 from phoenixd.drivers.processes.proc import read_stat
-from phoenixd.drivers.processes.sessions import command_lines
+from phoenixd.drivers.processes.sessions import CommandLine, command_lines
 from phoenixd.errors import LaunchFailed
 from phoenixd.harness import HARNESSES
+from phoenixd.start import coexistence
 from phoenixd.start.coexistence import KIND, Coexistence
 from tests.start.places import RUN_ID, SESSION_ID, Room
+from tests.waiting import eventually
 
 OTHER = "88888888-2222-4333-8444-555555555555"
 
@@ -71,6 +75,37 @@ def test_who_works_in_a_session_is_told_by_its_command_line(harness: str, argv: 
     spec = AgentSpec("a", ("/opt/claude-next",), "/srv/shop", harness=harness)
 
     assert HARNESSES[harness].runs_session(spec, argv, SESSION_ID) == works
+
+
+async def test_a_burst_of_resumes_shares_looks_and_none_relies_on_one_that_began_before_it_asked(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[set[str]] = []
+    goes_on = threading.Event()
+
+    def lines(sessions: set[str]) -> list[CommandLine]:
+        looks.append(sessions)
+        assert goes_on.wait(60)
+        return []
+
+    monkeypatch.setattr(coexistence, "command_lines", lines)
+    alone = Coexistence(tuple, lambda event: None, files, lambda agent: None)
+    agents = []
+    for number in range(100):
+        starting = room.starting(room.agent(room.spec(harness="claude", argv=("claude",))), Mode.RESUME)
+        assert starting.run is not None
+        run = replace(starting.run, session_id=f"{number:08}{SESSION_ID[8:]}")
+        agents.append(replace(starting, state=replace(starting.state, run=run)))  # type: ignore[type-var]
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(alone.require_alone, agents[0])
+        await eventually(lambda: looks)
+        for agent in agents[1:]:
+            tasks.start_soon(alone.require_alone, agent)
+        await anyio.wait_all_tasks_blocked()
+        goes_on.set()
+
+    assert looks == [{agents[0].run.session_id}, {agent.run.session_id for agent in agents[1:]}]
 
 
 def test_processes_are_found_by_the_session_that_they_name(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Desired, StandingAlert, Stopped
 from phoenixd.core.behind import verdicts
-from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentDeclared, JournalBehind, StartRequested
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import AgentDeclared, JournalBehind, OperatorEvent, StartRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import RECOVER
@@ -115,6 +115,11 @@ def first_row_after(epoch: int) -> int:
     gap from what the journal knows would do: the same old copy may come back twice, and no two times in one epoch.
     """
     return min(epoch, MOST_ROWS // ROW_GAP - 1) * ROW_GAP
+
+
+def settle(agent: Agent, event: OperatorEvent, seen: Seen, now: Moment) -> Decision:
+    """An order that says whether the agent is to run settles what was found of it."""
+    return replace(seen.decision, agent=settled(agent))
 
 
 def settled(agent: Agent) -> Agent:

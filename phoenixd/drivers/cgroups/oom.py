@@ -46,7 +46,7 @@ class OomCounters:
 
 
 def _counters(path: Path, limit: int) -> dict[str, int]:
-    """The lines "name number" of a kernel file; empty where there is no such file."""
+    """What the lines "name number" of a kernel file say of the OOM killer; empty where there is no such file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -57,5 +57,10 @@ def _counters(path: Path, limit: int) -> dict[str, int]:
         return {}
     finally:
         os.close(descriptor)
-    pairs = (line.split() for line in content.decode("ascii", "replace").splitlines())
+    # Each death and start reads the host's some 150 lines.
+    pairs = (
+        line.decode("ascii", "replace").split()
+        for line in content.splitlines()
+        if line.startswith((b"oom ", b"oom_kill "))
+    )
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

@@ -27,9 +27,13 @@ log = structlog.get_logger("phoenixd.changes")
 
 
 class DirectoryChanges:
-    """Implements ports.Changes. What cannot be watched is told once in the log, and then never heard of."""
+    """Implements ports.Changes. What cannot be watched is told once in the log, and then never heard of.
 
-    def __init__(self) -> None:
+    names: of what is told; without any all is. An agent's directory changes at each hook, and few care.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._names = frozenset(map(os.fsencode, names))
         self._descriptor = -1
         self._watched: dict[int, Path] = {}
         self._warned = False
@@ -82,7 +86,7 @@ class DirectoryChanges:
                 continue
             if mask & IGNORED:
                 del self._watched[number]
-            elif name:
+            elif name and (not self._names or name in self._names):
                 yield directory / os.fsdecode(name)
 
     def _open(self) -> bool:

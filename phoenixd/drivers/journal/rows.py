@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from phoenixd.core.agent import Agent
 from phoenixd.core.facts import Fact
-from phoenixd.documents.codec import Undecodable, decode, dump_agent, encode
-from phoenixd.ports import Batch, Entry, StoredEntry
+from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
+from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
+from phoenixd.ports import Batch, Entry, KeptIncident, StoredEntry
 
 DETAIL_MARK = '[["#weight","detail"]'
 """How the readings of an entry begin that is no story; an entry that nobody weighed is one."""
 DETAIL_LIMIT = 64 * 1024
 """Bytes of JSON that an entry's detail may take; what agents say is cut, marked, and never refused."""
-REASON_LIMIT = 4096
 
 WEIGHT_KEY, FACTS_KEY = "#weight", "#facts"
 """Names among an entry's readings under which its weight and facts stand.
@@ -34,61 +34,56 @@ FACT: Any = Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Incarnation:
-    """One row of the incarnations table: a run from its spawn to its end. Times are wall seconds."""
-
-    agent: str
-    incarnation: int
-    run_id: str | None = None
-    mode: str | None = None
-    session_id: str | None = None
-    began_wall: float | None = None
-    ended_wall: float | None = None
-    code: int | None = None
-    signal: int | None = None
-    cause: str | None = None
-    reason: str | None = None
-
-    def merged(self, known: Incarnation | None) -> Incarnation:
-        """This row, completed by what was known; an end that was written is not rewritten."""
-        if known is None:
-            return self
-        began = known if self.run_id is None else self
-        ended = self if known.ended_wall is None else known
-        return Incarnation(
-            self.agent, self.incarnation, began.run_id, began.mode, began.session_id, began.began_wall,
-            ended.ended_wall, ended.code, ended.signal, ended.cause, ended.reason,
-        )  # fmt: skip
-
-    @property
-    def columns(self) -> Row:
-        return (
-            self.agent, self.incarnation, self.run_id, self.mode, self.session_id, self.began_wall,
-            self.ended_wall, self.code, self.signal, self.cause, self.reason,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
 class BatchRows:
     """A batch in the form in which it is written; made on the caller's side, so that only SQLite can fail later."""
 
     entries: tuple[Row, ...]
     agents: tuple[Row, ...]
+    specs: tuple[Row, ...]
+    """Those of the same agents, written where they are not what stands there."""
     removed: tuple[tuple[str, int], ...]
-    incarnations: tuple[Incarnation, ...]
+    lives: tuple[Life, ...]
+    incidents: tuple[Row, ...]
+    cures: tuple[Cure, ...]
     saved: str
     at: float
     epoch: int = 0
     after_row: int = 0
 
 
-def batch_rows(batch: Batch) -> BatchRows:
+class SpecRows:
+    """The rows of agents' specifications, rendered once for each change: a decision leaves a specification as it is."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[AgentSpec, Row]] = {}
+
+    def row(self, spec: AgentSpec) -> Row:
+        known = self._known.get(spec.name)
+        if known is None or known[0] is not spec:
+            known = self._known[spec.name] = spec, sealed("specs", spec.name, dump_spec(spec))
+        return known[1]
+
+    def forget(self, name: str) -> None:
+        self._known.pop(name, None)
+
+
+def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
     """Render a batch."""
+    known = known if known is not None else SpecRows()
+    specs = tuple(known.row(agent.spec) for agent in batch.changed)
+    for name, _ in batch.removed:
+        known.forget(name)
     return BatchRows(
         entries=tuple(_entry_columns(entry) for entry in batch.entries),
-        agents=tuple(sealed("agents", agent.name, dump_agent(agent)) for agent in batch.changed),
+        agents=tuple(
+            sealed("agents", agent.name, dump_snapshot(agent, spec[-1]))
+            for agent, spec in zip(batch.changed, specs, strict=True)
+        ),
+        specs=specs,
         removed=batch.removed,
-        incarnations=tuple(incarnations_of(batch)),
+        lives=lives_of(batch),
+        incidents=tuple(_incident_columns(incident, batch.at) for incident in batch.incidents),
+        cures=cures_of(batch),
         saved=json.dumps(
             {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
         ),
@@ -131,31 +126,9 @@ def stored_entry(row: Row) -> StoredEntry | None:
     )  # fmt: skip
 
 
-def incarnations_of(batch: Batch) -> Iterable[Incarnation]:
-    """What a batch says about runs: where the changed agents stand now, and how their newest run ended."""
-    for agent in batch.changed:
-        if agent.run is not None:
-            run = agent.run
-            yield Incarnation(
-                agent.name, run.incarnation, storable(run.run_id), run.mode.value, storable(run.session_id),
-                float(run.began_wall),
-            )  # fmt: skip
-        if agent.last_exit is not None:
-            end = agent.last_exit
-            yield Incarnation(
-                agent.name, end.incarnation, ended_wall=float(end.at_wall), code=_integer(end.code),
-                signal=_integer(end.signal), cause=storable(end.told), reason=_reason_of_end(agent, batch),
-            )  # fmt: skip
-
-
 def checksum(table: str, columns: Iterable[Any]) -> int:
     """CRC-32 of table and columns as JSON: the same text in every version of Python, which repr() is not."""
     return crc32(json.dumps([table, *columns], default=repr).encode())
-
-
-def storable(text: str) -> str:
-    """Text as SQLite can take it: lone surrogates, which an agent can send, are written out."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def bounded(detail: dict[str, Any]) -> str:
@@ -200,12 +173,12 @@ def _known_facts(stored: Iterable[Any]) -> Iterable[Fact]:
             continue  # A newer version knows more of them.
 
 
-def _reason_of_end(agent: Agent, batch: Batch) -> str:
-    assert agent.last_exit is not None
-    reasons = [
-        e.reason for e in batch.entries if e.agent == agent.name and e.incarnation == agent.last_exit.incarnation
-    ]
-    return storable((reasons[-1] if reasons else agent.reason)[:REASON_LIMIT])
+def _incident_columns(incident: KeptIncident, at: float) -> Row:
+    body = incident.body if len(incident.body) <= DETAIL_LIMIT else _json({"truncated": len(incident.body)})
+    return sealed(
+        "incidents", incident_id(incident), incident.agent, incident.incarnation, incident.kind, float(at),
+        float(incident.opened), None, storable(body),
+    )  # fmt: skip
 
 
 def _shortened(value: Any, limit: int) -> Any:
@@ -214,11 +187,6 @@ def _shortened(value: Any, limit: int) -> Any:
         return value
     head = value if isinstance(value, str) else text
     return {"truncated": len(text), "head": head[: limit // 2]}
-
-
-def _integer(number: int | None) -> int | None:
-    # An exit record is a file that an agent can reach, and SQLite holds 64 bits.
-    return number if number is None or -(2**63) <= number < 2**63 else None
 
 
 def _json(value: Any) -> str:

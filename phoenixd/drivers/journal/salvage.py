@@ -17,10 +17,6 @@ from pathlib import Path
 
 from phoenixd.drivers.journal.rows import Row, sealed, unsealed
 from phoenixd.drivers.journal.schema import (
-    INSERT_META,
-    SAVED_KEY,
-    SCHEMA_KEY,
-    TABLES,
     Check,
     Damaged,
     connect,
@@ -29,8 +25,11 @@ from phoenixd.drivers.journal.schema import (
     meta,
     require_plain,
     settle_log,
+    shape_of,
+    unfit_agents,
     verify,
 )
+from phoenixd.drivers.journal.tables import INSERT_META, SAVED_KEY, SCHEMA_KEY, SCHEMA_VERSION, SCHEMAS
 from phoenixd.errors import JournalFailed
 
 DAMAGE_KEY = "#damage"
@@ -145,10 +144,12 @@ def _salvage(path: Path, why: str) -> None:
     while kept.exists():
         count += 1
         kept = _beside(path, f".corrupt-{stamp}-{count}")
-    part = _fresh_part(path)
+    # Rows are carried over as they are: where they were written by an older version, the outcome is migrated.
+    version = _version_by_shape(path)
+    part = _fresh_part(path, version)
     with closing(connect(part)) as target:
         target.execute("BEGIN IMMEDIATE")
-        damage = _copy(path, target, Damage(why, str(kept)))
+        damage = _copy(path, target, Damage(why, str(kept)), version)
         target.execute(INSERT_META, sealed("meta", DAMAGE_KEY, json.dumps(astuple(damage))))
         target.execute("COMMIT")
         settle_log(target)
@@ -177,18 +178,28 @@ def _finish(path: Path) -> Damage | None:
     return Damage(why, kept_as, tuple(agents), tuple(lost), entries)
 
 
-def _copy(path: Path, target: sqlite3.Connection, damage: Damage) -> Damage:
+def _version_by_shape(path: Path) -> int:
+    """The version of which most tables are there: header and rows may be damaged, and rows must fit their table."""
+    _keep_log_of_an_empty_file(path)
+    try:
+        with closing(connect(path, readonly=True)) as source:
+            found = shape_of(source).items()
+    except (*UNREADABLE, OSError):
+        return SCHEMA_VERSION
+    return max(SCHEMAS, key=lambda version: (len(found & SCHEMAS[version].shape.items()), version))
+
+
+def _copy(path: Path, target: sqlite3.Connection, damage: Damage, version: int) -> Damage:
     agents: list[str] = []
     lost: list[str] = []
     entries = last_entry = 0
     newest: tuple[float, float] | None = None
-    _keep_log_of_an_empty_file(path)
     try:
         source = connect(path, readonly=True)
     except (sqlite3.Error, OSError):
         return damage
     with closing(source):
-        for table in TABLES:
+        for table in SCHEMAS[version].tables:
             for row in _readable_rows(source, table):
                 if (columns := unsealed(table, row)) is None:
                     if table == "agents":
@@ -202,6 +213,12 @@ def _copy(path: Path, target: sqlite3.Connection, damage: Damage) -> Damage:
                     agents.append(str(columns[0]))
                 elif table == "entries" and columns[0] > last_entry:
                     entries, last_entry, newest = entries + 1, columns[0], (columns[1], columns[2])
+    if version == SCHEMA_VERSION:
+        unfit = unfit_agents(target)
+        target.executemany("DELETE FROM agents WHERE name = ?", [(name,) for name in unfit])
+        target.execute("DELETE FROM specs WHERE name NOT IN (SELECT name FROM agents)")
+        agents = [name for name in agents if name not in unfit]
+        lost.extend(unfit)
     target.execute("INSERT OR IGNORE INTO sqlite_sequence VALUES ('entries', 0)")
     target.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'entries'", (last_entry + SEQUENCE_GAP,))
     if newest and meta(target, SAVED_KEY) is None:
@@ -250,11 +267,11 @@ def _readable_rows(source: sqlite3.Connection, table: str) -> Iterator[Row]:
                 yield tuple(row)
 
 
-def _fresh_part(path: Path) -> Path:
+def _fresh_part(path: Path, version: int = SCHEMA_VERSION) -> Path:
     part = _beside(path, ".part")
     for leftover in (part, _beside(part, "-wal"), _beside(part, "-shm")):
         leftover.unlink(missing_ok=True)
-    create(part)
+    create(part, version)
     return part
 
 

@@ -1,8 +1,9 @@
-"""The journal's tables, how its file is opened, and when its content is believed."""
+"""How the journal's file is opened, and when its content is believed."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import stat
 from contextlib import closing
@@ -10,56 +11,18 @@ from pathlib import Path
 from typing import Literal
 
 from phoenixd.core.agent import Agent
-from phoenixd.documents.codec import Undecodable, load_agent
+from phoenixd.documents.codec import SpecMissing, Undecodable, load_snapshot
 from phoenixd.drivers.journal.rows import sealed, unsealed
+from phoenixd.drivers.journal.tables import INSERT_META, RETIRED_KEY, SCHEMA_KEY, SCHEMA_VERSION, SCHEMAS
 from phoenixd.errors import ConfigurationError, UnsafeFile
-
-SCHEMA_VERSION = 1
-"""Kept twice, in the file's header and as a checked row of `meta`: one flipped bit must not look like the future.
-
-`meta` therefore keeps its shape in every version to come.
-"""
-
-TABLES = {
-    "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)",
-    "agents": "CREATE TABLE agents (name TEXT PRIMARY KEY, snapshot TEXT NOT NULL, crc INTEGER NOT NULL)",
-    "entries": (
-        "CREATE TABLE entries (seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, wall REAL NOT NULL, agent TEXT,"
-        " incarnation INTEGER NOT NULL, event TEXT NOT NULL, detail TEXT NOT NULL, state TEXT, reason TEXT NOT NULL,"
-        " readings TEXT NOT NULL, actions TEXT NOT NULL, crc INTEGER NOT NULL)"
-    ),
-    "incarnations": (
-        "CREATE TABLE incarnations (agent TEXT NOT NULL, incarnation INTEGER NOT NULL, run_id TEXT, mode TEXT,"
-        " session_id TEXT, began_wall REAL, ended_wall REAL, code INTEGER, signal INTEGER, cause TEXT, reason TEXT,"
-        " crc INTEGER NOT NULL, PRIMARY KEY (agent, incarnation))"
-    ),
-}
-INDEXES = {
-    "entries_by_agent": "CREATE INDEX entries_by_agent ON entries (agent, seq)",
-    "entries_by_wall": "CREATE INDEX entries_by_wall ON entries (wall)",
-}
-SAVED_KEY, SCHEMA_KEY, RETIRED_KEY = "#saved", "#schema", "#retired "
-EPOCH_KEY = "#epoch"
-"""Not part of the saved row: an older version that writes that one anew leaves this one as it is."""
-"""Rows of `meta` that are ours; a remembered fact may not begin with the sign."""
 
 Check = Literal["thorough", "quick", "light"]
 CHECKS: dict[Check, tuple[str, ...]] = {
     "thorough": ("integrity_check(5)",),  # Indexes are compared with their tables too: 0.15 s for 64 MiB.
     "quick": ("quick_check(5)",),  # 0.8 s for 1 GB.
-    "light": ("integrity_check(agents)", "integrity_check(meta)", "integrity_check(incarnations)"),
+    "light": (),  # Each table that a start rests on.
 }
 BUSY_TIMEOUT = 1.0
-
-INSERT_META = (
-    "INSERT INTO meta VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc"
-)
-INSERT_AGENT = (
-    "INSERT INTO agents VALUES (?, ?, ?)"
-    " ON CONFLICT (name) DO UPDATE SET snapshot = excluded.snapshot, crc = excluded.crc"
-)
-INSERT_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_INCARNATION = "INSERT OR REPLACE INTO incarnations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class Damaged(Exception):
@@ -113,18 +76,33 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
         raise
 
 
-def create(path: Path) -> None:
+def create(path: Path, version: int = SCHEMA_VERSION) -> None:
     """Make an empty journal in a new file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.close(descriptor)
     with closing(connect(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        for statement in (*TABLES.values(), *INDEXES.values()):
+        for statement in (*SCHEMAS[version].tables.values(), *SCHEMAS[version].indexes.values()):
             connection.execute(statement)
-        connection.execute(INSERT_META, sealed("meta", SCHEMA_KEY, str(SCHEMA_VERSION)))
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        mark(connection, version)
         connection.execute("COMMIT")
         settle_log(connection)
+
+
+def mark(connection: sqlite3.Connection, version: int) -> None:
+    """Say in both places which version this is."""
+    connection.execute(INSERT_META, sealed("meta", SCHEMA_KEY, str(version)))
+    connection.execute(f"PRAGMA user_version = {version:d}")
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version that the file's header names."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def shape_of(connection: sqlite3.Connection) -> dict[str, str]:
+    """The statements that made the tables and indexes that are there."""
+    return dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
 
 
 def settle_log(connection: sqlite3.Connection) -> None:
@@ -140,41 +118,70 @@ def settle_log(connection: sqlite3.Connection) -> None:
 def verify(connection: sqlite3.Connection, check: Check) -> None:
     """Raise Damaged unless structure, shape and every row that a start rests on are as they were written.
 
-    A journal of a newer version, or one that this version cannot read, is no damage: raises ConfigurationError.
+    A journal of an older version is as sound as one of ours. One of a newer version, or one that this version cannot
+    read, is no damage: raises ConfigurationError.
     """
     if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         raise Damaged("it has lost its write-ahead log")
     _refuse_the_future(connection)
-    for pragma in CHECKS[check]:
+    version = version_of(connection)
+    schema = SCHEMAS.get(version)
+    if schema is None:
+        raise Damaged("its schema version is unreadable")
+    for pragma in CHECKS[check] or [f"integrity_check({table})" for table in schema.light]:
         findings = [str(finding) for (finding,) in connection.execute(f"PRAGMA {pragma}")]
         if findings != ["ok"]:
             raise Damaged("; ".join(findings))
-    found = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
-    if found != TABLES | INDEXES | {"sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)"}:
+    verify_content(connection, version)
+
+
+def verify_content(connection: sqlite3.Connection, version: int) -> None:
+    """Raise as `verify` does unless tables and rows are those of a version."""
+    if shape_of(connection) != SCHEMAS[version].shape:
         raise Damaged("its tables are not the journal's")
-    if meta(connection, SCHEMA_KEY) != str(SCHEMA_VERSION):
+    if meta(connection, SCHEMA_KEY) != str(version):
         raise Damaged("its schema version is unreadable")
     if any(unsealed("meta", row) is None for row in connection.execute("SELECT key, value, crc FROM meta")):
         raise Damaged("a row of meta fails its checksum")
-    load_agents(connection)
+    if version == SCHEMA_VERSION:
+        load_agents(connection)
+    elif any(unsealed("agents", row) is None for row in connection.execute("SELECT name, snapshot, crc FROM agents")):
+        raise Damaged("the snapshot of an agent fails its checksum")
 
 
 def load_agents(connection: sqlite3.Connection) -> tuple[Agent, ...]:
     """All agents of the snapshot; raises Damaged, or ConfigurationError for one that another version wrote."""
     agents: list[Agent] = []
-    for row in connection.execute("SELECT name, snapshot, crc FROM agents ORDER BY name"):
-        columns = unsealed("agents", row)
-        if columns is None:
+    rows = "SELECT name, snapshot, agents.crc, spec, specs.crc FROM agents LEFT JOIN specs USING (name) ORDER BY name"
+    for name, snapshot, crc, spec, number in connection.execute(rows):
+        if unsealed("agents", (name, snapshot, crc)) is None:
             raise Damaged("the snapshot of an agent fails its checksum")
-        name, snapshot = columns
+        if spec is not None and unsealed("specs", (name, spec, number)) is None:
+            raise Damaged("the specification of an agent fails its checksum")
         try:
-            agents.append(load_agent(snapshot))
+            agents.append(load_snapshot(snapshot, number, spec or ""))
+        except SpecMissing as error:
+            raise Damaged(f"agent {name}: {error}") from error
         except Undecodable as error:
             raise ConfigurationError(
                 f"the journal holds agent {name} in a form that this version cannot read ({error})",
                 remedy="run the version that wrote it; nothing was changed",
             ) from error
     return tuple(agents)
+
+
+def unfit_agents(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Agents whose specification is not there or is another one: what a salvage could not make whole."""
+    unfit = []
+    rows = "SELECT name, snapshot, spec, specs.crc FROM agents LEFT JOIN specs USING (name)"
+    for name, snapshot, spec, number in connection.execute(rows).fetchall():
+        try:
+            load_snapshot(snapshot, number, spec or "")
+        except SpecMissing:
+            unfit.append(str(name))
+        except Undecodable:
+            continue  # It is whole, and of another version: that is told when it is loaded.
+    return tuple(unfit)
 
 
 def load_retired(connection: sqlite3.Connection) -> dict[str, int]:
@@ -213,12 +220,23 @@ def require_plain(path: Path) -> None:
         os.chmod(path, 0o600)  # The -wal and -shm files take the mode of this one.
 
 
+def kept_aside(path: Path, version: int) -> Path:
+    """The name under which the journal of an older version is kept, once it was migrated."""
+    return path.with_name(f"{path.name}.version-{version}")
+
+
 def _refuse_the_future(connection: sqlite3.Connection) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version <= SCHEMA_VERSION:
+    version = version_of(connection)
+    if version <= SCHEMA_VERSION or meta(connection, SCHEMA_KEY) != str(version):
         return
-    if meta(connection, SCHEMA_KEY) == str(version):
-        raise ConfigurationError(
-            f"the journal has schema {version}, and this version of phoenixd knows {SCHEMA_VERSION}",
-            remedy="run the newer version, or choose another --state-dir; nothing was changed",
+    path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    remedy = "run the newer version of phoenixd again, or choose another --state-dir; nothing was changed"
+    kept = kept_aside(path, SCHEMA_VERSION)
+    if kept.exists():
+        remedy += (
+            f". To go back to the journal of before, without what happened since: cd {shlex.quote(str(path.parent))}"
+            f" && mkdir newer-journal && mv {path.name}* newer-journal/ && cp -p newer-journal/{kept.name} {path.name}"
         )
+    raise ConfigurationError(
+        f"the journal {path} has schema {version}, and this version of phoenixd knows {SCHEMA_VERSION}", remedy
+    )

@@ -22,12 +22,16 @@ from phoenixd.core.agent import StandingAlert
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
+from phoenixd.drivers.journal.lives import storable
+from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
-from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, batch_rows, sealed, storable, stored_entry
+from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
+from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, SpecRows, batch_rows, sealed, stored_entry
 from phoenixd.drivers.journal.salvage import Damage
-from phoenixd.drivers.journal.schema import EPOCH_KEY, SAVED_KEY, Damaged, connect, load_agents, load_retired, meta
+from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
+from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION
 from phoenixd.drivers.journal.thread import DatabaseThread
-from phoenixd.drivers.journal.writer import ENTRIES_PER_AGENT, KEEP_SECONDS, Fact, Touch, Writer
+from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Saved, StoredEntry
 
@@ -56,6 +60,7 @@ class SqliteJournal:
         self._reserve = Reserve(path.with_name(path.name + ".reserve"), reserve_bytes)
         self._writer = Writer(path, self._reserve, entries_per_agent, keep_seconds)
         self._reader = Reader(path)
+        self._specs = SpecRows()
         self._writing = DatabaseThread("journal-writer", self._writer.write, self._writer.rest)
         self._reading = DatabaseThread("journal-reader", self._reader.answer, largest_group=1)
 
@@ -63,6 +68,11 @@ class SqliteJournal:
     def damage(self) -> Damage | None:
         """What was salvaged in this process's time; None when the journal was sound."""
         return self._writer.damage
+
+    @property
+    def migrated(self) -> Migrated | None:
+        """What became of a journal of an older version in this process's time; None where it was of this one."""
+        return self._writer.migrated
 
     @property
     def trouble(self) -> str | None:
@@ -73,17 +83,11 @@ class SqliteJournal:
         """Read the snapshot. Specifications come without environment: that stands in the configuration."""
         try:
             with closing(connect(self._path, readonly=True)) as connection:
-                saved = json.loads(meta(connection, SAVED_KEY) or "{}")
-                return Saved(
-                    at=saved.get("at", 0.0),
-                    wall=saved.get("wall", 0.0),
-                    boot_id=meta(connection, BOOT_KEY) or "",
-                    agents=load_agents(connection),
-                    next_item=saved.get("next_item", 1),
-                    alerts=tuple(decode(StandingAlert, older.alert(one)) for one in saved.get("alerts", [])),
-                    retired=load_retired(connection),
-                    epoch=int(meta(connection, EPOCH_KEY) or 0),
-                )
+                if version_of(connection) == SCHEMA_VERSION:
+                    return _saved(connection)
+                # The disk has no room to migrate it, and what it says is known all the same.
+                with closing(raised_copy(connection)) as copy:
+                    return _saved(copy)
         except (sqlite3.Error, OSError, Damaged, Undecodable) as error:
             raise JournalFailed(f"the journal's snapshot cannot be read: {error}") from error
 
@@ -92,7 +96,7 @@ class SqliteJournal:
 
         A batch that failed, or whose commit was cancelled, may still be there after a restart: whole, never half.
         """
-        return await self._writing.ask(batch_rows(batch))
+        return await self._writing.ask(batch_rows(batch, self._specs))
 
     async def read(
         self,
@@ -213,6 +217,20 @@ class Reader:
             self.close()
             self._connection, self._inode = connect(self._path, readonly=True), inode
         return self._connection
+
+
+def _saved(connection: sqlite3.Connection) -> Saved:
+    saved = json.loads(meta(connection, SAVED_KEY) or "{}")
+    return Saved(
+        at=saved.get("at", 0.0),
+        wall=saved.get("wall", 0.0),
+        boot_id=meta(connection, BOOT_KEY) or "",
+        agents=load_agents(connection),
+        next_item=saved.get("next_item", 1),
+        alerts=tuple(decode(StandingAlert, older.alert(one)) for one in saved.get("alerts", [])),
+        retired=load_retired(connection),
+        epoch=int(meta(connection, EPOCH_KEY) or 0),
+    )
 
 
 def _require_private_directory(directory: Path) -> None:

@@ -75,6 +75,7 @@ class Codex:
 
     default_argv = ("codex",)
     tested_versions = PINS["codex"]
+    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)

@@ -72,6 +72,7 @@ class Gemini:
 
     default_argv = ("gemini",)
     tested_versions = PINS["gemini"]
+    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)

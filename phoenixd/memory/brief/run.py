@@ -69,8 +69,8 @@ class BriefRuns:
         conversation = await self._heard(agent)
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
+        await self._publication.first_git(desk, agent)
         async with desk.lock:
-            await self._publication.first_git(desk, agent)
             material, counted = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation)
             )

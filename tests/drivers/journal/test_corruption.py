@@ -187,7 +187,7 @@ def test_what_can_be_read_lives_on(tmp_path: Path) -> None:
     original = make_original(tmp_path, with_log=False)
     path = original.directory / NAME
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE agents SET snapshot = replace(snapshot, 'sleep', 'sweep') WHERE name = 'a'")
+        connection.execute("UPDATE specs SET spec = replace(spec, 'sleep', 'sweep') WHERE name = 'a'")
     spoilt = path.read_bytes()
 
     with SqliteJournal(path) as journal:

@@ -19,6 +19,7 @@ from phoenixd.core.agent import LastExit, Mode, PromptKind
 from phoenixd.core.facts import RunBegan, RunEnded
 from phoenixd.drivers.journal.rows import DETAIL_LIMIT, batch_rows, sealed, sealed_entry, stored_entry
 from phoenixd.drivers.journal.sqlite import SqliteJournal
+from phoenixd.drivers.journal.tables import SCHEMA_VERSION
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 from phoenixd.ports import Batch, Entry, Journal
 from tests.agents import an_agent
@@ -160,7 +161,8 @@ async def test_a_run_has_one_row_from_its_spawn_to_its_end(path: Path) -> None:
         await journal.commit(Batch(2, 2, (an_entry(incarnation=1, reason="killed by signal 9"),), (ended,)))
         await journal.commit(Batch(3, 3, (an_entry(incarnation=1, reason="something later"),), (ended,)))
 
-    assert rows(path, "SELECT * FROM incarnations")[0][:-1] == (
+    columns = "agent, incarnation, run_id, mode, session_id, started, ended, code, signal, cause, end_reason"
+    assert rows(path, f"SELECT {columns} FROM lives")[0] == (
         "a", 1, "run-1", "fresh", "session-1", 1e9 + 1, 2e9, None, 9, "exit", "killed by signal 9",
     )  # fmt: skip
 
@@ -173,7 +175,7 @@ async def test_an_exit_code_beyond_64_bits_is_left_out(path: Path) -> None:
         )
         await journal.commit(Batch(2, 2))
 
-    assert rows(path, "SELECT ended_wall, code FROM incarnations") == [(1.0, None)]
+    assert rows(path, "SELECT ended, code FROM lives") == [(1.0, None)]
 
 
 @pytest.mark.parametrize(
@@ -340,12 +342,12 @@ def test_a_journal_of_a_newer_version_is_refused_and_left_alone(path: Path) -> N
     with SqliteJournal(path) as journal:
         asyncio.run(journal.commit(numbered_batch(1)))
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA user_version = 2")
-        connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", "#schema", "2"))
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", "#schema", str(SCHEMA_VERSION + 1)))
         connection.execute("ALTER TABLE agents ADD COLUMN mood TEXT")
     before = path.read_bytes()
 
-    with pytest.raises(ConfigurationError, match="schema 2") as refusal:
+    with pytest.raises(ConfigurationError, match=f"schema {SCHEMA_VERSION + 1}") as refusal:
         SqliteJournal(path)
 
     assert "newer version" in refusal.value.remedy

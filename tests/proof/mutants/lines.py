@@ -18,11 +18,8 @@ from tests.proof.mutants.contexts import DIRECTORY, FILES
 from tests.proof.mutants.operators import Mutant
 
 # The tests that run the code in pytest's own process, where its lines can be seen.
-MEASURED = (
-    "tests/core", "tests/runtime", "tests/simulate", "tests/documents", "tests/memory", "tests/api",
-    "tests/drivers/journal",
-)  # fmt: skip
-MARKS = "not proof and not faults and not real_claude"
+MEASURED = ("tests/core", "tests/runtime", "tests/simulate", "tests/memory", "tests/api", "tests/drivers/journal")
+MARKS = "not proof and not faults and not real_claude and not slow"
 # The shim runs in a process of its own, isolated from whatever would measure it: its tests are chosen by file.
 APART = {
     "phoenixd/shim/": (

@@ -1,0 +1,64 @@
+"""Lives and incidents as the writer puts them into the journal, within the transaction of the decision."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from phoenixd.drivers.journal.lives import Cure, Life
+from phoenixd.drivers.journal.rows import BatchRows, sealed, unsealed
+from phoenixd.drivers.journal.tables import INSERT_INCIDENT, INSERT_LIFE
+
+MOST_KNOWN = 4096
+"""Lives that are remembered at most, so that a commit need not read what it wrote a moment ago."""
+ONE_LIFE = "SELECT * FROM lives WHERE agent = ? AND incarnation = ?"
+OPEN_INCIDENTS = "SELECT * FROM incidents WHERE agent = ? AND incarnation < ? AND closed IS NULL"
+
+Key = tuple[str, int]
+
+
+class Histories:
+    """What stands in the tables, as far as it was written through this connection."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, Life] = {}
+        self._written: dict[Key, Life] = {}
+
+    def write(self, connection: sqlite3.Connection, request: BatchRows) -> None:
+        """Write what a batch says and the tables do not; it counts once `keep` was called."""
+        for life in request.lives:
+            key = life[:2]
+            known = self._written.get(key) or self._known.get(key) or _read(connection, key)
+            merged = life.merged(known)
+            if merged != known:
+                connection.execute(INSERT_LIFE, sealed("lives", *key, request.at, *merged[2:]))
+            self._written[key] = merged
+        for row in request.incidents:
+            connection.execute(INSERT_INCIDENT, row)
+        for cure in request.cures:
+            _close(connection, cure, request.at)
+
+    def keep(self) -> None:
+        """The transaction is durable."""
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
+        self._known |= self._written
+        self._written.clear()
+
+    def drop(self) -> None:
+        """The transaction is gone."""
+        self._written.clear()
+
+
+def _read(connection: sqlite3.Connection, key: Key) -> Life | None:
+    row = connection.execute(ONE_LIFE, key).fetchone()
+    columns = unsealed("lives", row) if row else None
+    return Life(*columns[:2], *columns[3:]) if columns else None
+
+
+def _close(connection: sqlite3.Connection, cure: Cure, at: float) -> None:
+    for row in connection.execute(OPEN_INCIDENTS, (cure.agent, cure.incarnation)).fetchall():
+        if (columns := unsealed("incidents", row)) is None:
+            continue
+        number, agent, incarnation, kind, _, opened, _, body = columns
+        closed = sealed("incidents", number, agent, incarnation, kind, at, opened, float(cure.wall), body)
+        connection.execute(INSERT_INCIDENT, closed)

@@ -1,0 +1,100 @@
+"""The journal's tables, for each version of the journal that was ever written.
+
+A version is never changed once it was released: a journal of it is recognised by these very texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a version of the journal consists of: statements by the names that they create."""
+
+    tables: Mapping[str, str]
+    indexes: Mapping[str, str]
+
+    @property
+    def shape(self) -> dict[str, str]:
+        """What SQLite says of such a journal."""
+        return {**self.tables, **self.indexes, "sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)"}
+
+    @property
+    def light(self) -> tuple[str, ...]:
+        """The tables that a start rests on; all but the entries."""
+        return tuple(name for name in self.tables if name != "entries")
+
+
+META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)"
+"""Keeps its shape in every version to come: an older phoenixd reads there that a journal is too new for it."""
+
+FIRST = Schema(
+    tables={
+        "meta": META,
+        "agents": "CREATE TABLE agents (name TEXT PRIMARY KEY, snapshot TEXT NOT NULL, crc INTEGER NOT NULL)",
+        "entries": (
+            "CREATE TABLE entries (seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, wall REAL NOT NULL,"
+            " agent TEXT, incarnation INTEGER NOT NULL, event TEXT NOT NULL, detail TEXT NOT NULL, state TEXT,"
+            " reason TEXT NOT NULL, readings TEXT NOT NULL, actions TEXT NOT NULL, crc INTEGER NOT NULL)"
+        ),
+        "incarnations": (
+            "CREATE TABLE incarnations (agent TEXT NOT NULL, incarnation INTEGER NOT NULL, run_id TEXT, mode TEXT,"
+            " session_id TEXT, began_wall REAL, ended_wall REAL, code INTEGER, signal INTEGER, cause TEXT, reason TEXT,"
+            " crc INTEGER NOT NULL, PRIMARY KEY (agent, incarnation))"
+        ),
+    },
+    indexes={
+        "entries_by_agent": "CREATE INDEX entries_by_agent ON entries (agent, seq)",
+        "entries_by_wall": "CREATE INDEX entries_by_wall ON entries (wall)",
+    },
+)
+
+SECOND = Schema(
+    tables={
+        **{name: FIRST.tables[name] for name in ("meta", "agents", "entries")},
+        # An agent's snapshot holds, in place of its specification, the checksum of its row here.
+        "specs": "CREATE TABLE specs (name TEXT PRIMARY KEY, spec TEXT NOT NULL, crc INTEGER NOT NULL)",
+        # at: supervised time of the newest change, by which rows grow old. All other times are wall seconds.
+        "lives": (
+            "CREATE TABLE lives (agent TEXT NOT NULL, incarnation INTEGER NOT NULL, at REAL NOT NULL, run_id TEXT,"
+            " session_id TEXT, mode TEXT, started REAL, reason TEXT, first_evidence REAL, productive REAL, ended REAL,"
+            " code INTEGER, signal INTEGER, cause TEXT, end_reason TEXT, how TEXT, crc INTEGER NOT NULL,"
+            " PRIMARY KEY (agent, incarnation))"
+        ),
+        "incidents": (
+            "CREATE TABLE incidents (id TEXT PRIMARY KEY, agent TEXT NOT NULL, incarnation INTEGER NOT NULL,"
+            " kind TEXT NOT NULL, at REAL NOT NULL, opened REAL NOT NULL, closed REAL, body TEXT NOT NULL,"
+            " crc INTEGER NOT NULL)"
+        ),
+    },
+    indexes={
+        **FIRST.indexes,
+        "lives_by_at": "CREATE INDEX lives_by_at ON lives (at)",
+        "incidents_by_agent": "CREATE INDEX incidents_by_agent ON incidents (agent)",
+    },
+)
+
+SCHEMAS: dict[int, Schema] = {1: FIRST, 2: SECOND}
+SCHEMA_VERSION = max(SCHEMAS)
+"""Kept twice, in the file's header and as a checked row of `meta`: one flipped bit must not look like the future."""
+
+SAVED_KEY, SCHEMA_KEY, RETIRED_KEY = "#saved", "#schema", "#retired "
+EPOCH_KEY = "#epoch"
+"""Not part of the saved row: an older version that writes that one anew leaves this one as it is."""
+"""Rows of `meta` that are ours; a remembered fact may not begin with the sign."""
+
+INSERT_META = (
+    "INSERT INTO meta VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc"
+)
+INSERT_AGENT = (
+    "INSERT INTO agents VALUES (?, ?, ?)"
+    " ON CONFLICT (name) DO UPDATE SET snapshot = excluded.snapshot, crc = excluded.crc"
+)
+INSERT_SPEC = (
+    "INSERT INTO specs VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, crc = excluded.crc"
+)
+INSERT_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_LIFE = "INSERT OR REPLACE INTO lives VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_INCIDENT = "INSERT OR REPLACE INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
