@@ -19,6 +19,9 @@ from tests.ctl.cost import installed
 PEER_PACKAGES = ("supervisor==4.3.0", "circus==0.19.0")
 PM2 = "pm2@7.0.4"
 
+START_PATIENCE = 300.0
+"""Seconds in which a daemon of 1,000 agents has to answer, also on a busy machine."""
+
 
 class Peer(Protocol):
     """One supervisor, started with a set of children."""
@@ -215,7 +218,8 @@ class Phoenixd:
                 # Every kill of the benchmark is a crash within five minutes; the limits are not what is measured.
                 '[agent.%s.restart]\nproductive = "0s"\nearly_exit = "0s"\n' % name,
             )
-        self.stage.up()
+        self.stage.up(wait=False)
+        self.stage.until("the daemon answers", self.stage.answers, START_PATIENCE)
 
     def beat(self, names: list[str]) -> None:
         """A heartbeat of each agent in its own directory, written by any hand."""

@@ -31,9 +31,10 @@ GROWN = 1.3
 """Seconds that a child has lived before it is killed."""
 PHASE = 0.5
 PATIENCE = 20.0
-START_PATIENCE = 180.0
 BEAT = 15.0
 """Seconds between two heartbeats of an agent."""
+FOLDED = 65.0
+"""Seconds after which what a heartbeat told stands in the documents."""
 
 
 @dataclass(slots=True)
@@ -127,7 +128,7 @@ def _started(ends: contextlib.ExitStack, root: Path, child: Path, key: str, agen
     ends.callback(_end, runner)
     try:
         peer.start(child, str(births.path), names)
-        if len(births.collect(agents, START_PATIENCE)) < agents:
+        if len(births.collect(agents, max(180.0, agents))) < agents:
             raise TimeoutError(f"only {len(births.alive)} of {agents} children were started")
     except (Unavailable, TimeoutError, OSError) as reason:
         runner.not_run = str(reason)
@@ -161,31 +162,36 @@ def race(runners: list[Runner], kills: int, waves: int, status_runs: int) -> Non
 
 
 def idle(runners: list[Runner], seconds: float, longest: float = 120.0) -> None:
-    """What all of them cost in the same span of silence, and ours with a heartbeat of every agent each 15 s.
+    """What all of them cost in the same span of silence, then ours with a heartbeat of every agent each 15 s.
 
-    It begins when ours has settled and heard one round of heartbeats: both leave work that no idle daemon has.
+    It begins when ours has settled, heard one round of heartbeats, and brought its documents up to date with them:
+    all of that is work that no idle daemon has.
     """
     running = [runner for runner in runners if not runner.not_run]
     ours = [(runner, runner.peer) for runner in running if isinstance(runner.peer, Phoenixd)]
     for runner, peer in ours:
         settle(runner, longest)
         peer.beat(runner.names)
-    time.sleep(min(BEAT, seconds))
-    before = {runner.key: cpu_seconds(runner.peer.own_pids()) for runner, _ in ours}
-    began = time.monotonic()
-    for beat in range(max(1, round(seconds / BEAT))):
+    if ours:
+        time.sleep(min(FOLDED, seconds))
+    for runner, _ in ours:
+        settle(runner, longest)
+    before, began = _costs(running), time.monotonic()
+    time.sleep(seconds)
+    for key, runner in enumerate(running):
+        runner.silent_cpu = _a_minute(cpu_seconds(runner.peer.own_pids()) - before[key], began)
+        runner.rss, runner.pss = memory_mib(runner.peer.own_pids())
+    before, began = _costs([runner for runner, _ in ours]), time.monotonic()
+    for beat in range(max(1, round(seconds / BEAT)) if ours else 0):
         for runner, peer in ours:
             peer.beat(runner.names)
         time.sleep(max(0.0, began + min(seconds, (beat + 1) * BEAT) - time.monotonic()))
-    for runner, _ in ours:
-        runner.beating_cpu = _a_minute(cpu_seconds(runner.peer.own_pids()) - before[runner.key], began)
-        settle(runner, longest)
-    before = {runner.key: cpu_seconds(runner.peer.own_pids()) for runner in running}
-    began = time.monotonic()
-    time.sleep(seconds)
-    for runner in running:
-        runner.silent_cpu = _a_minute(cpu_seconds(runner.peer.own_pids()) - before[runner.key], began)
-        runner.rss, runner.pss = memory_mib(runner.peer.own_pids())
+    for key, (runner, _) in enumerate(ours):
+        runner.beating_cpu = _a_minute(cpu_seconds(runner.peer.own_pids()) - before[key], began)
+
+
+def _costs(runners: list[Runner]) -> list[float]:
+    return [cpu_seconds(runner.peer.own_pids()) for runner in runners]
 
 
 def settle(runner: Runner, longest: float, span: float = 3.0, quiet: float = 0.01) -> None:

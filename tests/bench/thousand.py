@@ -95,7 +95,8 @@ def _restart(runner: Runner, peer: Phoenixd) -> tuple[float, float]:
     """Seconds until all are adopted, and the new daemon's CPU until it has settled."""
     peer.stage.kill()
     began = time.monotonic()
-    peer.stage.up()
+    peer.stage.up(wait=False)
+    peer.stage.until("the daemon answers", peer.stage.answers, LONGEST)
     while True:
         rows = json.loads(peer.stage.ask("status", "--json"))["agents"]
         if sum(row["state"] == "running" for row in rows) == len(runner.names):
