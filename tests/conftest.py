@@ -9,19 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from xdist.remote import Producer
 
 from tests import distribution
 
 # A busy machine is slow, not wrong: no property test has a deadline. HYPOTHESIS_PROFILE chooses how long they look.
-# "again" is for a suite that has already passed elsewhere: other Pythons, another user.
-for profile, examples in (("dev", 100), ("ci", 500), ("again", 25), ("deterministic", 100)):
+# "again" is for a suite that has already passed elsewhere: other Pythons, another user. "mutants" wants a verdict, and
+# no small example: to shrink one takes minutes.
+for profile, examples in (("dev", 100), ("ci", 500), ("again", 25), ("deterministic", 100), ("mutants", 100)):
     settings.register_profile(
         profile,
         max_examples=examples,
         deadline=None,
-        derandomize=profile == "deterministic",
+        derandomize=profile in ("deterministic", "mutants"),
+        phases=[phase for phase in Phase if profile != "mutants" or phase in (Phase.explicit, Phase.generate)],
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )

@@ -326,6 +326,34 @@ def test_an_order_to_go_on_that_was_lost_is_given_again() -> None:
     assert len({order.message_id for order in story.of(Deliver)}) == len(story.of(Deliver))
 
 
+def test_a_text_that_arrived_ends_the_parking_though_no_hook_tells_of_its_turn() -> None:
+    """The receipt is proof enough: hooks may be lost, and some CLIs have none."""
+    story = Account(claude()).all_work()
+    story.meets_limit("a")
+    story.wait(2 * HOUR + 31)
+    order = story.of(Deliver)[-1]
+
+    story.tell(Delivered("a", order.incarnation, order.message_id, "the text stands in the transcript"))
+
+    assert story.agent.state_name == "running"
+    assert "told to go on" in story.agent.reason
+    assert isinstance(story.agent.state, Running)
+    assert story.agent.state.activity.turn_open
+    assert story.agent.item is None
+
+
+def test_one_refusal_of_its_terminal_is_heard_at_once_and_keeps_it_parked() -> None:
+    story = Account(claude()).all_work()
+    story.meets_limit("a")
+    story.wait(2 * HOUR + 31)
+    order = story.of(Deliver)[-1]
+
+    story.tell(NotDelivered("a", order.incarnation, order.message_id, "something unsent stands there"))
+
+    assert story.agent.state_name == "parked"
+    assert "it could not be told to go on (something unsent stands there)" in story.decisions[-1].reason
+
+
 def test_an_answer_about_another_text_does_not_end_the_parking() -> None:
     story = Account(claude()).all_work()
     story.meets_limit("a")

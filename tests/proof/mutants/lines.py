@@ -23,8 +23,8 @@ MARKS = "not proof and not faults and not real_claude and not slow"
 # The shim runs in a process of its own, isolated from whatever would measure it: its tests are chosen by file.
 APART = {
     "phoenixd/shim/": (
-        "tests/shim/test_pure.py", "tests/shim/test_tree.py", "tests/shim/test_reused_pid.py",
-        "tests/shim/test_end.py", "tests/shim/test_held_programs.py",
+        "tests/shim/test_unkillable.py", "tests/shim/test_reused_pid.py", "tests/shim/test_pure.py",
+        "tests/shim/test_tree.py", "tests/shim/test_end.py", "tests/shim/test_held_programs.py",
     ),
 }  # fmt: skip
 
@@ -81,7 +81,7 @@ def cache_of(root: Path, files: Iterable[str]) -> Path:
 def _measure(root: Path, files: Sequence[str], jobs: int, directory: Path) -> None:
     paths = os.pathsep.join(str(root / name) for name in files)
     environment = {
-        **os.environ, DIRECTORY: str(directory), FILES: paths, "HYPOTHESIS_PROFILE": "deterministic",
+        **os.environ, DIRECTORY: str(directory), FILES: paths, "HYPOTHESIS_PROFILE": "mutants",
         "COVERAGE_CORE": "ctrace",
     }  # fmt: skip
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]

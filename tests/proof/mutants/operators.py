@@ -147,6 +147,8 @@ def _changes(node: ast.AST, in_function: bool) -> Iterator[tuple[ast.expr | ast.
         case ast.Call(func=ast.Name("replace")):
             yield from _forgotten_fields(node)
     test = node.test if isinstance(node, ast.If | ast.IfExp | ast.While) else None
+    if isinstance(node, ast.IfExp) and any(_is_told(said) for said in (node.body, node.orelse)):
+        test = None  # Which of two sentences is told.
     if isinstance(node, ast.match_case):
         test = node.guard
     if test is not None and not isinstance(test, ast.Constant):
@@ -163,6 +165,13 @@ def _forgotten_fields(node: ast.Call) -> Iterator[tuple[ast.expr, str, str]]:
         if field.arg and field.arg not in TEXTS:
             kept = [*node.keywords[:number], *node.keywords[number + 1 :]]
             yield node, f"forgotten {field.arg}", ast.unparse(_copy(node, keywords=kept))
+
+
+def _is_told(node: ast.expr) -> bool:
+    """Whether it is a sentence and not a word: a word may be a state."""
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+    )
 
 
 def _is_sequence(node: ast.BinOp) -> bool:

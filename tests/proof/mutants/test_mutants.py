@@ -56,6 +56,8 @@ def test_what_decides_is_changed(line: str, mutated: set[str]) -> None:
         "c: int | None = a",
         "return keep(a, why=a + b)",
         "return (a, 'text') + b",
+        "return a if b else f'{a}'",
+        "return 'one sentence' if a else 'another'",
         "import os",
     ],
 )

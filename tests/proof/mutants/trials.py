@@ -73,7 +73,7 @@ class Copy:
             argv += ["-p", "tests.proof.mutants.chosen"]
         environment = {
             **os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1", LIST: str(self._list),
-            "HYPOTHESIS_PROFILE": "deterministic",
+            "HYPOTHESIS_PROFILE": "mutants",
         }  # fmt: skip
         bounded = ["sh", "-c", f'ulimit -v {MEMORY}; exec "$@"', "sh", *argv, *files]
         asked = subprocess.Popen(
