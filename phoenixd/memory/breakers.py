@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import anyio
 import structlog
@@ -128,6 +129,17 @@ class BreakerFiles:
 
     def _path(self, agent: Agent) -> str:
         return os.path.join(self._directories.agent_state(agent.name), NAME)
+
+
+def make_file(agent: Agent, directory: Path, files: Files) -> None:
+    """Make the file of a breaker that has judged nothing, before its agent runs (G18). Blocking; raises OSError.
+
+    Its first judgements may come faster than documents are written, and a file that is not there later was deleted,
+    which resets the breaker (G33).
+    """
+    path = directory / NAME
+    if is_judged(agent) and is_new(agent.breaker) and not os.path.lexists(path):
+        files.replace_unchanged(path, render_breaker(agent.breaker, {}), None)
 
 
 def _others(content: bytes | None) -> dict[str, object]:

@@ -58,6 +58,13 @@ TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
 Clean = Callable[[str], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What stood in a file when it was read or written last; None: no such file."""
+
+    content: bytes | None
+
+
 @dataclass(slots=True)
 class Shelf:
     """state.json, ops.jsonl, session.json and the rest of one agent."""
@@ -84,6 +91,8 @@ class Shelf:
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()
+    _known: Known | None = None
+    """state.json as it was at that look; None where nobody looked."""
     _is_switched: bool = False
     """A brief run that a crash interrupted was looked for, and finished."""
 
@@ -113,7 +122,7 @@ class Shelf:
             return None
         content = self.content("state.json", STATE_LIMIT)
         if content is None:
-            self._adopt(StateReading(self._rebuilt()), found)
+            self._adopt(StateReading(self._rebuilt()), found, Known(None))
             return None
         reading = read_state(content, self.name, today)
         if reading.document is None:
@@ -124,7 +133,7 @@ class Shelf:
             self.notes.append(f"state.json: {'; '.join(reading.notes[:5])}")
         if reading.read_only and not self._read_only:
             self.alarms.append("state.json is of a newer version: it is read, and not written")
-        self._adopt(reading, found)
+        self._adopt(reading, found, Known(content))
         return None
 
     def glance(self, today: date) -> StateDocument | None:
@@ -150,7 +159,7 @@ class Shelf:
         if not self._read_only:
             content = render_state(newer)
             self.files.refresh(self.directory / "state.json", content)
-            self._on_disk, self._seen = newer, self._signature_of(content)
+            self._wrote(newer, content)
         self.state = newer
 
     def was_touched(self) -> bool:
@@ -173,7 +182,7 @@ class Shelf:
         settled = self.foresee(status, task, last_active, today, clean)
         assert self._kept is not None
         self._kept = Bookkeeping(task if task is not None else self._kept.task, self._kept.resolved_bytes)
-        self._write_state(settled)
+        self._write_state(settled, self._known)
         return settled
 
     def foresee(
@@ -242,8 +251,13 @@ class Shelf:
     def write_session(self, agent: Agent) -> None:
         self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
 
-    def write(self, name: str, content: bytes, durable: bool = False, *, anew: bool = False) -> bool:
-        """Replace a document if that changes it, or `anew` also if not; whether it was written."""
+    def write(
+        self, name: str, content: bytes, durable: bool = False, *, anew: bool = False, known: Known | None = None
+    ) -> bool:
+        """Replace a document if that changes it, or `anew` also if not; whether it was written.
+
+        known: write, durably, only over that. What another hand wrote or removed since is left alone.
+        """
         path = self.directory / name
         try:
             if (
@@ -254,6 +268,8 @@ class Shelf:
                 return False
         except OSError:
             pass
+        if known is not None:
+            return self.files.replace_unchanged(path, content, known.content)
         self.files.replace(path, content, durable=durable)
         return True
 
@@ -328,7 +344,7 @@ class Shelf:
     def _dated(self, document: StateDocument, today: date) -> StateDocument:
         return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)
 
-    def _adopt(self, reading: StateReading, seen: tuple[int, ...]) -> None:
+    def _adopt(self, reading: StateReading, seen: tuple[int, ...], known: Known) -> None:
         theirs = reading.document
         assert theirs is not None
         if self.state is None and seen:
@@ -338,7 +354,7 @@ class Shelf:
             self.state = merge_states(self._on_disk, theirs, self.state)
         else:
             self.state = theirs
-        self._on_disk, self._read_only, self._seen = theirs, reading.read_only, seen
+        self._on_disk, self._read_only, self._seen, self._known = theirs, reading.read_only, seen, known
 
     def _rebuilt(self) -> StateDocument:
         if self.state is not None:
@@ -348,13 +364,20 @@ class Shelf:
             return StateDocument(agent=self.name)
         return recover_state(brief.decode("utf-8", "replace"), self.name)
 
-    def _write_state(self, document: StateDocument) -> None:
+    def _write_state(self, document: StateDocument, known: Known | None = None) -> None:
+        """Write state.json; what another hand did to what was `known` is merged at the next look with what we hold."""
         self.state = document
         if self._read_only:
             return
         content = render_state(document)
-        self.write("state.json", content, durable=True)
-        self._on_disk, self._seen = document, self._signature_of(content)
+        if self.write("state.json", content, durable=True, known=known) or self._holds(content):
+            self._wrote(document, content)
+
+    def _holds(self, content: bytes) -> bool:
+        return self.content("state.json", STATE_LIMIT) == content
+
+    def _wrote(self, document: StateDocument, content: bytes) -> None:
+        self._on_disk, self._seen, self._known = document, self._signature_of(content), Known(content)
 
     def _signature_of(self, written: bytes) -> tuple[int, ...]:
         """How state.json looks as long as it holds what was written; nothing, where another hand was at it since.
@@ -363,7 +386,7 @@ class Shelf:
         """
         seen = signature(self.directory / "state.json")
         try:
-            return seen if self.content("state.json", STATE_LIMIT) == written else ()
+            return seen if self._holds(written) else ()
         except FileUnreadable:
             return ()
 

@@ -22,6 +22,7 @@ from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
 from phoenixd.harness.screens import CANNOT_RUN, harness_of
+from phoenixd.memory.breakers import make_file
 from phoenixd.memory.brief.composition import first_words
 from phoenixd.memory.brief.task_in_hand import POINTER
 from phoenixd.memory.desk import Desk
@@ -181,6 +182,7 @@ class Starter:
         argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
         if points_to_brief or harness.reads_brief_at_once:
             desk.write_page(agent, state, now)
+        make_file(agent, state_dir, self._files)
         # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:

@@ -41,12 +41,17 @@ class Told:
     """The file driver, and a word about each thing that it has done."""
 
     read_plain = staticmethod(files.read_plain)
-    replace_unchanged = staticmethod(files.replace_unchanged)
     ensure_private_dir = staticmethod(files.ensure_private_dir)
 
     def replace(self, path: Location, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
         files.replace(path, data, mode, durable)
         say(f"doc {os.path.basename(path)} {digest(data)}")
+
+    def replace_unchanged(self, path: Location, data: bytes, expected: bytes | None, mode: int = 0o600) -> bool:
+        written = files.replace_unchanged(path, data, expected, mode)
+        if written:
+            say(f"doc {os.path.basename(path)} {digest(data)}")
+        return written
 
     def append(self, path: Location, line: bytes, mode: int = 0o600, durable: bool = True) -> None:
         files.append(path, line, mode, durable)

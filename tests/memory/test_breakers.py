@@ -20,7 +20,7 @@ from phoenixd.directories import Directories
 from phoenixd.documents.breaker_file import NAME, BreakerFile, read_breaker, render_breaker
 from phoenixd.drivers.files import plain as files
 from phoenixd.memory import breakers
-from phoenixd.memory.breakers import BreakerFiles
+from phoenixd.memory.breakers import BreakerFiles, make_file
 from tests.agents import an_agent
 
 OPEN = Open(Tally(5, 5, 0, ("git:1",), opens=1), "5 iterations without progress", 1.0, 1_800_000_000.0)
@@ -69,6 +69,21 @@ async def test_g18_g31_the_file_is_made_closed_and_has_the_seeds_keys(room: Room
 
     assert (room.written["state"], room.written["no_progress_count"]) == ("OPEN", 5)
     assert room.written["opened_at"] == "2027-01-15T08:00:00Z"
+
+
+async def test_g64_f_cb_9_judgements_before_the_first_publication_are_no_deletion(room: Room) -> None:
+    """Iterations of a tenth of a second are counted before any document is written, also by a daemon that is killed."""
+    make_file(an_agent(), room.path.parent, files)
+    assert not room.path.exists(), "only loops have one"
+    make_file(loop(), room.path.parent, files)
+    room.reborn()
+
+    assert await room.files.publish(loop(OPEN)) is None
+    assert room.written["state"] == "OPEN"
+
+    room.path.unlink()
+    make_file(loop(OPEN), room.path.parent, files)
+    assert isinstance(await room.files.publish(loop(OPEN)), BreakerReset), "that was a deletion"
 
 
 async def test_only_loops_have_the_file(room: Room) -> None:

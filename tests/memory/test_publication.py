@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,35 @@ async def test_f_st_5_an_operators_edit_is_kept(room: Room) -> None:
     assert room.document()["current_task"] == "What I want"
     await room.papers.publish(replace(agent, last_prompt="Something new"), [])
     assert room.document()["current_task"] == "Something new"
+
+
+async def test_f_st_5_an_edit_in_the_moment_of_our_own_write_is_merged_and_a_torn_one_kept_aside(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at state.json and its replacement stands a wait for the disk."""
+    agent = room.running(room.agent())
+    await room.papers.publish(agent, [])
+    write, torn = plain_files.replace_unchanged, '{"agent": "a", "open_'
+
+    def edited_first(edit_it: Callable[[], object]) -> None:
+        def wait_for_the_disk(*given: Any, **more: Any) -> bool:
+            monkeypatch.setattr(plain_files, "replace_unchanged", write)
+            edit_it()
+            return write(*given, **more)
+
+        monkeypatch.setattr(plain_files, "replace_unchanged", wait_for_the_disk)
+
+    edited_first(lambda: edit(room, numbers={"n": "5"}))
+    await room.papers.publish(replace(agent, last_prompt="Something new"), [])
+    assert room.document()["numbers"] == {"n": "5"}, "their edit stands"
+    await room.papers.publish(replace(agent, last_prompt="Something new"), [])
+    assert (room.document()["numbers"], room.document()["current_task"]) == ({"n": "5"}, "Something new")
+
+    edited_first(lambda: (room.state / "state.json").write_text(torn))
+    await room.papers.publish(replace(agent, last_prompt="And more"), [])
+    await room.papers.publish(replace(agent, last_prompt="And more"), [])
+    assert [path.read_text() for path in room.state.glob("state.json.damaged-*")] == [torn]
+    assert (room.document()["numbers"], room.document()["current_task"]) == ({"n": "5"}, "And more")
 
 
 async def test_f_st_3_what_could_not_be_written_is_merged_with_an_edit_made_meanwhile(
@@ -768,15 +798,16 @@ async def test_f_st_5_an_edit_of_the_very_moment_of_a_write_is_not_taken_for_our
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was overwritten by the next write, and nobody heard of it."""
-    write = plain_files.replace
+    write = plain_files.replace_unchanged
 
-    def replace_and_be_overtaken(path: Any, *given: Any, **named: Any) -> None:
-        write(path, *given, **named)
+    def replace_and_be_overtaken(path: Any, *given: Any, **named: Any) -> bool:
+        written = write(path, *given, **named)
         if Path(path).name == "state.json":
-            monkeypatch.setattr(plain_files, "replace", write)
+            monkeypatch.setattr(plain_files, "replace_unchanged", write)
             edit(room, numbers={"tests": "47/52"})
+        return written
 
-    monkeypatch.setattr(plain_files, "replace", replace_and_be_overtaken)
+    monkeypatch.setattr(plain_files, "replace_unchanged", replace_and_be_overtaken)
     await room.papers.publish(room.agent(), [])
     await room.papers.publish(room.agent(room.spec(prompt="Else.")), [])
 

@@ -104,6 +104,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", choices=[*(proof.name for proof in PROOFS), []], metavar="NAME")
     # One name alone takes options, so that `./dev proof mutants --help` is answered by that proof.
     given = parser.parse_args(names if len(names) == 1 else arguments)
+    if "--newest" in options and names != ["contract"]:
+        parser.error("only one proof asks for the newest CLIs: ./dev proof contract --newest")
     verdicts = []
     for proof in PROOFS:
         if given.names and proof.name not in given.names:
