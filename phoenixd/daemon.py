@@ -18,6 +18,7 @@ from phoenixd.directories import STATE_POINTER, Directories, are_named, check_so
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
 from phoenixd.drivers.files.plain import replace
 from phoenixd.drivers.journal.sqlite import SqliteJournal
+from phoenixd.drivers.processes.heap import share_one_arena
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.runtime.ending import LAST_COMMITS, finish
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if owned.waited:
                 configuration = _configuration(directories)
             _point_to_state(directories)
+            share_one_arena()
             anyio.run(_live, directories, configuration, owned)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)

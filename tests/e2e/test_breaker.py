@@ -298,6 +298,8 @@ def test_the_how_to_page_does_what_it_says(stage: Stage, dirty: Path, short_tmp:
     apply_and_show, stopped, start, reset = commands
     assert "the breaker of shop is CLOSED" in run(apply_and_show)
     stage.until("it stops", lambda: stage.row("shop")["state"] == "quarantined")
+    # An agent's documents follow what was decided within a second.
+    stage.until("its file says so", lambda: '"OPEN"' in (stage.state / "agents/shop/.circuit_breaker.json").read_text())
     told = run(stopped)
     assert "it does not run" in told
     assert "5 iterations without progress" in told
