@@ -56,6 +56,7 @@ def first(roster: Roster, what: int, after: Instant = -END) -> Instant | None:
 
 def due(roster: Roster, what: int, at: Instant, most: int | None = None) -> list[Mark]:
     """The marks whose instant has come, the earliest first."""
+    most = None if most is None else min(most, len(roster))  # However large a limit is, there are no more agents.
     return list(islice(roster.marks.between((what,), (what, "", at, END)), most))
 
 

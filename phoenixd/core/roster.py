@@ -129,8 +129,10 @@ class Roster(Mapping[str, Agent]):
         return Roster(self._marker, self._places, blocks, self._remarked(known, cell), self._end)
 
     def without(self, name: str) -> Roster:
-        """Without the agent of this name."""
-        place = self._places[name]
+        """Without the agent of this name, where there is one: an old journal may know nothing of who is removed."""
+        place = self._places.get(name)
+        if place is None:
+            return self
         if self._end > 2 * BLOCK + 2 * len(self):
             # Most places are empty by now: all move up.
             return Roster.of(self._marker, [agent for agent in self.agents() if agent.name != name])

@@ -62,7 +62,9 @@ def test_help_needs_nothing(machine: Machine) -> None:
     answered = machine.dev("help")
 
     assert answered.returncode == 0
-    assert all(f"  {verb} " in answered.stdout for verb in ("demo", "test", "lint", "bench", "proof", "simulate"))
+    assert all(
+        f"  {verb} " in answered.stdout for verb in ("demo", "test", "lint", "bench", "proof", "simulate", "house")
+    )
 
 
 def test_an_unknown_command_is_refused_with_the_list(machine: Machine) -> None:

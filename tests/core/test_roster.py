@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from phoenixd.core import lifecycle
 from phoenixd.core.agent import Agent
+from phoenixd.core.events import AgentDeclared
 from phoenixd.core.fleet import Fleet, declared
 from phoenixd.core.hearing import step
 from phoenixd.core.marks import MARKER
 from phoenixd.core.moment import Moment
 from phoenixd.core.ranked import END, Mark, Ranked
 from phoenixd.core.roster import DUE, SPAWN, START, Roster
+from phoenixd.core.spec import FleetLimits
 from tests.core.story import spec
 from tests.core.test_determinism import BASE, Told, belonging, histories
 
@@ -76,6 +78,13 @@ def check(fleet: Fleet) -> None:
     assert marked == {name: due for name, due in every.items() if due is not None}
 
 
+def test_a_limit_may_be_larger_than_any_number_of_agents() -> None:
+    fleet = Fleet(limits=FleetLimits(max_starting=10**20))
+    assert (
+        step(fleet, AgentDeclared(spec("a"), start=True), Moment(0.0, 0.0)).fleet.agents["a"].state.name == "starting"
+    )
+
+
 names = st.sampled_from([f"a{number}" for number in range(40)])
 
 
@@ -87,8 +96,8 @@ def test_a_roster_is_a_mapping_in_the_order_of_declaration(moves: list[tuple[str
             known = plain.get(name) or declared(spec(name), Moment(0.0, 0.0))
             plain[name] = replace(known, incarnation=number)
             roster = roster.taking(plain[name])
-        elif name in plain:
-            del plain[name]
+        else:
+            plain.pop(name, None)
             roster = roster.without(name)
         assert roster == plain
         assert list(roster.items()) == list(plain.items())
