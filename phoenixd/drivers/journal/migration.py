@@ -10,7 +10,7 @@ import os
 import shlex
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,14 +92,16 @@ def raise_to_newest(connection: sqlite3.Connection) -> None:
 def raised_copy(source: sqlite3.Connection) -> sqlite3.Connection:
     """What an older journal says, but for its entries, as this version reads it: in memory, where the disk is full."""
     schema = SCHEMAS[version_of(source)]
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in (*schema.tables.values(), *schema.indexes.values()):
-        copy.execute(statement)
-    for table in schema.light:
-        for row in source.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own names
-            copy.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
-    copy.execute(f"PRAGMA user_version = {version_of(source):d}")
-    raise_to_newest(copy)
+    with ExitStack() as stack:
+        copy = stack.enter_context(closing(sqlite3.connect(":memory:", isolation_level=None)))
+        for statement in (*schema.tables.values(), *schema.indexes.values()):
+            copy.execute(statement)
+        for table in schema.light:
+            for row in source.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own names
+                copy.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+        copy.execute(f"PRAGMA user_version = {version_of(source):d}")
+        raise_to_newest(copy)
+        stack.pop_all()
     return copy
 
 
