@@ -20,7 +20,7 @@ PLAIN_KEPT = 5
 
 
 class AsideFiles:
-    """Implements launch.files.Files over another one. `told`: what was moved aside, until somebody takes it."""
+    """Implements memory.files.Files over another one. `told`: what was moved aside, until somebody takes it."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""What the launch needs of the file driver, so that tests may put another one in its place."""
+"""What an agent's papers and its start need of the file driver, so that tests may put another one in its place."""
 
 from __future__ import annotations
 

@@ -292,8 +292,8 @@ class Shelf:
         return self.directory / name
 
     def put_state(self, document: StateDocument) -> None:
-        """Make a state durable that holds what stands in the file now; `look` came before."""
-        self._write_state(document)
+        """Make a state durable that holds what the last `look` found, unless another hand was faster."""
+        self._write_state(document, self._known)
 
     def read_end(self, name: str, size: int) -> bytes:
         """The last whole lines of a file of lines, up to `size` bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
@@ -12,12 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.state import render_state
 from phoenixd.documents.state_reading import read_state
 from phoenixd.drivers.files import plain as files
 from phoenixd.errors import FileUnreadable
+from phoenixd.memory.brief.switch import Switch
 from phoenixd.memory.files import Location
-from tests.memory.documents_script import LINES, PID, TODAY, WHOLE, a_desk, digest, first_state, write
+from tests.memory.documents_script import LINES, PID, TODAY, WHOLE, a_desk, an_agent, digest, first_state, write
+from tests.start.places import NOW
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 2
@@ -182,3 +186,19 @@ def test_f_st_3_documents_of_which_every_system_call_fails(tmp_path: Path, lasti
             refused += finished.returncode == 3
             runs += 1
     print(f"{runs} injected errors {lasting or 'once'}: {refused} orderly refusals")
+
+
+def test_f_st_5_an_edit_in_the_moment_of_a_switch_is_merged_with_what_the_brief_found(tmp_path: Path) -> None:
+    desk, agent = a_desk(tmp_path / "a"), an_agent(1)
+    desk.settle(agent, NOW)
+    base = desk.consult(NOW)
+    ours = base.model_copy(update={"numbers": {"ours": "1/99"}})
+    edited = base.model_copy(update={"numbers": {"theirs": "5"}})
+    (tmp_path / "a" / "state.json").write_bytes(render_state(edited))
+
+    desk.switch_brief(agent, Switch(agent="a", base=base, ours=ours, documents={}), BriefRecord(agent="a"), NOW)
+
+    assert json.loads((tmp_path / "a" / "state.json").read_bytes())["numbers"] == {"theirs": "5"}, "their edit stands"
+    desk.settle(agent, NOW)
+    held = json.loads((tmp_path / "a" / "state.json").read_bytes())["numbers"]
+    assert held == {"ours": "1/99", "theirs": "5"}
