@@ -19,14 +19,16 @@ class TaskList:
     """Numbers tasks as the CLI does: by the order of their creation."""
 
     def __init__(self) -> None:
+        self._newest = 0
         self._numbers: dict[str, str] = {}
         self._held: dict[str, Task] = {}
 
     def becomes(self, wanted: tuple[Task, ...]) -> Iterator[tuple[list[Use], list[Result]]]:
         """The answers of the model that bring the list there, with their results."""
-        made = [task for task in wanted if task.id not in self._numbers]
+        made = [task for task in wanted if task.id not in self._held]
         for task in made:
-            self._numbers[task.id] = str(len(self._numbers) + 1)
+            self._newest += 1
+            self._numbers[task.id] = str(self._newest)
             self._held[task.id] = Task(task.id, task.text, "pending")
         if made:
             uses = [
@@ -48,7 +50,9 @@ class TaskList:
             yield [use for use, _ in changes], [result for _, result in changes]
 
     def files(self) -> Mapping[str, bytes]:
-        """What stands in the session's directory of tasks."""
+        """What stands in the session's directory of tasks: nothing once all of them are completed."""
+        if all(task.status == "completed" for task in self._held.values()):
+            return {}
         keys = json.loads((RECORDED / "claude-work-tasks" / "1.json").read_text())
         return {
             f"{self._numbers[task.id]}.json": json.dumps(

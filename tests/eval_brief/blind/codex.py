@@ -56,7 +56,7 @@ class CodexSession:
             case form.TurnEnds():
                 if self._turn_open:
                     line = self._event("task_complete")
-                    self._put(line, last_agent_message=self._text_said or None)
+                    self._put(line, last_agent_message=self._text_said)
                 self._turn_open = False
             case form.Queued(_, text, is_read):
                 if is_read:

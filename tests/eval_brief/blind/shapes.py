@@ -16,9 +16,13 @@ _NOT_ALWAYS = frozenset({"slug"})
 """Claude Code names a session at its first plan or compaction, and every line after it."""
 
 
+_UNSEEN_END = (".message.stop_reason", "NoneType")
+"""A block of an answer is written before its end was seen; the recordings' answers all came to their ends."""
+
+
 def shape(line: Line) -> Shape:
     """Every place of a line with its type. An empty list says nothing, a number is a number."""
-    return frozenset(_places(line, ""))
+    return frozenset((at, "str") if (at, kind) == _UNSEEN_END else (at, kind) for at, kind in _places(line, ""))
 
 
 def _places(value: Any, at: str) -> Iterator[tuple[str, str]]:
