@@ -27,6 +27,7 @@ class ClaudeSession:
         self._calls: dict[str, tuple[str, str]] = {}
         self._seen_files: set[str] = set()
         self._queued: list[str] = []
+        self._unread: list[tuple[str, float]] = []
         self._timers: list[str] = []
         self._is_first = True
 
@@ -37,6 +38,9 @@ class ClaudeSession:
         for number, event in enumerate(events):
             self.lines.times.at(event.t)
             self._hear(event, events[number + 1 :])
+        # The CLI reads its queue from the front, and all of it: what still waits was queued after whatever was read.
+        for text, moment in self._unread:
+            self.lines.queue("enqueue", text, moment)
 
     @property
     def turn_open(self) -> bool:
@@ -61,8 +65,10 @@ class ClaudeSession:
                     self.lines.end_turn(self._turn_began)
                 self._turn_open = False
             case form.Queued(_, text, is_read):
-                self.lines.queue("enqueue", text)
-                if is_read:
+                if not is_read:
+                    self._unread.append((text, self.lines.times.read()))
+                else:
+                    self.lines.queue("enqueue", text)
                     self._queued.append(text)
                     if not isinstance(following, _JOINS):
                         self._read_queue()

@@ -134,7 +134,7 @@ class Lines:
                 line["lastPrompt"] = self._last_prompt
             self.put(line)
 
-    def queue(self, operation: str, content: str | None = None) -> None:
+    def queue(self, operation: str, content: str | None = None, at: float | None = None) -> None:
         sample = "claude-notices" if operation == "dequeue" else "claude-queued-open"
         like = pattern(sample, lambda line: line["operation"] == operation)
-        self.put(like | ({"content": content} if content is not None else {}))
+        self.put(like | ({"content": content} if content is not None else {}), at)
