@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from phoenixd.core import hearing
+from phoenixd.core import fleet, hearing
 from phoenixd.core.agent import Running
 from phoenixd.core.events import (
     AgentDeclared,
@@ -24,6 +24,7 @@ from phoenixd.core.events import (
     WorkMeasured,
 )
 from phoenixd.core.hooks import EVIDENCE
+from phoenixd.core.limits import accounts, outage
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
 
@@ -64,27 +65,32 @@ def test_a_row_names_no_part_twice_and_has_one_decision_of_the_agents_at_most(ev
     assert row[-len(hearing.DUE) :] == hearing.DUE, "starts that are due begin with any event"
 
 
-def listening(asked: list[Any]) -> dict[type[Any], hearing.Row]:
-    """The table with parts that tell when they are asked."""
+def listen(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the table's parts tell when they are asked."""
+    own = dict(hearing.OWN)
 
     def told(part: Any) -> Any:
         def ask(*said: Any) -> Any:
             asked.append(part)
             return part(*said)
 
+        if part in own:
+            own[ask] = own[part]
         return ask
 
-    return {
+    table = {
         event: tuple(tuple(map(told, one)) if isinstance(one, tuple) else told(one) for one in row)
         for event, row in hearing.TABLE.items()
     }
+    monkeypatch.setattr(hearing, "TABLE", table)
+    monkeypatch.setattr(hearing, "OWN", own)
 
 
 @pytest.mark.parametrize("what", WHAT_HAPPENS)
 def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story(claude()).works()
     event, asked = WHAT_HAPPENS[what](story), []
-    monkeypatch.setattr(hearing, "TABLE", listening(asked))
+    listen(asked, monkeypatch)
     hearing.step(story.fleet, event, story.now)
     monkeypatch.undo()
 
@@ -93,7 +99,7 @@ def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.Monk
 
 def test_of_a_run_that_is_over_no_part_of_the_agent_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     story, asked = Story(claude()).works(), []
-    monkeypatch.setattr(hearing, "TABLE", listening(asked))
+    listen(asked, monkeypatch)
     found = hearing.step(story.fleet, hook_of("a", 7, "stop"), story.now)
     monkeypatch.undo()
 
@@ -106,7 +112,7 @@ def test_evidence_takes_the_short_way(event: type) -> None:
     rest = [part for row in hearing.TABLE.values() for part in flat(row)]
     row = flat(hearing.TABLE[event])
 
-    assert not {part.__name__ for part in row} & {"follow_accounts", "follow_outages", "follow_sequences", "brake"}
+    assert not set(row) & {accounts.follow, outage.follow, fleet.follow_sequences, fleet.brake}
     assert set(row) < set(rest)
 
 
@@ -125,7 +131,10 @@ def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
         return ask
 
     event = hook_of("a", 1, "stop")
-    row = tuple(tuple(map(watching, one)) if isinstance(one, tuple) else one for one in hearing.TABLE[type(event)])
+    row = tuple(
+        tuple(part if part in hearing.OWN else watching(part) for part in one) if isinstance(one, tuple) else one
+        for one in hearing.TABLE[type(event)]
+    )
     monkeypatch.setattr(hearing, "TABLE", {type(event): row})
     before = story.agent
     hearing.step(story.fleet, event, story.now)
