@@ -13,6 +13,7 @@ from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.limits.state import UNLIMITED, Limits, Parking
 from phoenixd.core.merit import Merit, Proof, Record
 from phoenixd.core.moment import Instant
+from phoenixd.core.parts import View
 from phoenixd.core.spec import AgentSpec, Kind
 
 
@@ -497,6 +498,15 @@ class Agent:
     @property
     def name(self) -> str:
         return self.spec.name
+
+    def view(self, is_news: bool = True) -> View:
+        """What a part of the agent sees of the rest; is_news: the event is no hook that was heard before."""
+        state = self.state
+        if not isinstance(state, Starting | Running | Stopping):
+            return View(self.spec, self.incarnation, state.name, is_news=is_news)
+        waiting, turn_open = state.activity.waiting, state.activity.turn_open
+        asks = waiting.kind if waiting is not None else ""
+        return View(self.spec, state.run.incarnation, state.name, turn_open, asks, is_news)
 
     @property
     def item(self) -> InboxItem | None:

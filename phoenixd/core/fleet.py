@@ -47,7 +47,7 @@ from phoenixd.core.facts import Weight
 from phoenixd.core.limits import groups
 from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.roster import DUE, LAUNCH, SPAWN, START, WANTED, Roster
+from phoenixd.core.roster import DUE, LAUNCH, PASSING, SPAWN, START, WANTED, Roster
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
 
@@ -77,15 +77,13 @@ class Fleet:
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
 
+    roster: Roster = field(init=False, compare=False, repr=False)
+    """The agents, with the marks by which rules find some among all."""
+
     def __post_init__(self) -> None:
         if not isinstance(self.agents, Roster):
             object.__setattr__(self, "agents", Roster.of(marks.MARKER, self.agents.values()))
-
-    @property
-    def roster(self) -> Roster:
-        """The agents, with the marks by which rules find some among all."""
-        assert isinstance(self.agents, Roster)
-        return self.agents
+        object.__setattr__(self, "roster", self.agents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +254,20 @@ def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
 
 def overhear(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
     """The first member of a sequence hears what the run of a turn says of itself."""
-    agent = speaker(before, event)
-    return found if agent is None else put_all(found, sequence.overhear(before.agents, agent, event), now)
+    agent = before.roster.living(event.agent, event.incarnation)
+    if agent is None or agent.spec.turn_of is None:
+        return found
+    return put_all(found, sequence.overhear(before.agents, agent, event), now)
 
 
 def give_answer(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
     """Give the operator's prepared answer to a question that has just been asked."""
-    agent = speaker(before, event)
+    agent = before.roster.living(event.agent, event.incarnation)
     asked = found.fleet.agents.get(event.agent)
-    given = answers.prepared(agent, asked) if agent is not None else None
-    if given is None or asked is None:
+    if agent is None or asked is None or not asked.spec.answers:
         return found
-    return put(found, answers.answer(asked, given, now), now)
+    given = answers.prepared(agent, asked)
+    return put(found, answers.answer(asked, given, now), now) if given is not None else found
 
 
 def watch(before: Fleet, found: Step, event: WatchEvent, now: Moment) -> Step:
@@ -317,6 +317,8 @@ def clear(found: Step, over: StandingAlert, why: str) -> Step:
 
 def follow_sequences(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Give the turns of sequences on, and end those that were broken off."""
+    if not (before.roster.has(PASSING) or found.fleet.roster.has(PASSING)):
+        return found
     for lead, name in sequence.abandoned(before.roster, found.fleet.roster):
         agent = found.fleet.agents.get(name)
         if agent is not None and agent.spec.turn_of == lead.name:
@@ -338,15 +340,9 @@ def _begin_turns(found: Step, now: Moment) -> Step:
     return found
 
 
-def speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
-    """The agent that an event speaks of, if it is about the incarnation that lives."""
-    agent = fleet.agents.get(event.agent)
-    return agent if agent is not None and agent.run and agent.run.incarnation == event.incarnation else None
-
-
 def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment) -> Step:
     """Most of the fleet falling within moments is an outage of tmux or of the observer: look again before starting."""
-    if speaker(before, event) is None:
+    if before.roster.living(event.agent, event.incarnation) is None:
         return found
     if isinstance(event, AgentExited) and event.cause == "exit":
         return found
@@ -371,7 +367,8 @@ def _observe(found: Step, reason: str, now: Moment, weight: Weight | None = None
 
 def release_starts(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
-    if found.fleet.hold_until is not None or found.fleet.halted is not None:
+    due = marks.first(found.fleet.roster, START)
+    if due is None or due > now.at or found.fleet.hold_until is not None or found.fleet.halted is not None:
         return found
     slots = _free_slots(found.fleet, now)
     if slots <= 0:

@@ -36,12 +36,12 @@ from phoenixd.core.agent import Agent, Running, Starting, Stopping
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
-from phoenixd.core.fleet import Fleet, Step, answer, speaker
-from phoenixd.core.hooks import Hook
+from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
-from phoenixd.core.taking import take, view
+from phoenixd.core.taking import take
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
 OwnPart = Callable[[Any, Any, View, Moment], Heard[Any]]
@@ -172,7 +172,9 @@ def step(before: Fleet, event: Event, now: Moment) -> Step:
 
 def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...], event: Any, now: Moment) -> Step:
     """Have the parts of one agent make a decision, and take it into the fleet."""
-    agent = speaker(before, event) if type(event) in RUN_EVENTS else before.agents.get(event.agent)
+    is_of_a_run = type(event) in RUN_EVENTS
+    known = before.roster.living(event.agent, event.incarnation) if is_of_a_run else before.agents.get(event.agent)
+    agent: Agent | None = known
     if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return _unknown(found, event)
@@ -186,11 +188,11 @@ def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...],
         if part not in OWN:
             decision = part(left, event, Seen(agent, decision, signals, is_news), now)
             continue
-        heard = part(getattr(left, OWN[part]), event, view(left, is_news), now)
+        heard = part(getattr(left, OWN[part]), event, left.view(is_news), now)
         if heard.part is not getattr(left, OWN[part]):
             decision = _joined(decision, take(left, heard, now))
             signals = (*signals, *heard.signals)
-    return answer(found, outage.once(before, agent, decision), now)
+    return answer(found, outage.once(before, agent, decision) if decision.actions else decision, now)
 
 
 def _joined(first: Decision, then: Decision) -> Decision:
@@ -204,7 +206,7 @@ def _is_news(agent: Agent, event: Hook) -> bool:
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
         return False
-    return not calls.is_known(state.activity.leases, event)
+    return not (isinstance(event, ToolStarted) and calls.is_known(state.activity.leases, event))
 
 
 def _unknown(found: Step, event: Event) -> Step:

@@ -43,7 +43,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.taking import take, view
+from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter
 
 LAUNCH_KEYS = (
@@ -101,7 +101,7 @@ def _unpark(agent: Agent, held: Parking, event: StartRequested, now: Moment) -> 
     if held.asked is not None:
         return Decision(agent, reason=f"start asked by {event.by}: it is being told to go on already")
     why = f"started by {event.by}, who does not wait for the limit"
-    return take(agent, parking.go_on(agent.limits, view(agent), now, why), now)
+    return take(agent, parking.go_on(agent.limits, agent.view(), now, why), now)
 
 
 def _is_clean_slate(agent: Agent) -> bool:

@@ -5,25 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import liveness
-from phoenixd.core.agent import Agent, Running, Starting, Stopping
+from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.decision import Decision, Heard
 from phoenixd.core.limits.state import Limits
 from phoenixd.core.moment import Moment
-from phoenixd.core.parts import CannotGoOn, View, WaitBegan, WaitOver
+from phoenixd.core.parts import CannotGoOn, WaitBegan, WaitOver
 from phoenixd.core.transitions import close_items, enter, open_item
 
 STUCK = "cannot go on"
 """The item that an agent whose limit is over could not be told so."""
-
-
-def view(agent: Agent, is_news: bool = True) -> View:
-    """What a part of the agent sees of the rest."""
-    state = agent.state
-    if not isinstance(state, Starting | Running | Stopping):
-        return View(agent.spec, agent.incarnation, state.name, is_news=is_news)
-    activity = state.activity
-    asks = activity.waiting.kind if activity.waiting is not None else ""
-    return View(agent.spec, state.run.incarnation, state.name, activity.turn_open, asks, is_news)
 
 
 def take(agent: Agent, heard: Heard[Limits], now: Moment) -> Decision:

@@ -16,7 +16,7 @@ from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import END
 from phoenixd.core.roster import ASKED, FREE, LIMIT, MEMBER, OWN_SLOT, Roster
-from phoenixd.core.taking import take, view
+from phoenixd.core.taking import take
 from phoenixd.core.transitions import park
 
 
@@ -27,14 +27,15 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     agent, earlier = after.get(name), before.roster.get(name)
     if agent is None or agent is earlier:
         return found
-    account, limit = waits.account_of(agent.spec), _limit(agent, now)
+    limit = _limit(agent, now)
     if limit is not None and (earlier is None or _limit(earlier, now) != limit):
-        for peer in _members(after, account):
+        for peer in _members(after, waits.account_of(agent.spec)):
             if peer.name != name and (decision := _park(peer, limit, f"{name} met the limit of its account", now)):
                 found = put(found, decision, now)
         return found
     if not _is_open_to_park(earlier, agent, event):
         return found
+    account = waits.account_of(agent.spec)
     newest = after.marks.last((LIMIT, account, now.wall), (LIMIT, account, END, END))
     # An account that ends just now is over.
     if newest is None or newest[2] <= now.wall:
@@ -56,7 +57,7 @@ def _go_on(agent: Agent, now: Moment) -> Decision:
     held = agent.parking
     assert held is not None
     if isinstance(agent.state, Running):
-        return take(agent, parking.go_on(agent.limits, view(agent), now, "its limit is over"), now)
+        return take(agent, parking.go_on(agent.limits, agent.view(), now, "its limit is over"), now)
     what = "the outage" if held.kind is ParkingKind.OUTAGE else "its limit"
     return requests.queue(agent, f"{what} is over", now, held.fresh)
 

@@ -15,7 +15,7 @@ from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, BackingOff, Outage, Parked, Quarantined, Running, StandingAlert, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent, Tick, WorkMeasured
-from phoenixd.core.fleet import Fleet, Step, clear, put, put_all, warn
+from phoenixd.core.fleet import Fleet, Step, clear, put, warn
 from phoenixd.core.limits.groups import WINDOW, groups_of, waits_out
 from phoenixd.core.limits.marks import ROUNDING, instant_of
 from phoenixd.core.limits.state import ParkingKind
@@ -44,7 +44,9 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 
 def release(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Let one of each group try whose time has come; the others wait on, longer each time."""
-    return put_all(found, tuple(_release(found.fleet.roster, found.fleet.limits.resume_every, now)), now)
+    for decision in tuple(_release(found.fleet.roster, found.fleet.limits.resume_every, now)):
+        found = put(found, decision, now)
+    return found
 
 
 def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
