@@ -35,6 +35,7 @@ from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer, speaker
+from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -62,10 +63,13 @@ TABLE: dict[type[Any], Row] = {
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
-    hooks.SessionStarted: TOLD,
+    hooks.SessionStarted: (
+        fleet.overhear, (workplaces.hear, session.hear_hook, meter.hear_session, *ASKED), fleet.give_answer, *RUN,
+    ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
-        fleet.overhear, (workplaces.hear, session.hear_hook, turns.hear, *ASKED), fleet.give_answer, *RUN,
+        fleet.overhear, (workplaces.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED), fleet.give_answer,
+        *RUN,
     ),
     hooks.TurnEnded: JUDGED,
     hooks.TurnFailed: JUDGED,
@@ -78,6 +82,7 @@ TABLE: dict[type[Any], Row] = {
     # Other signs of life, and what was looked at.
     events.EvidenceSeen: ((session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((call_work.hear,), *DUE),
+    events.UsageSeen: ((meter.hear,), *DUE),
     events.ScreenSeen: (
         (lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten), fleet.give_answer, *RUN,
     ),
