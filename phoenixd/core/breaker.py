@@ -58,8 +58,10 @@ class Tally:
     """Iterations since the last progress that left nothing but notes."""
     made: tuple[str, ...] = ()
     """Keys of the newest commits, stashes, pushes and states of the notes."""
+    newest: Class | None = None
+    """The class of the newest iteration; None before the first, and where an older version judged it."""
     verdict: str = ""
-    """The class of the newest iteration, and why; for people."""
+    """The same and why, in words for people."""
     shared: tuple[str, ...] = ()
     """Other agents that were at work in the same worktree during it."""
 
@@ -149,7 +151,7 @@ def judge(
     said: tuple[Class, str] = ("work", progress) if progress is not None else ("nothing", "")
     if progress is None and (held or notes):
         said = ("unknown", excuse) if held else ("notes", notes)
-    counted = replace(counted, verdict=": ".join(filter(None, said)))
+    counted = replace(counted, newest=said[0], verdict=": ".join(filter(None, said)))
     if isinstance(breaker, Open):
         # Somebody opened it by its file while the iteration ran, and nothing that a loop does closes an open one.
         still = replace(breaker, tally=counted)
@@ -319,7 +321,7 @@ def _judged(
 ) -> Judgement:
     tally = breaker.tally
     said = found or f"no progress, {tally.no_progress} in a row"
-    if tally.verdict.startswith("notes"):
+    if tally.newest == "notes":
         said += f", {tally.notes} of them since the last progress" if tally.notes > 1 else ""
     if tally.shared:
         said += f" (it cannot be told apart from the work of {', '.join(tally.shared)}, in the same worktree)"
@@ -328,7 +330,7 @@ def _judged(
     readings = (
         ("iteration", tally.iterations),
         ("no_progress", tally.no_progress),
-        ("class", tally.verdict.partition(":")[0]),
+        ("class", tally.newest or "unknown"),
         ("notes", tally.notes),
         ("last_progress_iteration", tally.last_progress),
         ("breaker.warn", rules.warn),
