@@ -71,7 +71,7 @@ class Metered(Story):
         (179_999, "WARNING", 89.9), (180_000, "HANDOFF", 90.0), (199_999, "HANDOFF", 99.9), (210_000, "HANDOFF", 105.0),
     ],
 )  # fmt: skip
-def test_e4_the_verdict_is_computed_from_tokens_and_not_from_a_rounded_percentage(
+def test_e4_e24_the_verdict_is_computed_from_tokens_and_not_from_a_rounded_percentage(
     tokens: int, verdict: str, percent: float
 ) -> None:
     found = read(Meter(tokens=tokens, status_line=WINDOW), ContextRules(predict=False))
