@@ -21,7 +21,7 @@ from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.brief.ledgers import LedgerLook, Ledgers
 from phoenixd.memory.brief.switch import Switch
-from phoenixd.memory.brief.writing import Outcome, PlainWriter, write_brief
+from phoenixd.memory.brief.writing import Outcome, write_brief
 from phoenixd.memory.desk import Desk
 from phoenixd.memory.publication import Publication
 from phoenixd.ports import BriefWriter, Clock
@@ -49,7 +49,7 @@ class BriefRuns:
         self._publication = publication
         self._clock = clock
         self._conversation = conversation
-        self._writers = {WriterKind.DETERMINISTIC: PlainWriter(), **writers}
+        self._writers = writers
         self._newest = newest
         self._ledgers = Ledgers(publication, ledger)
 

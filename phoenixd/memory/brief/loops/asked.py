@@ -30,8 +30,9 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
         return None
     if mine:
         return "it was answered, or the session went on without an answer"
-    asked = [one for one in seen.ledger.questions.values() for question in one.questions if normal(question.text) in normal(loop.text)]  # fmt: skip
-    return "it was asked again, and is no longer open" if asked else None
+    asked = [question for one in seen.ledger.questions.values() for question in one.questions]
+    is_told = any(question.text and normal(question.text) in normal(loop.text) for question in asked)
+    return "it was asked again, and is no longer open" if is_told else None
 
 
 def _unanswered(seen: Seen) -> Iterator[AskedQuestion]:

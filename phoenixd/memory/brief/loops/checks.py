@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from phoenixd.documents.ledger_rows import Run
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
-from phoenixd.memory.brief.loops.commands import Check, Verdict, checks_in, verdict
+from phoenixd.memory.brief.loops.check import Check
+from phoenixd.memory.brief.loops.commands import Verdict, checks_in, verdict
 from phoenixd.memory.brief.loops.seen import Found, Seen, source_in, source_of
 
 KIND = "check"
@@ -50,8 +51,8 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
     if wanted:
         proven = all(any(one.covers(check) for one in passed) for check in wanted)
     else:
-        # Somebody's own words for it: the key has to stand in them.
-        proven = any(_stands_in(check.key, loop.text) and not check.paths for check in passed)
+        # Words that quote no command: the newest run of the key that stands in them decides.
+        proven = any(_stands_in(check.key, loop.text) and check.key not in failing for check in passed)
     if proven:
         return f"a newer run passed: {', '.join(dict.fromkeys(check.key for check in wanted)) or 'the same check'}"
     mine = source_in(loop, seen.session)

@@ -12,7 +12,9 @@ KIND = "inbox"
 
 def found(seen: Seen) -> Iterator[Found]:
     for item in seen.around.inbox:
-        yield Found(KIND, f"item {item.id}", f"Waits for a person, {item.kind}: {quoted(item.text)}", item.at, is_same=True)
+        yield Found(
+            KIND, f"item {item.id}", f"Waits for a person, {item.kind}: {quoted(item.text)}", item.at, is_same=True
+        )
 
 
 def closed(loop: OpenLoop, seen: Seen) -> str | None:

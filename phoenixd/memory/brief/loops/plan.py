@@ -91,7 +91,9 @@ def _is_after(task: Task, plan: Plan) -> bool:
 def _finished(seen: Seen) -> list[str]:
     """What the task list calls done, and nothing of it open in the same words."""
     still = {normal(task.text) for task in seen.ledger.tasks.rows if task.status in tasks.OPEN}
-    return [one.text for one in seen.ledger.tasks.rows if one.status not in tasks.OPEN and normal(one.text) not in still]
+    return [
+        one.text for one in seen.ledger.tasks.rows if one.status not in tasks.OPEN and normal(one.text) not in still
+    ]
 
 
 def _done(step: str, finished: list[str], committed: list[str]) -> str | None:

@@ -47,28 +47,30 @@ def _mode(words: str) -> Program:
     return Program(modes=frozenset(words.split()))
 
 
-_RUNNER = Program(is_runner=True, values=frozenset({"-C", "-f", "-j", "-l", "-o", "-p", "-pl", "--file", "--directory", "--project-dir"}))  # fmt: skip
+_RUNNER = Program(
+    is_runner=True,
+    values=frozenset({"-C", "-f", "-j", "-l", "-o", "-p", "-pl", "--file", "--directory", "--project-dir"}),
+)
 
 ALWAYS = """
-    pytest py.test unittest nose2 nosetests tox nox behave robot stestr ward trial mypy dmypy pyright
-    basedpyright pyre pytype flake8 pylint pydocstyle pycodestyle pyflakes bandit vulture interrogate yamllint ansible-lint
-    cfn-lint  doc8 codespell  twine lint-imports import-linter
-    jest  mocha ava tap jasmine karma   wdio testcafe nightwatch tsc vue-tsc svelte-check tsd eslint
-    xo standard stylelint htmlhint markdownlint markdownlint-cli2 textlint commitlint oxlint jshint tslint knip depcheck
-    webpack rollup parcel esbuild tsup nyc c8    publint attw
-    phpunit pest paratest   phpcs phan phpmd parallel-lint infection behat codecept rector
-    rspec rubocop cucumber minitest brakeman reek standardrb sorbet srb
-     staticcheck govulncheck revive gotestsum ginkgo
-    ctest ninja  swiftlint ktlint detekt checkstyle
-    pdflatex xelatex lualatex latexmk tectonic bibtex biber chktex lacheck vale
+    pytest py.test unittest nose2 nosetests tox nox behave robot stestr ward trial mypy dmypy pyright basedpyright
+    pyre pytype flake8 pylint pydocstyle pycodestyle pyflakes bandit vulture interrogate yamllint ansible-lint
+    cfn-lint doc8 codespell twine lint-imports import-linter jest mocha ava tap jasmine karma wdio testcafe
+    nightwatch tsc vue-tsc svelte-check tsd eslint xo standard stylelint htmlhint markdownlint markdownlint-cli2
+    textlint commitlint oxlint jshint tslint knip depcheck webpack rollup parcel esbuild tsup nyc c8 publint attw
+    phpunit pest paratest phpcs phan phpmd parallel-lint infection behat codecept rector rspec rubocop cucumber
+    minitest brakeman reek standardrb sorbet srb staticcheck govulncheck revive gotestsum ginkgo ctest ninja
+    swiftlint ktlint detekt checkstyle pdflatex xelatex lualatex latexmk tectonic bibtex biber chktex lacheck vale
     shellcheck bats hadolint actionlint tflint tfsec checkov kubeval kubeconform kube-linter conftest
-    ansible-playbook flyway liquibase sqitch
-    hlint credo elm-test elm-review scalafix scalastyle verilator iverilog clang-tidy cppcheck cpplint
-    avrdude openocd busted luacheck perlcritic prove
+    ansible-playbook flyway liquibase sqitch hlint credo elm-test elm-review scalafix scalastyle verilator iverilog
+    clang-tidy cppcheck cpplint avrdude openocd busted luacheck perlcritic prove
 """.split()
 """Programs that do nothing but check or build."""
 
-RUNNERS = "make gmake just task rake mage invoke inv gradle mvn ant sbt lein mill bazel bazelisk buck2 pants please earthly scons waf idf pio platformio grunt gulp".split()  # fmt: skip
+RUNNERS = """
+    make gmake just task rake mage invoke inv gradle mvn ant sbt lein mill bazel bazelisk buck2 pants please earthly
+    scons waf idf pio platformio grunt gulp
+""".split()
 """Programs whose targets are the project's own, or so many that no list holds them."""
 
 PROGRAMS: dict[str, Program] = {
@@ -108,7 +110,8 @@ PROGRAMS: dict[str, Program] = {
     "meson": _of("test compile setup"),
     "conan": _of("build create"),
     "vcpkg": _of("install"),
-    "gcc": _WHOLE, "g++": _WHOLE, "clang": _WHOLE, "clang++": _WHOLE, "javac": _WHOLE, "kotlinc": _WHOLE, "scalac": _WHOLE,
+    "gcc": _WHOLE, "g++": _WHOLE, "clang": _WHOLE, "clang++": _WHOLE, "javac": _WHOLE, "kotlinc": _WHOLE,
+    "scalac": _WHOLE,
     "composer": Program(is_runner=True),
     "artisan": _of("test migrate migrate:fresh migrate:refresh dusk"),
     "console": _of("lint:twig lint:yaml lint:container doctrine:migrations:migrate doctrine:schema:validate"),
@@ -209,116 +212,3 @@ PROGRAMS: dict[str, Program] = {
     "crystal": _of("spec build"),
     "shards": _of("build"),
 }  # fmt: skip
-
-SCRIPT_RUNNERS: dict[str, frozenset[str]] = {
-    "npm": frozenset(),
-    "pnpm": frozenset("add install i remove rm update up link unlink import audit outdated list ls why store config dlx exec create init licenses patch fetch prune rebuild root bin env setup server".split()),
-    "yarn": frozenset("add install remove upgrade up link unlink audit outdated list why config dlx exec create init info cache set plugin workspaces node bin global import".split()),
-    "bun": frozenset("add install i remove update link unlink pm x create init upgrade outdated repl".split()),
-}  # fmt: skip
-"""Runners of a package's scripts, with their own verbs: another word is the name of a script. npm wants `run` before."""
-
-SCRIPT_VERBS = frozenset({"run", "run-script", "rum", "urn"})
-NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "it": "test", "publish": "publish"}
-
-SERVERS = frozenset({"dev", "start", "serve", "watch", "preview", "storybook", "develop"})
-"""Scripts that by the convention of their ecosystem run until they are stopped: their end is no verdict."""
-
-SAME = {
-    "python3": "python", "python2": "python", "py": "python", "pypy3": "python", "gradlew": "gradle", "mvnw": "mvn",
-    "mvnd": "mvn", "gmake": "make", "bazelisk": "bazel", "inv": "invoke", "platformio": "pio", "py.test": "pytest",
-    "tofu": "terraform", "docker-compose": "docker compose", "flyctl": "fly", "sls": "serverless",
-    "nosetests": "nose", "sequelize-cli": "sequelize",
-}  # fmt: skip
-"""Names of one program."""
-
-WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
-    "sudo": (frozenset({"-u", "-g", "-h", "-p", "-C"}), 0),
-    "doas": (frozenset({"-u"}), 0),
-    "env": (frozenset({"-u", "-C"}), 0),
-    "time": (frozenset({"-f", "-o"}), 0),
-    "nice": (frozenset({"-n"}), 0),
-    "ionice": (frozenset({"-c", "-n"}), 0),
-    "chrt": (NO_WORDS, 1),
-    "taskset": (frozenset({"-c"}), 1),
-    "timeout": (frozenset({"-k", "-s", "--signal", "--kill-after"}), 1),
-    "gtimeout": (frozenset({"-k", "-s"}), 1),
-    "nohup": (NO_WORDS, 0),
-    "stdbuf": (frozenset({"-o", "-e", "-i"}), 0),
-    "unbuffer": (NO_WORDS, 0),
-    "script": (NO_WORDS, 0),
-    "command": (NO_WORDS, 0),
-    "exec": (NO_WORDS, 0),
-    "builtin": (NO_WORDS, 0),
-    "caffeinate": (NO_WORDS, 0),
-    "xvfb-run": (frozenset({"-s", "-n", "-e"}), 0),
-    "dbus-run-session": (NO_WORDS, 0),
-    "setsid": (NO_WORDS, 0),
-    "direnv exec": (NO_WORDS, 1),
-    "dotenv": (frozenset({"-e", "-f"}), 0),
-    "cross-env": (NO_WORDS, 0),
-    "npx": (frozenset({"-p", "--package", "-c"}), 0),
-    "pnpx": (NO_WORDS, 0),
-    "bunx": (NO_WORDS, 0),
-    "npm exec": (NO_WORDS, 0),
-    "npm x": (NO_WORDS, 0),
-    "pnpm exec": (NO_WORDS, 0),
-    "pnpm dlx": (NO_WORDS, 0),
-    "yarn exec": (NO_WORDS, 0),
-    "yarn dlx": (NO_WORDS, 0),
-    "bun x": (NO_WORDS, 0),
-    "uv run": (frozenset({"--with", "--extra", "--group", "-p", "--python", "--project", "--directory", "--env-file"}), 0),
-    "uvx": (frozenset({"--with", "--from", "-p", "--python"}), 0),
-    "uv tool run": (frozenset({"--with", "--from", "-p", "--python"}), 0),
-    "pipx run": (frozenset({"--spec"}), 0),
-    "poetry run": (NO_WORDS, 0),
-    "pipenv run": (NO_WORDS, 0),
-    "pdm run": (NO_WORDS, 0),
-    "rye run": (NO_WORDS, 0),
-    "hatch run": (NO_WORDS, 0),
-    "pixi run": (frozenset({"-e"}), 0),
-    "conda run": (frozenset({"-n", "-p"}), 0),
-    "mamba run": (frozenset({"-n", "-p"}), 0),
-    "bundle exec": (NO_WORDS, 0),
-    "mise exec": (NO_WORDS, 0),
-    "mise x": (NO_WORDS, 0),
-    "asdf exec": (NO_WORDS, 0),
-    "fvm": (NO_WORDS, 0),
-    "opam exec": (NO_WORDS, 0),
-    "stack exec": (NO_WORDS, 0),
-    "coverage run": (frozenset({"--source", "--rcfile", "--omit", "--include"}), 0),
-    "python -m": (NO_WORDS, 0),
-    "docker compose exec": (frozenset({"-u", "--user", "-w", "--workdir", "-e", "--env", "--index"}), 1),
-    "docker compose run": (frozenset({"-u", "--user", "-w", "--workdir", "-e", "--env", "--name", "-v"}), 1),
-    "docker exec": (frozenset({"-u", "--user", "-w", "--workdir", "-e", "--env"}), 1),
-    "podman exec": (frozenset({"-u", "--user", "-w", "--workdir", "-e", "--env"}), 1),
-}  # fmt: skip
-"""Commands that run another: their options that take a word, and how many words stand before the other command."""
-
-INTERPRETERS = frozenset({"python", "php", "ruby", "node", "perl"})
-"""Programs that are given a file to run: where the file's name is a program of the table, it is that program."""
-
-SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-
-PLAIN_OPTIONS = frozenset("""
-    -q -qq -v -vv -vvv -s -x -B -e -U -ntp --quiet --verbose --silent --debug --no-header --no-summary --stacktrace --info
-    --exitfirst --color --colour --no-color --ci --no-cache --cache --no-daemon --offline --batch-mode
-    --no-transfer-progress --nocapture -- --bail --fail-fast --no-fail-fast --if-present --workspace --all --all-targets
-    --all-features --locked --frozen --count --statistics --coverage --cov --no-cov --pretty --yes -y -auto-approve
-    --auto-approve -no-color -race --no-interaction --no-progress --progress -halt-on-error -pdf --keep-going
-    --output-on-failure --parallel --rerun-tasks --no-build-cache --passWithNoTests --runInBand --exit-status --atomic
-    --wait
-""".split())  # fmt: skip
-"""Options that say how much is printed or how fast it goes, and leave what is checked as it is."""
-
-PLAIN_VALUES = frozenset("""
-    -j -n --jobs --tb -r --reporter --format --color --maxfail --output-format --maxWorkers --workers --numprocesses
-    --log-level --timeout --durations --retries --watch --watchAll --console -input -interaction -count
-""".split())  # fmt: skip
-"""The same with a value of their own."""
-
-WHOLE_PATHS = frozenset({".", "./", "./...", "...", "//...", ":/"})
-"""Names of all that there is."""
-
-LEFT_OUT_TARGETS = frozenset({"clean", ":clean"})
-"""Targets that check nothing themselves."""

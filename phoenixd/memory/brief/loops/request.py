@@ -10,11 +10,15 @@ from phoenixd.memory.brief.loops.alike import normal
 from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "request"
+LATER_LIMIT, MOST_LATER = 120, 2
 
 
 def found(seen: Seen) -> Iterator[Found]:
-    for words in _unfinished(seen):
-        yield _found(words.text, words.at, "Asked, and its turn did not end")
+    turn = list(_unfinished(seen))
+    if turn:
+        # What was said in the middle of a turn belongs to it.
+        then = "".join(f", and then {quoted(words.text, LATER_LIMIT)}" for words in turn[1:][-MOST_LATER:])
+        yield _found(turn[0].text, turn[-1].at, "Asked, and its turn did not end", then)
     told = set()
     for waiting in seen.ledger.waiting:
         if not waiting.by_cli and not seen.around.is_ours(waiting.text):
@@ -78,5 +82,5 @@ def _went_on(seen: Seen) -> bool:
     return any(words.turn == "done" and normal(words.text) != normal(seen.goal) for words in ours)
 
 
-def _found(text: str, at: float | None, how: str) -> Found:
-    return Found(KIND, f"prompt {digest(text)[:8]}", f"{how}: {quoted(text)}", at)
+def _found(text: str, at: float | None, how: str, then: str = "") -> Found:
+    return Found(KIND, f"prompt {digest(text)[:8]}", f"{how}: {quoted(text)}{then}", at)

@@ -39,7 +39,9 @@ class Seen:
     def of(cls, material: BriefMaterial) -> Seen:
         ledger = material.ledger or SessionLedger()
         session = (material.around.session or ledger.session_id or "")[:SHORT_ID]
-        return cls(ledger, material.git, material.around, material.now, utc_date(material.now), session, material.goal or "")
+        return cls(
+            ledger, material.git, material.around, material.now, utc_date(material.now), session, material.goal or ""
+        )
 
     @property
     def turn_open(self) -> bool | None:

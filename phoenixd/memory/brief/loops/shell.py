@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 LIMIT = 500
 """Characters of a line that a ledger keeps; a longer one has lost its end."""
 
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n.*?(?:\n[ \t]*\2(?=[ \t]*(?:\n|$|[)\"]))|\Z)", re.DOTALL)
+_HERE_DOCUMENT = re.compile(
+    r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n.*?(?:\n[ \t]*\2(?=[ \t]*(?:\n|$|[)\"]))|\Z)", re.DOTALL
+)
 _WORD_OR_SIGN = re.compile(
     r"""(?P<blank>[ \t]+|\\\n|\#[^\n]*)
     |(?P<redirection>(?:\d{1,2}|&)?(?:>>|>\||<<<|<>|[<>])&?[ \t]*(?:\d{1,2}(?![\w.])|-)?)
@@ -48,7 +50,7 @@ def simple_commands(line: str) -> tuple[Simple, ...]:
     if tokens is None:
         return ()
     tokens = _trimmed(tokens)
-    if any(isinstance(token, str) and token in "()" for token in tokens):
+    if "(" in tokens or ")" in tokens:
         return ()
     return tuple(_joined(tokens))
 
@@ -187,9 +189,7 @@ def _judged(lists: list[tuple[list[list[tuple[str, ...]]], list[str], bool]]) ->
     return found
 
 
-def _beside(
-    here: list[Simple], pipelines: list[list[tuple[str, ...]]], signs: list[str], place: int
-) -> list[Simple]:
+def _beside(here: list[Simple], pipelines: list[list[tuple[str, ...]]], signs: list[str], place: int) -> list[Simple]:
     """The same, after `||`: what stands behind it hides how what stands before it ended."""
     if place == 0 or signs[place - 1] != "||":
         return here

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phoenixd.documents.ledger_rows import Task
+from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.loops.alike import normal, same
 from phoenixd.memory.brief.loops.seen import TEXT_LIMIT, Found, Seen, source_in
-from phoenixd.documents.plain_text import one_line
 
 KIND = "tasks"
 OPEN = frozenset({"open", "active"})

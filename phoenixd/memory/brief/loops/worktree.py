@@ -10,8 +10,8 @@ from phoenixd.documents.ledger_rows import Run
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 from phoenixd.documents.workspace import GitSummary
-from phoenixd.memory.brief.loops.commits import commits
 from phoenixd.memory.brief.loops.commands import commands_in
+from phoenixd.memory.brief.loops.commits import commits
 from phoenixd.memory.brief.loops.seen import Found, Seen, source_in
 
 UNCOMMITTED, UNPUSHED, MERGE = "uncommitted", "unpushed", "merge"
@@ -100,7 +100,8 @@ def _is_dirty(path: str, name: str, top: str | None) -> bool:
 def _is_same(name: str, path: str) -> bool:
     """Whether a name in a text may mean that path."""
     bare = path.rstrip("/")
-    return name == bare or bare.endswith(f"/{name}") or name.endswith(f"/{bare}") or (path.endswith("/") and f"{name}/".startswith(path))  # fmt: skip
+    is_within = path.endswith("/") and f"{name}/".startswith(path)
+    return name == bare or is_within or bare.endswith(f"/{name}") or name.endswith(f"/{bare}")
 
 
 def _branch(git: GitSummary) -> str:
