@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from phoenixd.documents.conversation import Speaker
+from phoenixd.documents.deeds import Deed
 
 RecordKind = Literal["prompt", "assistant", "tool", "system"]
 Ending = Literal["done", "failed", "interrupted"]
@@ -111,7 +112,8 @@ class SessionNamed:
 
 
 Turn = TurnBegan | TurnUnclear | TurnEnded
-Fact = Used | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Standing = Used | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Fact = Standing | Deed
 
 
 @dataclass(frozen=True, slots=True)
