@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
 from phoenixd.core.projection import activity_word
@@ -126,4 +127,5 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
 
 def _cleaned(git: GitSummary, clean: Clean) -> GitSummary:
     commits = tuple(Commit(commit.id, commit.day, clean(commit.subject)) for commit in git.commits)
-    return GitSummary(git.branch, commits, git.changed, git.untracked, git.problem)
+    made = tuple(replace(one, subject=clean(one.subject)) for one in git.made)
+    return replace(git, commits=commits, made=made)
