@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -112,6 +112,20 @@ def beginning(head: bytes) -> Record | None:
         return None
     calls = _LONG_RESULT.findall(head)
     return Record("tool", None, tuple(ToolEnded(call.decode(), False, None) for call in calls[:8]))
+
+
+def task_directory(transcript: str) -> str | None:
+    """CONFIG/tasks/SESSION for CONFIG/projects/DIRECTORY/SESSION.jsonl."""
+    config, _, rest = transcript.rpartition("/projects/")
+    session = rest.rpartition("/")[2].removesuffix(".jsonl")
+    return f"{config}/tasks/{session}" if config and session else None
+
+
+def task_file(content: bytes) -> TaskRow | None:
+    """The task of a file, which is not written in one piece."""
+    found = parse_line(content)
+    listed = deeds.rows({"": [found]}, "", "subject") if found is not None else ()
+    return listed[0] if listed and listed[0].id is not None else None
 
 
 def _named(found: Table, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -100,6 +100,16 @@ def beginning(head: bytes) -> Record | None:
     """A tool's result may be too long to be read; that it came back is told by how the line begins."""
     found = _LONG_RESULT.search(head)
     return Record("tool", None, (ToolEnded(found[1].decode("utf-8", "replace"), False, None),)) if found else None
+
+
+def task_directory(transcript: str) -> str | None:
+    """The list stands in the transcript alone."""
+    return None
+
+
+def task_file(content: bytes) -> TaskRow | None:
+    """There are none."""
+    return None
 
 
 def _from_event(payload: Table, at: float | None) -> Record | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.transcript import (
     ApiFailed,
@@ -98,6 +98,16 @@ def said(line: bytes) -> Said | None:
 
 def beginning(head: bytes) -> Record | None:
     """A record that is too long to be read is one that came back with its tools."""
+    return None
+
+
+def task_directory(transcript: str) -> str | None:
+    """The list stands in the transcript alone."""
+    return None
+
+
+def task_file(content: bytes) -> TaskRow | None:
+    """There are none."""
     return None
 
 
