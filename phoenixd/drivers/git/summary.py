@@ -76,7 +76,10 @@ def _commits(plumbing: Plumbing) -> Iterator[Commit]:
 
 def _made(plumbing: Plumbing, git_directory: bytes, branch: bytes) -> Iterator[Made]:
     """The newest commits that the reflog of this worktree's HEAD says were made here, and that HEAD still holds."""
-    moves = appended(git_directory + b"/logs/HEAD", "", 0.0).moves
+    try:
+        moves = appended(git_directory + b"/logs/HEAD", "", 0.0).moves
+    except OSError as error:
+        raise PlumbingFailed(f"the reflog of HEAD cannot be read: {error.strerror}") from error
     by_id = {move.new: move.at for move in moves if kind_of(move, branch) in ("commit", "pick", "merge")}
     if not by_id:
         return

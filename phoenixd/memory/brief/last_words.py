@@ -14,6 +14,7 @@ from phoenixd.documents.brief.work_lines import OMITTED, quote_lines
 from phoenixd.documents.ledger_rows import Waiting, Words
 from phoenixd.documents.ledger_words import CUT
 from phoenixd.documents.plain_text import plain
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.cutting import Length, beginning, ending
 
 ROOM = 3000
@@ -23,6 +24,7 @@ PROMPT_PART, AFTER_PART, BEFORE_PART, OLDER_PART = 0.24, 0.34, 0.2, 0.12
 LEAST = 80
 """Less than this is no room for another utterance."""
 MOST_WAITING = 3
+ALIKE = 200
 LONGEST = 100_000
 """Characters of one utterance that are looked at, half of them from each end."""
 
@@ -39,6 +41,25 @@ class HeardByHooks:
     prompted_at: float | None = None
     words: str | None = None
     spoken_at: float | None = None
+
+
+def all_said(ledger: SessionLedger | None, heard: HeardByHooks) -> list[Words]:
+    """What a session's ledger keeps of what was said, oldest first, and what only hooks told of it."""
+    said = ledger.speech.newest() if ledger is not None else []
+    newest = ledger.newest_at if ledger is not None else None
+    told: list[tuple[float, Words]] = []
+    if heard.prompt:
+        told.append((heard.prompted_at or 0.0, Words(0, "person", heard.prompt, heard.prompted_at)))
+    if heard.words:
+        told.append((heard.spoken_at or 0.0, Words(0, "agent", heard.words, heard.spoken_at, is_final=True)))
+    for at, words in sorted(told, key=lambda one: one[0]):
+        # The transcript has it as a rule, and is written a moment later than the hook comes.
+        if newest is not None and at <= newest:
+            continue
+        if not any(one.speaker == words.speaker and _alike(one.text, words.text) for one in said):
+            words.number = said[-1].number + 1 if said else 1
+            said.append(words)
+    return said
 
 
 def last_words(
@@ -80,20 +101,6 @@ def last_words(
             left -= cost_of(grown, length) - cost_of(before, length)
             chosen[words.number] = grown
     return LastWords((*(chosen[number] for number in sorted(chosen)), *queued))
-
-
-def words_of_hooks(
-    heard: HeardByHooks, is_ours: Callable[[str], bool], clean: Clean, room: int = ROOM, length: Length = len
-) -> LastWords:
-    """The same where no transcript tells: the newest prompt, and what the agent said when its newest turn ended."""
-    said = []
-    if heard.prompt and not is_ours(heard.prompt):
-        said.append(Words(1, "person", heard.prompt, heard.prompted_at))
-    if heard.words:
-        said.append(Words(2, "agent", heard.words, heard.spoken_at, is_final=True))
-    if heard.prompted_at is not None and heard.spoken_at is not None and heard.spoken_at < heard.prompted_at:
-        said = [replace(one, number=3 - one.number) for one in reversed(said)]
-    return replace(last_words(said, (), is_ours, clean, room, length), origin="hooks")
 
 
 def cost_of(quote: Quote, length: Length) -> int:
@@ -141,6 +148,13 @@ def _quote(words: Words, rank: int, clean: Clean, room: int, length: Length, not
     return replace(empty, pieces=pieces, is_cut=True) if pieces else None
 
 
+def _alike(one: str, other: str) -> bool:
+    """Whether one is the other, of which the end may be missing."""
+    ends = [" ".join(text[:ALIKE].split()) for text in (one, other)]
+    shorter = min(map(len, ends))
+    return ends[0][:shorter] == ends[1][:shorter]
+
+
 def _note(words: Words) -> str:
     if words.queued:
         return "read in the middle of a turn"
@@ -160,9 +174,7 @@ def _parts(text: str, clean: Clean) -> tuple[tuple[str, ...], bool]:
     if len(made) == 1:
         return (made[0],), False
     # Nobody looked where the ledger cut: the words there, and what may be half a secret, are left out.
-    return (made[0].rpartition("\n")[0] or made[0].rpartition(" ")[0], _after_first_blank(made[1])), True
-
-
-def _after_first_blank(text: str) -> str:
-    found = re.search(r"\s", text)
-    return text[found.end() :] if found is not None else ""
+    before, after = made[0].split(), made[1].split()
+    head = made[0][: len(made[0]) - len(before[-1])].rstrip() if before else ""
+    tail = made[1].lstrip()[len(after[0]) :].lstrip() if after else ""
+    return (head, tail), True

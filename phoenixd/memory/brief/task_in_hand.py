@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
-from phoenixd.documents.banner import INTERRUPTED
+from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.session_facts import SessionFacts
 
 POINTER = "The goal that you were given stands in "
@@ -51,7 +51,7 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    begins = (INTERRUPTED, POINTER, leftover.ASKED)
+    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
     return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
 
 

@@ -21,9 +21,10 @@ from phoenixd.documents.brief.page import (
     sections,
     session_start_answer,
 )
+from phoenixd.documents.brief.session_work import SessionWork
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.state import OpenLoop, StateDocument
-from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.documents.workspace import Commit, GitSummary, Made
 from phoenixd.harness import HARNESSES
 from tests.architecture.remedies import texts
 
@@ -95,7 +96,10 @@ def test_a_brief_that_fits_is_given_whole() -> None:
 
 def test_p43_a_long_brief_is_cut_at_sections_and_points_to_the_file() -> None:
     """F-BR-10."""
-    facts = replace(FACTS, happenings=tuple(Happening(NOW, "x" * 400) for _ in range(40)))
+    made = tuple(Made("abc1234", NOW, "x" * 190) for _ in range(20))
+    git = replace(FACTS.git or GitSummary(), made=made)
+    work = SessionWork(NOW - 60, files=tuple("x" * 190 for _ in range(20)))
+    facts = replace(FACTS, git=git, work=work)
 
     text = render_injection(facts, PATH)
 
