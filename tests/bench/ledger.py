@@ -87,6 +87,7 @@ def measure(megabytes: int, turns: int = 100) -> Reading:
         figures = processor(turns, turn, work)
         assert turn().ledger.runs != kept.ledger.runs
         conversation = processor(turns, lambda: read_conversation(str(path), claude_transcript), work)
+        turn()
         content = kept_file.read_bytes()
         began = time.process_time()
         again = LedgerTail.going_on(str(path), claude_transcript, read_kept(content))

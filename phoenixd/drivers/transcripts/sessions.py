@@ -8,7 +8,7 @@ import itertools
 import os
 import stat
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from anyio import to_thread
 
@@ -28,8 +28,8 @@ from phoenixd.harness import HARNESSES
 QUEUE_LIMIT = 16 << 20
 """Bytes in which prompts that were put off are looked for."""
 
-MOST_LEDGERS = 200
-"""Ledgers that are held in memory: an agent may have that of its session, and that of the one before."""
+MOST_LEDGERS = 16
+"""Ledgers that are held in memory; the others go on from what was kept of them."""
 
 MOST_SLICES = 128
 """Slices of one reading; where a transcript is longer, the next reading goes on."""
@@ -66,13 +66,16 @@ class TranscriptFiles:
     async def usage(self, agent: Agent) -> Used | None:
         return await to_thread.run_sync(self._usage, agent)
 
-    async def ledger(self, agent: Agent, kept: KeptLedger | None, clean: Callable[[str], str]) -> KeptLedger | None:
+    async def ledger(
+        self, agent: Agent, kept: Callable[[], Awaitable[KeptLedger | None]], clean: Callable[[str], str]
+    ) -> KeptLedger | None:
         path, form = await to_thread.run_sync(self._file, agent), _form(agent)
         if path is None or form is None:
             return None
+        before = None if (agent.name, path) in self._ledgers else await kept()
         # The first reading of a long session takes seconds: others get their turn between its slices.
         for _ in range(MOST_SLICES):
-            if not await to_thread.run_sync(self._hear_slice, agent.name, path, form, kept):
+            if not await to_thread.run_sync(self._hear_slice, agent.name, path, form, before):
                 break
         return await to_thread.run_sync(self._kept, agent.name, path, form, clean)
 

@@ -14,12 +14,14 @@ from phoenixd.memory.desk import Desk
 from phoenixd.memory.publication import Publication
 
 Clean = Callable[[str], str]
-LedgerLook = Callable[[Agent, KeptLedger | None, Clean], Awaitable[KeptLedger | None]]
+Kept = Callable[[], Awaitable[KeptLedger | None]]
+"""What an earlier reading left, for one that knows nothing of it."""
+LedgerLook = Callable[[Agent, Kept, Clean], Awaitable[KeptLedger | None]]
 
-MOST_TEXTS = 4096
+MOST_TEXTS, MOST_CLEANED = 4096, 16
 
 
-async def no_ledger(agent: Agent, kept: KeptLedger | None, clean: Clean) -> KeptLedger | None:
+async def no_ledger(agent: Agent, kept: Kept, clean: Clean) -> KeptLedger | None:
     """For rooms without transcripts."""
     return None
 
@@ -33,8 +35,6 @@ class Ledgers:
     def __init__(self, publication: Publication, look: LedgerLook) -> None:
         self._publication = publication
         self._look = look
-        self._read: set[str] = set()
-        """Agents of which the kept ledger was read; from then on the transcripts' reader holds it."""
         self._cleaned: dict[str, Cleaned] = {}
 
     async def heard(self, agent: Agent, *, keep: bool) -> SessionLedger | None:
@@ -44,9 +44,14 @@ class Ledgers:
         """
         desk = self._publication.desk(agent.name)
         found: KeptLedger | None = None
+
+        async def kept() -> KeptLedger | None:
+            async with desk.lock:
+                return await self._publication.write_safely(desk, lambda: _kept(desk))
+
         try:
             async with desk.lock:
-                kept = await self._publication.write_safely(desk, lambda: self._begin(desk, agent))
+                await self._publication.write_safely(desk, lambda: self._learn_secrets(desk, agent))
             found = await self._look(agent, kept, self._cleaner(desk))
             if found is not None and keep:
                 content = render_kept(found)
@@ -57,20 +62,18 @@ class Ledgers:
             log.warning("ledger_unkept", agent=agent.name, reason=str(failure))
         return found.ledger if found is not None else None
 
-    def _begin(self, desk: Desk, agent: Agent) -> KeptLedger | None:
+    def _learn_secrets(self, desk: Desk, agent: Agent) -> None:
         if not desk.secrets:
             desk.secrets = self._publication.secrets_of(agent)
-        if agent.name in self._read:
-            return None
-        content = desk.shelf.content(FILE, SIZE_LIMIT)
-        self._read.add(agent.name)
-        return read_kept(content) if content is not None else None
 
     def _cleaner(self, desk: Desk) -> Clean:
         """Takes secrets out of texts, most of which stood in the last reading as well."""
-        known = self._cleaned.get(desk.shelf.name)
+        known = self._cleaned.pop(desk.shelf.name, None)
         if known is None or known.secrets != desk.secrets:
-            known = self._cleaned[desk.shelf.name] = Cleaned(desk.secrets)
+            known = Cleaned(desk.secrets)
+        self._cleaned[desk.shelf.name] = known
+        while len(self._cleaned) > MOST_CLEANED:
+            del self._cleaned[next(iter(self._cleaned))]
         known.begin()
         return lambda text: known.clean(text, desk.clean)
 
@@ -95,6 +98,11 @@ class Cleaned:
         if len(self._now) < MOST_TEXTS:
             self._now[text] = found
         return found
+
+
+def _kept(desk: Desk) -> KeptLedger | None:
+    content = desk.shelf.content(FILE, SIZE_LIMIT)
+    return read_kept(content) if content is not None else None
 
 
 def _keep(desk: Desk, content: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from phoenixd.documents.kept_ledger import KeptLedger, cleaned, read_kept, rende
 from phoenixd.drivers.transcripts import ledger as ledger_driver
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import Line, OpenLines
-from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.drivers.transcripts.sessions import MOST_LEDGERS, TranscriptFiles
 from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.harness.claude import transcript as claude_transcript
 from tests.core.story import Story
@@ -28,6 +29,10 @@ RECORDED = sorted(path.stem for path in HERE.glob("*.jsonl"))
 
 def as_it_is(text: str) -> str:
     return text
+
+
+async def nothing() -> KeptLedger | None:
+    return None
 
 
 def read_on(tail: LedgerTail) -> KeptLedger:
@@ -217,10 +222,10 @@ async def test_the_task_files_say_how_the_list_is_now_even_without_a_transcript(
     transcript = home(tmp_path)
     files = TranscriptFiles(lambda agent: str(transcript))
 
-    without = await files.ledger(AGENT, None, as_it_is)
+    without = await files.ledger(AGENT, nothing, as_it_is)
     transcript.write_bytes(tool_use("t-1", "TaskCreate", subject="Old") + tool_result(
         "t-1", toolUseResult={"task": {"id": "9", "subject": "Old"}}))  # fmt: skip
-    found = await files.ledger(AGENT, None, as_it_is)
+    found = await files.ledger(AGENT, nothing, as_it_is)
 
     for one in (without, found):
         assert one is not None
@@ -249,16 +254,36 @@ async def test_what_is_handed_out_is_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(ran(1, 1))
     files = TranscriptFiles(lambda agent: str(path))
-    first = await files.ledger(AGENT, None, as_it_is)
+    first = await files.ledger(AGENT, nothing, as_it_is)
     assert first is not None
     first.ledger.runs.clear()
 
-    again = await files.ledger(AGENT, None, as_it_is)
+    again = await files.ledger(AGENT, nothing, as_it_is)
 
     assert again is not None
     assert len(again.ledger.runs) == 1
 
 
 async def test_without_a_transcript_nothing_is_known(tmp_path: Path) -> None:
-    assert await TranscriptFiles(lambda agent: str(tmp_path / "none.jsonl")).ledger(AGENT, None, as_it_is) is None
-    assert await TranscriptFiles(lambda agent: None).ledger(AGENT, None, as_it_is) is None
+    assert await TranscriptFiles(lambda agent: str(tmp_path / "none.jsonl")).ledger(AGENT, nothing, as_it_is) is None
+    assert await TranscriptFiles(lambda agent: None).ledger(AGENT, nothing, as_it_is) is None
+
+
+async def test_ledgers_that_are_not_held_in_memory_go_on_from_what_was_kept(tmp_path: Path, reads: list[int]) -> None:
+    files = TranscriptFiles(lambda agent: str(tmp_path / f"{agent.name}.jsonl"))
+    kept: dict[str, KeptLedger] = {}
+    agents = [replace(AGENT, spec=replace(AGENT.spec, name=f"a{number}")) for number in range(MOST_LEDGERS + 3)]
+    for turn in range(3):
+        for agent in agents:
+            with (tmp_path / f"{agent.name}.jsonl").open("ab") as file:
+                file.write(ran(turn, 1))
+
+            async def before(name: str = agent.name) -> KeptLedger | None:
+                return kept.get(name)
+
+            found = await files.ledger(agent, before, as_it_is)
+            assert found is not None
+            assert len(found.ledger.runs) == turn + 1
+            kept[agent.name] = found
+
+    assert reads.count(0) == len(agents)

@@ -16,6 +16,7 @@ from phoenixd.documents.kept_ledger import KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.brief.ledgers import Kept
 from phoenixd.ports import WriterAnswer
 from tests.start.places import Room
 from tests.transcripts.samples import tool_result, tool_use
@@ -31,7 +32,7 @@ class Desk:
     path: Path
     materials: list[BriefMaterial] = field(default_factory=list)
     began: list[int | None] = field(default_factory=list)
-    """How far the kept ledger went that each reading was given."""
+    """How far the kept ledger went, each time that a reading asked for it."""
     failure: PhoenixdError | None = None
 
     async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
@@ -41,11 +42,16 @@ class Desk:
     def restarted(self) -> None:
         files = TranscriptFiles(lambda agent: str(self.path))
 
-        async def look(agent: Agent, kept: KeptLedger | None, clean: Callable[[str], str]) -> KeptLedger | None:
+        async def look(agent: Agent, kept: Kept, clean: Callable[[str], str]) -> KeptLedger | None:
             if self.failure is not None:
                 raise self.failure
-            self.began.append(kept.offset if kept is not None else None)
-            return await files.ledger(agent, kept, clean)
+
+            async def told() -> KeptLedger | None:
+                found = await kept()
+                self.began.append(found.offset if found is not None else None)
+                return found
+
+            return await files.ledger(agent, told, clean)
 
         self.room.options = {"ledger": look, "writers": {WriterKind.COMMAND: self}}
         self.room.restarted()
@@ -79,18 +85,16 @@ def task(number: int) -> tuple[bytes, bytes]:
 async def test_the_brief_is_given_what_stands_and_the_next_daemon_goes_on_from_there(desk: Desk) -> None:
     desk.append(*task(1))
     first = await desk.ledger()
-    kept = desk.path.stat().st_size
     desk.append(*task(2))
-    second = await desk.ledger()
+    second, kept = await desk.ledger(), desk.path.stat().st_size
     desk.restarted()
     desk.append(*task(3))
     third = await desk.ledger()
 
     told = [[row.text for row in one.tasks.rows] if one is not None else [] for one in (first, second, third)]
     assert told == [["Task 1"], ["Task 1", "Task 2"], ["Task 1", "Task 2", "Task 3"]]
-    assert desk.began[:2] == [None, None]
-    assert desk.began[2] is not None
-    assert desk.began[2] > kept
+    assert desk.began[0] is None
+    assert desk.began[1:] == [kept]
 
 
 async def test_what_was_kept_outlives_its_transcript(desk: Desk) -> None:
