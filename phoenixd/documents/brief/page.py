@@ -223,7 +223,11 @@ def _next(state: StateDocument) -> str:
     task = (
         f"The task in hand: {one_line(state.current_task, LINE_LIMIT)}" if state.current_task else "No task is in hand."
     )
-    return task if oldest is None else f"{task}\nThe oldest open loop: `{one_line(oldest.id, 64).replace(chr(96), chr(39))}`."
+    return (
+        task
+        if oldest is None
+        else f"{task}\nThe oldest open loop: `{one_line(oldest.id, 64).replace(chr(96), chr(39))}`."
+    )
 
 
 def _from_session(told: Narrative | None) -> str:

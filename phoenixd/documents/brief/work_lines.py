@@ -40,9 +40,7 @@ def quote_lines(quote: Quote) -> Iterator[str]:
             yield from (f"{QUOTED}{line}".rstrip() for line in plain(piece).split("\n"))
 
 
-def changed(
-    work: SessionWork | None, git: GitSummary | None, happenings: Sequence[Happening]
-) -> str:
+def changed(work: SessionWork | None, git: GitSummary | None, happenings: Sequence[Happening]) -> str:
     """What a session changed, and in one line what the daemon did to the agent meanwhile."""
     lines = [*_commits(work, git), *_files(work), *_checks(work)]
     return "\n".join([*lines, *_by_daemon(happenings)])

@@ -23,6 +23,11 @@ class TaskInHand:
     _told: str | None = None
     _begun: bool = False
 
+    @property
+    def heard_at(self) -> float | None:
+        """When a hook told the newest prompt (wall); None for one of before."""
+        return self._heard_wall
+
     def words(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
         """The newest prompt of a person or of `send`, else the operator's goal; None where nothing new is known."""
         if not self._begun:
