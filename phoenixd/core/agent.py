@@ -12,6 +12,7 @@ from phoenixd.core.causes import EndCause
 from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.limits.state import UNLIMITED, Limits, Parking
 from phoenixd.core.merit import Merit, Proof, Record
+from phoenixd.core.meter.reading import Meter
 from phoenixd.core.moment import Instant
 from phoenixd.core.parts import View
 from phoenixd.core.spec import AgentSpec, Kind
@@ -494,6 +495,9 @@ class Agent:
     """What was found of it where the journal was older than the world, until an operator has confirmed it."""
     unproven: int = 0
     """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
+
+    meter: Meter = Meter()  # noqa: RUF009 - frozen
+    """How full its context is."""
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Generic, Literal, TypeVar
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.parts import Signal
 
 Part = TypeVar("Part")
@@ -31,7 +32,7 @@ class Decision:
 
     A decision without reason is a mere note of evidence: it is not journaled. `weight` None: derived from the effects
     (see weights.py); what is noise is counted with the agent, and not journaled. `facts` are what a rule established
-    beyond those effects, whose facts are added to them.
+    beyond those effects, whose facts are added to them. `sample` is kept in a table of its own, with or without a row.
     """
 
     agent: Agent | None
@@ -42,6 +43,7 @@ class Decision:
     removed: bool = False
     facts: tuple[Fact, ...] = ()
     weight: Weight | None = None
+    sample: UsageSample | None = None
 
     @property
     def is_worth_keeping(self) -> bool:

@@ -39,6 +39,7 @@ from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.limits import accounts, outage, parking
+from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
 from phoenixd.core.taking import take
@@ -74,10 +75,13 @@ TABLE: dict[type[Any], Row] = {
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
-    hooks.SessionStarted: TOLD,
+    hooks.SessionStarted: (
+        fleet.overhear, (workplaces.hear, session.hear_hook, meter.hear_session, *ASKED), fleet.give_answer, *RUN,
+    ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
-        fleet.overhear, (workplaces.hear, parking.hear, session.hear_hook, turns.hear, *ASKED), fleet.give_answer, *RUN,
+        fleet.overhear, (workplaces.hear, parking.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
+        fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: TURN_OVER,
@@ -93,6 +97,7 @@ TABLE: dict[type[Any], Row] = {
     # Other signs of life, and what was looked at.
     events.EvidenceSeen: ((session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((call_work.hear,), *DUE),
+    events.UsageSeen: ((meter.hear,), *DUE),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,

@@ -73,6 +73,7 @@ from phoenixd.core.events import (
 from phoenixd.core.facts import HungInCall, RunProductive
 from phoenixd.core.limits import parking
 from phoenixd.core.limits.state import Parking
+from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
@@ -141,7 +142,7 @@ def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) 
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
-    known = _deadline(agent), deafness.due(agent)
+    known = _deadline(agent), deafness.due(agent), meter.due(agent)
     return min((at for at in known if at is not None), default=None)
 
 
@@ -180,6 +181,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     told = deafness.due(agent)
     if told is not None and told <= now.at:
         return deafness.tell(agent, now)
+    unknown = meter.due(agent)
+    if unknown is not None and unknown <= now.at:
+        return meter.tell(agent, now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:

@@ -23,6 +23,8 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.breaker import Word
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import Gauge, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.spec import Kind
@@ -65,6 +67,8 @@ class Row:
     deaf: Deaf | None = None
     refused: int = 0
     strangers: int = 0
+    context: Gauge | None = None
+    """How full its context is, as far as anything was read of it in this run."""
 
     @property
     def item(self) -> InboxItem | None:
@@ -122,6 +126,7 @@ def row(agent: Agent, now: Moment) -> Row:
         deaf=run.deaf if run else None,
         refused=run.refused if run else 0,
         strangers=run.strangers if run else 0,
+        context=_context(agent),
     )
 
 
@@ -243,6 +248,13 @@ def _due(agent: Agent, now: Moment) -> float | None:
             return max(0.0, agent.parking.until_wall - now.wall)
         case _:
             return None
+
+
+def _context(agent: Agent) -> Gauge | None:
+    meter = meters.of(agent)
+    if meter.tokens is None and not meter.doubt:
+        return None
+    return read(meter, agent.spec.context)
 
 
 def _hooks(agent: Agent, now: Moment) -> Hooks:

@@ -50,6 +50,7 @@ tree_gone
 tree_lingers
 hook_seen
 evidence_seen
+usage_seen
 screen_seen
 call_work_seen
 incident_recorded

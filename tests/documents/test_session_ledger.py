@@ -22,6 +22,8 @@ TASKS = {
     "claude-work": [("1", "Write the parser", "done"), ("2", "Test the parser", "active"),
                     ("3", "Document the parser", "open")],
     "claude-todowrite": [(None, "Write it", "done"), (None, "Test it", "active")],
+    "claude-task-changes": [("1", "One and a half", "done"), ("2", "Two", "dropped"), ("3", "Three", "done"),
+                            ("4", "Four", "done")],
     "codex-work": [(None, "Write the parser", "done"), (None, "Test it", "active")],
     "gemini-work": [(None, "Write the parser", "done"), (None, "Test it", "active"), (None, "Document it", "open")],
 }  # fmt: skip
