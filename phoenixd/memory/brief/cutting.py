@@ -1,6 +1,6 @@
 """Where a text may be cut: at the end of a sentence or line, else between words; never in a word or in a code fence.
 
-Pure. It knows characters and no words: a sentence ends as Unicode has it end, in whatever script. Fences are Markdown's.
+Pure. It knows characters and no words: a sentence ends as Unicode has it end, in whatever script.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def last_words(
             queued.insert(0, quote)
             left -= cost_of(quote, length)
     # What others left over goes to the three that say the most.
-    for rank, (words, part) in enumerate(_in_turn(spoken)):
+    for rank, (words, _) in enumerate(_in_turn(spoken)):
         before = chosen.get(words.number)
         if rank > 2 or left < LEAST or before is None or not before.is_cut:
             continue

@@ -1,4 +1,4 @@
-"""What a brief shows of an agent's session, made from its ledger and from what hooks told; pure, and without secrets."""
+"""What a brief shows of an agent's session, from its ledger and from what hooks told; pure, and without secrets."""
 
 from __future__ import annotations
 
