@@ -42,6 +42,7 @@ from phoenixd.memory.brief.session_seen import SeenSession, seen_session
 from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
+from phoenixd.memory.log_files import signature
 from phoenixd.memory.shelf import Shelf
 
 SKEW = 60.0
@@ -95,6 +96,7 @@ class Desk:
     _ledger_read: bool = False
     _seen: tuple[object, ...] = ()
     """What the newest `SeenSession` was made of, and that itself: most publications change nothing of it."""
+    _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
     """The run, by incarnation and id, before which it was taken down how the last one ended."""
@@ -180,6 +182,7 @@ class Desk:
         documents = self._rendered(agent, state, now, self.brief_record().narrative)
         for name, text in documents.items():
             self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
+        self._brief_written = _written(self.shelf.place("brief.md"))
         self._tell_run(agent, documents)
 
     def forget_brief_of(self, run_id: str, incarnation: int) -> None:
@@ -224,6 +227,12 @@ class Desk:
         return self._record
 
     @property
+    def brief_face(self) -> tuple[float, str | None]:
+        """When brief.md was written (wall; 0 while that is unknown), and by which writer; asking waits for no disk."""
+        told = self._record.narrative if self._record is not None else None
+        return self._brief_written, told.writer if told is not None else None
+
+    @property
     def has_record(self) -> bool:
         """Whether brief.json was read already, so that asking for it waits for no disk."""
         return self._record is not None
@@ -249,6 +258,7 @@ class Desk:
         begin_switch(self.shelf, switch)
         state = finish_switch(self.shelf, switch)
         self._record = record
+        self._brief_written = _written(self.shelf.place("brief.md"))
         if not self.owes_brief(agent):
             self._tell_run(agent, documents)
         return state
@@ -344,6 +354,11 @@ class Desk:
             seen.append(min(session.newest_at, now))
         known = [when for when in seen if when is not None]
         return timestamp(max(known)) if known else None
+
+
+def _written(path: Path) -> float:
+    found = signature(path)
+    return found[0] / 1e9 if found else 0.0
 
 
 def _is_newer(found: SessionLedger, known: SessionLedger) -> bool:

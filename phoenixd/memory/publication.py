@@ -12,7 +12,7 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.api.service import BriefPage, LoopCounts
+from phoenixd.api.service import BriefFace, BriefPage, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
@@ -122,6 +122,8 @@ class Publication:
         if not any(seen.event in ENDS for seen in occurrences) and not (turned and is_due):
             return
         self._heard_at[agent.name] = at
+        desk = self.desk(agent.name)
+        await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
         with bulkhead(agent.name, "what its session wrote"), anyio.move_on_after(HEARING_LIMIT):
             await self.hear(agent)
 
@@ -249,15 +251,18 @@ class Publication:
         return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9)
 
     def loops(self, name: str) -> LoopCounts:
-        """How many loops are open, and how many of them stale, from what was read last; none where nothing can be."""
+        """How many loops are open and how many of them stale, and of the brief, from what was read or written last."""
         today = utc_date(self._clock.now().wall)
         state: StateDocument | None = None
         with bulkhead(name, "a look at its loops"):
             state = self.desk(name).shelf.glance(today)
+        written, writer = self.desk(name).brief_face
+        age = max(0.0, self._clock.now().wall - written)
+        brief = BriefFace(written, age, writer) if written else None
         if state is None:
-            return LoopCounts()
+            return LoopCounts(brief=brief)
         loops = flag_stale(state, today, self.stale_days).open_loops
-        return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+        return LoopCounts(len(loops), sum(loop.stale for loop in loops), brief)
 
     async def run(self) -> None:
         """Bring up to date, for ever, what changes without an event of its own."""
