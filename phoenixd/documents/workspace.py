@@ -35,4 +35,12 @@ class GitSummary:
     changed: int | None = None
     untracked: int | None = None
     problem: str | None = None
+    top: str | None = None
+    """The directory that holds all of its files."""
+    dirty: tuple[str, ...] | None = None
+    """Files that are not committed, below `top`; of a directory that is untracked as a whole its name and a slash."""
+    ahead: int | None = None
+    """Commits of the branch that no remote has; None: there is no remote, or it could not be told."""
+    operation: str = ""
+    """What git is in the middle of: merge, rebase, cherry-pick, revert; empty for nothing."""
     made: tuple[Made, ...] = ()

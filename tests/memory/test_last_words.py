@@ -36,7 +36,7 @@ class Stage:
 
     async def dies(self, session: str = "s-1") -> str:
         """The page after the end of its run."""
-        await self.room.papers.publish(self.agent(session), [entry("agent_exited", signal=9)])
+        await self.room.papers.publish(self.agent(session), [entry("agent_exited", reason="signal 9", signal=9)])
         return self.page
 
     @property

@@ -1,4 +1,4 @@
-"""How good each writer's briefs were when that was last measured: by `./dev eval-brief --blind`, never by this program."""
+"""How good the briefs of each writer were when `./dev eval-brief --blind` measured them last; written in by hand."""
 
 from __future__ import annotations
 

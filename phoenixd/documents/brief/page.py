@@ -13,7 +13,7 @@ from phoenixd.documents.brief.work_lines import changed, last_words
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, StateDocument
-from phoenixd.documents.times import read_date, timestamp, utc_date
+from phoenixd.documents.times import read_date, utc_date
 from phoenixd.documents.workspace import GitSummary
 
 INJECTION_LIMIT = 9500

@@ -1,4 +1,4 @@
-"""How a brief shows what a session said and did: what others said stands behind `> `, line by line, and nowhere else."""
+"""How a brief shows what a session said and did. What others said stands behind `> `, line by line, nowhere else."""
 
 from __future__ import annotations
 

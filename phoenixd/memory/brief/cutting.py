@@ -9,7 +9,7 @@ import itertools
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 Length = Callable[[str], int]
 
@@ -62,18 +62,22 @@ def _places(text: str, *, starts_within: bool) -> Iterator[list[int]]:
     fences = tuple(_fences(text, starts_within=starts_within))
     ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text))]
     # The fence that comes after a line begins where the line ends.
-    yield _outside([*ends, *(begin for begin, _ in fences)], fences)
-    yield _outside([0, *(found.end() for found in _BLANK.finditer(text))], fences)
-    yield _outside([0, *_between_unspaced(text)], fences)
+    yield _outside(text, [*ends, *(begin for begin, _ in fences)], fences)
+    yield _outside(text, [found.end() for found in _BLANK.finditer(text)], fences)
+    yield _outside(text, _between_unspaced(text), fences)
 
 
-def _outside(places: list[int], fences: tuple[tuple[int, int], ...]) -> list[int]:
-    """Those of the places that lie in no fence; both ends of a fence lie outside, and so does the text's beginning."""
+def _outside(text: str, places: Iterable[int], fences: tuple[tuple[int, int], ...]) -> list[int]:
+    """Those of the places that lie in no fence and before no mark that belongs to what is left of it.
+
+    Both ends of a fence lie outside, and so does the text's beginning.
+    """
     begins = [begin for begin, _ in fences]
     kept = {0}
     for place in places:
         index = bisect_left(begins, place) - 1
-        if index < 0 or place >= fences[index][1]:
+        is_mark = place < len(text) and unicodedata.category(text[place]).startswith("M")
+        if not is_mark and (index < 0 or place >= fences[index][1]):
             kept.add(place)
     return sorted(kept)
 

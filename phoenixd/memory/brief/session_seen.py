@@ -13,6 +13,7 @@ from phoenixd.documents.brief.work_lines import MOST_CHECKS, MOST_FILES
 from phoenixd.documents.ledger_rows import Run
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.last_words import Clean, HeardByHooks, all_said, last_words
+from phoenixd.memory.brief.loops.commands import verdict
 from phoenixd.memory.brief.task_in_hand import is_ours
 
 OPENING = 1000
@@ -91,4 +92,6 @@ def _outcome(code: int | None, failed: bool | None) -> str:
 
 
 def _keys(run: Run) -> tuple[str, ...]:
-    return ()
+    """The checks of which a run says how they stand: none for a command that is no check."""
+    judged = verdict(run.text, run.code, run.failed)
+    return tuple(check.key for check in judged.checks) if judged is not None else ()
