@@ -84,6 +84,7 @@ class Papers:
         self.briefing = Briefing(
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
+        self.publication.hear = self.briefing.hear_on
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._changes = changes
         if changes is not None:

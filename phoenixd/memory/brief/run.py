@@ -90,6 +90,10 @@ class BriefRuns:
             )
         return outcome
 
+    async def hear_on(self, agent: Agent) -> None:
+        """Bring the ledger of an agent's session up to date, and the desk with it."""
+        await self._ledgers.heard(agent, keep=True)
+
     async def _heard(self, agent: Agent) -> Conversation | None:
         """The session's end, far more of it than is told: machine noise is taken out of it afterwards."""
         try:

@@ -102,6 +102,10 @@ class Briefing:
             self._turned[agent.name] = ends[-1]
         self.replan(agent)
 
+    async def hear_on(self, agent: Agent) -> None:
+        """Have what an agent's session wrote since the last time heard, for the page that its next one is told."""
+        await self._runs.hear_on(agent)
+
     def replan(self, agent: Agent) -> None:
         """Look again when an agent's brief is due, because its documents changed; never waits."""
         self._unplanned.add(agent.name)
