@@ -13,9 +13,11 @@ from phoenixd.documents.brief.material import PLAN_TOOLS, BriefMaterial
 from phoenixd.documents.conversation import Utterance
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
+from phoenixd.memory.brief.counts import counts
 from phoenixd.memory.brief.cues import BULLET, SENTENCE, TEXT_LIMIT, cued, marked_lines
-from phoenixd.memory.brief.guard import SAME_LOOP, SESSION, SOURCE
-from phoenixd.memory.brief.words import is_own_word, own_words, similarity
+from phoenixd.memory.brief.known_loops import SAME_LOOP, is_operators
+from phoenixd.memory.brief.quotes import is_own_word
+from phoenixd.memory.brief.words import similarity
 
 MOST_FOUND = 20
 ID_LIMIT, MOST_KNOWN = 200, 100
@@ -27,26 +29,6 @@ _DECISION = re.compile(
     r"\W{0,6}(?:decision|(?:we(?: have|'ve)? )?(?:decided|agreed))\b\W{1,4}(?:to |that |on )?(.{8,240})",
     re.IGNORECASE,
 )
-
-_OF = r"(\d{1,6})\s*(?:/|of|out of)\s*(\d{1,6})"
-_PERCENT = r"(\d{1,3}(?:\.\d{1,2})?\s?%)"
-_COUNTS = tuple(
-    (re.compile(shape, re.IGNORECASE), name)
-    for shape, name in (
-        (
-            rf"\b{_OF}\s+(?:\w+\s)?tests?\b(?:\s+\w+)?\s+(?:pass|passing|passed|green)"
-            rf"|\btests?(?: \w+)?(?::| =| passing:?| passed:?)\s*{_OF}",
-            "tests_passing",
-        ),
-        (r"\b(\d{1,6}) passed\b(?!\w)|\ball (\d{1,6}) tests? pass(?:ed)?\b", "tests_passed"),
-        (r"\b(\d{1,6}) failed\b(?!\w)", "tests_failed"),
-        (rf"\bcoverage\b[^\d\n]{{0,20}}{_PERCENT}|\b{_PERCENT} (?:test )?coverage", "coverage"),
-        (r"\b(\d{1,6}) errors?\b", "errors"),
-        (r"\b(\d{1,6}) warnings?\b", "warnings"),
-        (rf"\b{_OF}\s+(?:files|modules|endpoints|pages|tables|tasks|steps)\b", ""),
-    )
-)
-"""Shapes of numbers that mean the same everywhere; an empty name is the noun that the number counts."""
 
 
 def extract_answer(material: BriefMaterial) -> BriefAnswer:
@@ -86,20 +68,20 @@ def _newest_plan(spoken: Iterable[Utterance]) -> list[tuple[str, bool]]:
 
 def _boxes(talk: Iterable[Utterance]) -> Iterator[tuple[str, bool]]:
     for utterance in talk:
-        yield from marked_lines(own_words(utterance))
+        yield from marked_lines(utterance.text)
 
 
 def _open_loops(talk: list[Utterance]) -> Iterator[LoopClaim]:
     """Newest utterance first, so that what is cut off is the oldest."""
     for utterance in reversed(talk):
-        for text, _ in cued(own_words(utterance)):
+        for text, _ in cued(utterance.text):
             if len(text.split()) >= LEAST_WORDS and (shown := one_line(text, TEXT_LIMIT)):
                 yield LoopClaim(text=shown, quote=text[:TEXT_LIMIT])
 
 
 def _decisions(talk: Iterable[Utterance]) -> Iterator[str]:
     for utterance in talk:
-        for line in own_words(utterance).split("\n"):
+        for line in utterance.text.split("\n"):
             bullet = BULLET.fullmatch(line)
             for sentence in SENTENCE.findall(bullet[1] if bullet else line):
                 if found := _DECISION.match(sentence.strip()):
@@ -108,20 +90,14 @@ def _decisions(talk: Iterable[Utterance]) -> Iterator[str]:
 
 def _numbers(spoken: Iterable[Utterance]) -> dict[str, str]:
     """The newest number of each kind."""
-    found: dict[str, str] = {}
-    for utterance in spoken:
-        for shape, name in _COUNTS:
-            for match in shape.finditer(utterance.text):
-                parts = [part.replace(" ", "") for part in match.groups() if part]
-                found[name or f"{match[0].split()[-1].lower()}_done"] = "/".join(parts)
-    return found
+    return {name: value for utterance in spoken for name, value in counts(utterance.text)}
 
 
 def _finished(material: BriefMaterial, finished: list[str]) -> list[ResolutionClaim]:
     """Loops of a brief run's making that the agent's own list, or a ticked box, now says are done."""
     claims = []
     for loop in _known_loops(material):
-        if (loop.model_extra or {}).get(SOURCE) != SESSION:
+        if is_operators(loop):
             continue
         done = next((text for text in reversed(finished) if similarity(text, loop.text) >= SAME_LOOP), None)
         if done is not None:
