@@ -100,7 +100,7 @@ class Grounds:
     def _is_spoken_of_later(self, found: Quotation, rare: frozenset[str], weight: int) -> bool:
         forms = Forms(rare)
         return any(
-            one.is_person and one.said > found.said and _weight(forms.among(one.grams)) >= weight
+            one.is_person and one.said > found.said and 2 * _weight(forms.among(one.grams)) > max(weight, ENOUGH)
             for one in self._sentences
         )
 

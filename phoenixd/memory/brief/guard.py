@@ -68,14 +68,15 @@ def accept(
     answer: BriefAnswer,
     material: BriefMaterial,
     held: Mapping[str, float] | None = None,
-    proven: Collection[str] = (),
+    proven: Collection[str] | None = None,
 ) -> Accepted:
     """Judge an answer.
 
     held: numbers that an operator wrote, with the wall time since which they stand: only what was said later than that
     may change them. proven: ids of loops that are open by the proof of their kind: no quote closes them.
     """
-    return _Judgement(answer, material, held or {}, frozenset(proven)).accepted()
+    open_now = getattr(material, "proven", ()) if proven is None else proven
+    return _Judgement(answer, material, held or {}, frozenset(open_now)).accepted()
 
 
 class _Judgement:
@@ -87,6 +88,7 @@ class _Judgement:
         self._today = utc_date(material.now)
         self._refused: list[str] = []
         self._origins: dict[str, str] = {}
+        self._quotes: Mapping[str, str] = getattr(answer, "line_quotes", {})
         closed = material.closed_texts
         self._closed = {
             item.id: grams(closed.get(item.id) or item.id.replace("-", " ")) for item in material.state.resolved
@@ -188,7 +190,9 @@ class _Judgement:
             name, value = one_line(claim.name, NAME_LIMIT), one_line(claim.value, NAME_LIMIT)
             if before.numbers.get(name) == value:
                 continue
-            found = lines.ground(claim, _quote_of(claim), self._held.get(name))
+            found = lines.ground(claim, str(getattr(claim, "quote", "")), self._held.get(name))
+            if not isinstance(found, str) and found.name != name and found.name in self._held:
+                found = lines.ground(claim, str(getattr(claim, "quote", "")), self._held[found.name])
             if isinstance(found, str):
                 self._refuse("numbers", f"{name} = {value}", found)
             elif found.name and (found.name in before.numbers or room > 0):
@@ -196,26 +200,20 @@ class _Judgement:
                 self._origins[found.name] = found.origin
                 yield found.name, found.value
 
-    def _lines(self, field_name: str, lines: Iterable[object], limit: int | None = None) -> tuple[str, ...]:
+    def _lines(self, field_name: str, lines: Iterable[str], limit: int | None = None) -> tuple[str, ...]:
         kept: list[str] = []
         for line in lines:
-            text = line if isinstance(line, str) else str(getattr(line, "text", ""))
-            if not text and not _quote_of(line):
+            if not line:
                 continue
-            found = self._grounds.ground(text, _quote_of(line), limit)
+            found = self._grounds.ground(line, self._quotes.get(line, ""), limit)
             if isinstance(found, str):
-                self._refuse(field_name, text or _quote_of(line), found)
+                self._refuse(field_name, line, found)
             elif found.shown not in kept and len(kept) < MOST_LINES:
                 kept.append(found.shown)
         return tuple(kept)
 
     def _refuse(self, where: str, what: str, why: str) -> None:
         self._refused.append(f"{where}: {one_line(what, 80)!r}: {why}")
-
-
-def _quote_of(claim: object) -> str:
-    """The quote of a claim of a shape that has one."""
-    return str(getattr(claim, "quote", "") or "")
 
 
 def _grave(before: StateDocument, dropped: list[str], refused: int, answer: BriefAnswer) -> str | None:

@@ -11,6 +11,9 @@ from phoenixd.memory.brief.words import grams, likeness, share_of
 SAME_LOOP, COVERED = 0.6, 0.8
 """How alike two texts must be to be the same loop; or how much of a loop's text a sentence holds that speaks of it."""
 
+LEAST_HELD = 3
+"""Words of a text that a loop's may hold, for it to be known by them."""
+
 SOURCE, SESSION = "source", "session"
 """The key that tells a loop of a brief run from an operator's, and its value where no session is named."""
 KIND, SAID = "kind", "said"
@@ -23,7 +26,7 @@ Told = tuple[OpenLoop, frozenset[str]]
 def is_operators(loop: OpenLoop) -> bool:
     """Whether a person wrote the loop: only a person, or `phoenixctl resolve`, closes it."""
     extras = loop.model_extra or {}
-    return KIND not in extras and extras.get(SOURCE) != SESSION
+    return extras.get(SOURCE) != SESSION and not (extras.get(KIND) and extras.get(SOURCE))
 
 
 def is_said(loop: OpenLoop) -> bool:
@@ -32,10 +35,12 @@ def is_said(loop: OpenLoop) -> bool:
 
 
 def known_loop(text: str, candidates: Iterable[Told]) -> OpenLoop | None:
-    """The loop that a text speaks of: it is as good as the same words, or the text holds nearly all of the loop's."""
+    """The loop that a text speaks of: by as good as the same words, or one of the two holds nearly all of the other."""
     told = grams(text)
     for loop, words in candidates:
         if likeness(words, told) >= SAME_LOOP or share_of(words, told) >= COVERED:
+            return loop
+        if len(told) >= LEAST_HELD and share_of(told, words) >= COVERED:
             return loop
     return None
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from phoenixd.documents.brief.answer import NumberClaim
 from phoenixd.documents.brief.material import BriefMaterial
@@ -18,11 +19,14 @@ from phoenixd.documents.times import read_time
 from phoenixd.memory.brief.counts import counts
 from phoenixd.memory.brief.normal_form import normal_form
 from phoenixd.memory.brief.quotes import Session, is_own_word
-from phoenixd.memory.brief.words import grams, numbers, shared
+from phoenixd.memory.brief.words import grams, located_numbers, numbers, shared
 
 NAME_LIMIT = 48
 MOST_LINES = 50
 """Lines that are looked at for one number."""
+CLOSE = 12
+"""Characters between the numbers of one value, at most."""
+
 _LETTER = r"[^\W\d_]"
 _VALUE = re.compile(
     rf"[~≈<>=+-]{{0,2}}\s?[$€£¥]?\d[\d.,:/ ×x’'-]{{0,40}}\s?[%‰]?(?:\s?[°µ]?{_LETTER}{{1,12}}(?:/{_LETTER}{{1,12}})?)?"
@@ -123,11 +127,10 @@ def _is_all_told(name: str, line: str) -> bool:
 def _has_value(value: str, line: str) -> bool:
     """Whether a line has the value's numbers, in this order with none between them, and its unit."""
     plain = unicodedata.normalize("NFKC", value)
-    wanted, found = numbers(plain), numbers(line)
-    size = len(wanted)
-    runs = [found[at : at + size] for at in range(len(found) - size + 1)]
+    wanted = numbers(plain)
     # Some languages say of 52 tests 47.
-    is_part = size == 2 and "/" in plain and float(wanted[0].replace(",", ".")) <= float(wanted[1].replace(",", "."))
+    is_part = len(wanted) == 2 and "/" in plain and float(_dotted(wanted[0])) <= float(_dotted(wanted[1]))
+    runs = _runs(line, len(wanted))
     if wanted not in runs and not (is_part and wanted[::-1] in runs):
         return False
     told = unicodedata.normalize("NFKC", line).casefold()
@@ -136,6 +139,21 @@ def _has_value(value: str, line: str) -> bool:
     units = [word for word in re.findall(rf"{_LETTER}+", inner[begin:]) if word != "x"]
     signs = [one for one in inner if not one.isalnum() and one not in _BETWEEN] + list(inner[:begin].strip())
     return all(word in told for word in units) and all(sign in told for sign in signs)
+
+
+def _runs(line: str, size: int) -> list[list[str]]:
+    """Numbers of a line that stand close to each other, so many at a time."""
+    found = list(located_numbers(line))
+    close = [
+        found[at : at + size]
+        for at in range(len(found) - size + 1)
+        if all(right[1] - left[2] <= CLOSE for left, right in pairwise(found[at : at + size]))
+    ]
+    return [[number for number, _, _ in run] for run in close]
+
+
+def _dotted(number: str) -> str:
+    return number.replace(",", ".").replace(".", "", max(0, number.count(".") + number.count(",") - 1))
 
 
 def _said(session: Session) -> Iterator[_Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that set no blank between words, or hang what changes a word onto it: pairs of characters stand for words."""
@@ -83,8 +83,13 @@ def common(texts: Iterable[frozenset[str]]) -> frozenset[str]:
 
 def numbers(text: str) -> list[str]:
     """The numbers of a text, without separators of thousands."""
-    plain = unicodedata.normalize("NFKC", text)
-    return [re.sub(r",(?=\d{3}(?!\d))", "", found) for found in _NUMBER.findall(plain)]
+    return [number for number, _, _ in located_numbers(text)]
+
+
+def located_numbers(text: str) -> Iterator[tuple[str, int, int]]:
+    """The same with where each begins and ends in the text as it is compared (NFKC)."""
+    for found in _NUMBER.finditer(unicodedata.normalize("NFKC", text)):
+        yield re.sub(r",(?=\d{3}(?!\d))", "", found[0]), found.start(), found.end()
 
 
 def _is_form(one: str, other: str) -> bool:
