@@ -80,7 +80,15 @@ SCHEMAS: dict[str, Schema] = {
             "waiting_for": _or_null(STRING),
             "context": {
                 "oneOf": [
-                    _object({"tokens": COUNT, "limit": COUNT, "percent": NUMBER, "updated_at": TIME}),
+                    _object(
+                        {
+                            "tokens": COUNT,
+                            "limit": _or_null(COUNT),
+                            "percent": _or_null(NUMBER),
+                            "source": _or_null(STRING),
+                            "at": _or_null(TIME),
+                        }
+                    ),
                     {"type": "null"},
                 ]
             },
@@ -88,6 +96,21 @@ SCHEMAS: dict[str, Schema] = {
             "resonance": {"oneOf": [_object({"state": STRING, "last_verified": _or_null(TIME)}), {"type": "null"}]},
             "open_loops": COUNT,
             "stale_loops": COUNT,
+            "brief": {
+                "oneOf": [
+                    _object(
+                        {
+                            "written_at": TIME,
+                            "age": NUMBER,
+                            "writer": _or_null(STRING),
+                            "recall": _or_null(NUMBER),
+                            "page_recall": _or_null(NUMBER),
+                            "evaluated_on": _or_null(STRING),
+                        }
+                    ),
+                    {"type": "null"},
+                ]
+            },
             "parked_until": _or_null(TIME),
             "due_in": _or_null(NUMBER),
             "hooks": _words("ok", "missing", "none", "lost", "refused"),
@@ -97,6 +120,20 @@ SCHEMAS: dict[str, Schema] = {
             "item": _or_null(INTEGER),
             "items": _list(INTEGER),
             "alerts": _list(_ref("Alert")),
+        }
+    ),
+    "Tokens": _object(
+        {
+            "name": AGENT_NAME,
+            "session_id": _or_null(STRING),
+            "verdict": {"type": ["string", "null"], "enum": ["OK", "WARNING", "HANDOFF", None]},
+            "reason": STRING,
+            "tokens": _or_null(COUNT),
+            "limit": _or_null(COUNT),
+            "percent": _or_null(NUMBER),
+            "source": _or_null(STRING),
+            "threshold": NUMBER,
+            "at": _or_null(TIME),
         }
     ),
     "Alert": _object(
