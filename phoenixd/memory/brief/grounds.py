@@ -20,8 +20,10 @@ from phoenixd.memory.brief.words import Forms, common, grams, share_of, shared
 
 RESTATED = 0.8
 """The share of a sentence's words that a loop's text has where it only says again what is open."""
-ENOUGH, LONG_WORD = 2, 5
-"""What a closing sentence must share with a loop: a long word or a number weighs 2, a short one or a pair 1."""
+LONG_WORD, WORD, PAIR = 6, 3, 2
+"""What a shared word or number, a short word, and a pair of characters weigh: a pair may be shared by chance."""
+LONG, CLOSES, RELATED = 5, 6, 4
+"""Letters of a long word; what a sentence must share with a loop that it closes, and a claim with its ground."""
 SHARE = 0.2
 """How much of a claim must stand in the utterance that is its ground."""
 DENSE = 4
@@ -46,7 +48,6 @@ class Grounds:
 
     def __init__(self, material: BriefMaterial) -> None:
         utterances = material.conversation.utterances
-        self._utterances = utterances
         self.session = Session(utterances)
         numbers = {id(one): number for number, one in enumerate(utterances)}
         self._sentences = [
@@ -69,7 +70,7 @@ class Grounds:
             return f"nobody in the session spoke of {strange[:60]}"
         if self._is_of(text, found.sentence):
             return found
-        if self._is_of(text, self._utterances[found.said].text):
+        if self._is_of(text, self.session.own_words(found.said)):
             return replace(found, shown=found.wider)
         return "the quote speaks of something else; quote the sentence that says it"
 
@@ -82,7 +83,7 @@ class Grounds:
         forms = Forms(told)
         weights = {name: _weight(forms.among(rare)) for name, rare in self._loops.items()}
         mine, most = weights.get(loop.id, 0), max(weights.values(), default=0)
-        if mine < ENOUGH:
+        if mine < CLOSES:
             return "the quote does not speak of this loop; quote the sentence that names it and says that it is done"
         if mine < most:
             other = next(name for name, weight in weights.items() if weight == most)
@@ -100,7 +101,7 @@ class Grounds:
     def _is_spoken_of_later(self, found: Quotation, rare: frozenset[str], weight: int) -> bool:
         forms = Forms(rare)
         return any(
-            one.is_person and one.said > found.said and 2 * _weight(forms.among(one.grams)) > max(weight, ENOUGH)
+            one.is_person and one.said > found.said and 2 * _weight(forms.among(one.grams)) > weight
             for one in self._sentences
         )
 
@@ -111,9 +112,9 @@ class Grounds:
         """Whether they have telling words in common. A claim in another script than the session's can have none."""
         rare = self._rare(text)
         weight = _weight(shared(rare, grams(words)))
-        if weight >= ENOUGH and weight >= SHARE * _weight(rare):
+        if weight >= RELATED and weight >= SHARE * _weight(rare):
             return True
-        ours, theirs = _script(text), _script(words)
+        ours, theirs = script(text), script(words)
         return ours != theirs and bool(ours) and bool(theirs)
 
     def _unsaid(self, text: str) -> Iterator[str]:
@@ -135,10 +136,16 @@ def _known(material: BriefMaterial) -> Iterator[str]:
 
 
 def _weight(found: Iterable[str]) -> int:
-    return sum(2 if len(gram) >= LONG_WORD or any(one.isdigit() for one in gram) else 1 for gram in found)
+    return sum(map(_weight_of, found))
 
 
-def _script(text: str) -> str:
+def _weight_of(gram: str) -> int:
+    if any(character.isdigit() for character in gram) or len(gram) >= LONG:
+        return LONG_WORD
+    return PAIR if is_dense(gram) else WORD
+
+
+def script(text: str) -> str:
     """The script of most of its letters, as Unicode names it; scripts that are written together are one."""
     if len([one for one in text if is_dense(one)]) >= DENSE:
         return "dense"

@@ -73,6 +73,7 @@ class Session:
     """The utterances of a session, made ready once, in time in proportion to their length."""
 
     def __init__(self, utterances: Sequence[Utterance]) -> None:
+        self._utterances = utterances
         self._said: list[_Said] = []
         self._printed: dict[str, bool] = {}
         printed: list[str] = []
@@ -92,6 +93,10 @@ class Session:
         for said in self._said:
             own = _own(said.utterance.text)
             yield from ((said.utterance, own[begin:end].strip(WALL)) for begin, end in sentences(own))
+
+    def own_words(self, number: int) -> str:
+        """What that utterance says, without what it quotes or shows."""
+        return _own(self._utterances[number].text).replace(WALL, " ")
 
     def find(self, quote: str, limit: int | None = None) -> Quotation | str:
         """The newest place where a person or the agent says it in its own words; or why there is none."""
