@@ -10,7 +10,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.parts import Signal
 
-Part = TypeVar("Part")
+Part = TypeVar("Part", covariant=True)
 
 RefusalCode = Literal["not_found", "conflict", "denied", "invalid"]
 Readings = tuple[tuple[str, str | int | float | None], ...]
@@ -68,3 +68,4 @@ class Heard(Generic[Part]):
     actions: tuple[Action, ...] = ()
     reason: str = ""
     readings: Readings = ()
+    weight: Weight | None = None
