@@ -35,6 +35,7 @@ from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer, speaker
+from phoenixd.core.meter import dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 
@@ -72,7 +73,11 @@ TABLE: dict[type[Any], Row] = {
         *RUN,
     ),
     hooks.TurnEnded: JUDGED,
-    hooks.TurnFailed: JUDGED,
+    hooks.TurnFailed: (
+        fleet.overhear,
+        (workplaces.hear, progress.hear, session.hear_hook, turns.hear, dead_end.hear, *ASKED),
+        fleet.give_answer, *RUN,
+    ),
     hooks.PermissionDenied: JUDGED,
     hooks.PermissionAsked: TOLD,
     hooks.Notified: TOLD,

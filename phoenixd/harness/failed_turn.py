@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.hooks import TurnFailed
-from phoenixd.documents.hooks import FAILURES
+from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.harness import Harness
@@ -14,9 +14,13 @@ MAX_WORDS = 4096
 
 
 def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float) -> TurnFailed | None:
-    """The end of this run's newest turn by an error; None where a hook tells such, and for one that was heard of."""
+    """The end of this run's newest turn by an error; None where a hook told it.
+
+    A CLI that tells failures by a hook says nothing of a prompt that it refuses itself, as for its length: what that
+    turn came to stands in its transcript alone, and by its hooks the turn is open still.
+    """
     state, failed = agent.state, facts.error
-    if harness.tells_failures or not isinstance(state, Running) or failed is None:
+    if not isinstance(state, Running) or failed is None or (harness.tells_failures and not state.activity.turn_open):
         return None
     if state.activity.parking is not None or state.activity.waiting is not None:
         return None
@@ -30,6 +34,6 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
         run.incarnation,
         text=failed.text[:MAX_WORDS],
         error=word,
-        failure=FAILURES.get(word, "other"),
+        failure=failure_of(word, failed.text),
         reset_wall=resets,
     )
