@@ -64,7 +64,7 @@ def _is_another_run(standing: StandingAlert, agent: Agent) -> bool:
 
 
 def _is_spared(standing: StandingAlert, agent: Agent) -> bool:
-    return agent.setbacks == 0
+    return agent.limits.setbacks == 0
 
 
 def _gets_somewhere(standing: StandingAlert, agent: Agent) -> bool:

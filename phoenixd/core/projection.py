@@ -8,13 +8,11 @@ from typing import Literal, assert_never
 
 from phoenixd.core import alerts, looks, restart
 from phoenixd.core.agent import (
-    Activity,
     Agent,
     BackingOff,
     Deaf,
     InboxItem,
     Parked,
-    Parking,
     Quarantined,
     Running,
     StandingAlert,
@@ -182,8 +180,8 @@ def group(agent: Agent) -> Group:
             return "healing"
         case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
             return "unknown"
-        case Running(activity=activity):
-            return "resting" if activity.parking or activity_word(agent) == "idle" else "working"
+        case Running():
+            return "resting" if agent.parking or activity_word(agent) == "idle" else "working"
         case Stopped() | Parked():
             return "resting"
         case _:
@@ -237,8 +235,6 @@ def _heals(agent: Agent) -> bool:
 
 
 def _parked_until(agent: Agent) -> float | None:
-    if isinstance(agent.state, Parked):
-        return agent.state.until_wall
     return agent.parking.until_wall if agent.parking is not None else None
 
 
@@ -248,8 +244,8 @@ def _due(agent: Agent, now: Moment) -> float | None:
             return max(0.0, until - now.at)
         case Stopping(deadline=deadline):
             return max(0.0, deadline - now.at)
-        case Parked(until_wall=until) | Running(activity=Activity(parking=Parking(until_wall=until))):
-            return max(0.0, until - now.wall)
+        case _ if agent.parking is not None:
+            return max(0.0, agent.parking.until_wall - now.wall)
         case _:
             return None
 

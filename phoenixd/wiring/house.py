@@ -67,6 +67,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         conversation=transcripts.conversation,
+        ledger=transcripts.ledger,
         writers={
             WriterKind.COMMAND: CommandWriter(
                 lambda: programs.job_runner,

@@ -68,7 +68,7 @@ def due(agent: Agent) -> Instant | None:
     if agent.spec.kind is not Kind.ORCHESTRATOR or not isinstance(state, Running):
         return None
     activity = state.activity
-    if not activity.turn_open or activity.waiting is not None or activity.parking is not None or state.run.deaf:
+    if not activity.turn_open or activity.waiting is not None or agent.limits.parking is not None or state.run.deaf:
         return None
     meter = of(agent)
     if read(meter, agent.spec.context).verdict is not None or _is_told(agent):

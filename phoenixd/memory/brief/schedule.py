@@ -13,6 +13,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, next_run
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
+from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
 from phoenixd.memory.brief.writing import Outcome
 from phoenixd.memory.bulkhead import bulkhead
@@ -55,11 +56,17 @@ class Briefing:
         conversation: ConversationLook,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
+        ledger: LedgerLook = no_ledger,
     ) -> None:
         self._clock = clock
         self._calendar = calendar
         self._runs = BriefRuns(
-            publication, clock, conversation, writers or {}, lambda agent: self._agents.get(agent.name, agent)
+            publication,
+            clock,
+            conversation,
+            writers or {},
+            lambda agent: self._agents.get(agent.name, agent),
+            ledger,
         )
         self._alert = alert
         self._agents: dict[str, Agent] = {}
