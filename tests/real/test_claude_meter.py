@@ -137,3 +137,23 @@ def test_switched_off_no_status_line_is_passed_and_the_window_is_unknown(stage: 
     assert (row["context"]["tokens"], row["context"]["limit"], row["context"]["percent"]) == (150_000, None, None)
     assert check(stage)[0] == 1
     assert "statusLine" not in stage.document("settings.json")
+
+
+@pytest.mark.parametrize("pin", PINS["claude"])
+def test_f_ho_1_a_prompt_that_is_refused_for_its_length_is_no_dead_end(short_tmp: Path, pin: str) -> None:
+    """Without auto-compaction it refuses from 88 % on by itself: no request, and no hook but that of the prompt."""
+    with ClaudeStage(require("claude", pin), short_tmp) as stage:
+        stage.extra_env = {"DISABLE_AUTO_COMPACT": "1"}
+        stage.scenario.add(full(179_000, "plan"))
+        stage.up(flags=SONNET, keys='liveness = {check_interval = "2s"}')
+        stage.until("the tokens are told", lambda row: row["context"] is not None)
+        stage.until_idle()
+        before = len(stage.stub.main_requests())
+
+        stage.send("And now the rest.")
+
+        row = stage.until("a fresh run", lambda row: row["incarnation"] == 2 and row["state"] == "running")
+        assert row["mode"] == "fresh"
+        refused = [request for request in stage.stub.main_requests()[before:] if "And now the rest" in request.text]
+        assert refused == [], "the CLI asked nothing of the API"
+        assert "its context is full" in " ".join(event["reason"] for event in stage.events())
