@@ -37,6 +37,7 @@ from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.limits import accounts, outage, parking
+from phoenixd.core.meter import dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
@@ -88,7 +89,11 @@ TABLE: dict[type[Any], Row] = {
         fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
-    hooks.TurnFailed: TURN_OVER,
+    hooks.TurnFailed: (
+        fleet.overhear,
+        (workplaces.hear, progress.hear, parking.hear, session.hear_hook, turns.hear, dead_end.hear, *ASKED),
+        fleet.give_answer, *RUN,
+    ),
     hooks.PermissionDenied: (
         fleet.overhear, (workplaces.hear, progress.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
         fleet.give_answer, *RUN,
