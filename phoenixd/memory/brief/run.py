@@ -19,6 +19,7 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.brief.cleaned import Cleaners
 from phoenixd.memory.brief.ledgers import LedgerLook, Ledgers
 from phoenixd.memory.brief.switch import Switch
 from phoenixd.memory.brief.writing import Outcome, PlainWriter, write_brief
@@ -52,6 +53,7 @@ class BriefRuns:
         self._writers = {WriterKind.DETERMINISTIC: PlainWriter(), **writers}
         self._newest = newest
         self._ledgers = Ledgers(publication, ledger)
+        self._cleaners = Cleaners()
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
@@ -129,7 +131,7 @@ class BriefRuns:
             agent=agent.name,
             now=moment.wall,
             state=state,
-            conversation=bounded_conversation(conversation, agent.spec.brief.transcript_chars, desk.clean),
+            conversation=bounded_conversation(conversation, agent.spec.brief.transcript_chars, self._cleaners.of(desk)),
             resolutions=resolutions,
             closed_texts={name: text for name, text in record.texts.items() if state.loop(name) is None},
             git=desk.git,
