@@ -13,10 +13,12 @@ from tests.real.codex_cli import CodexCli
 from tests.real.gemini_cli import GeminiCli
 from tests.real.installed import locate
 from tests.real.terminal import Program
+from tests.transcripts import codex_stories, gemini_stories
 from tests.transcripts.neutral import neutral
-from tests.transcripts.other_stories import STORIES, Room
+from tests.transcripts.other_room import Room
 
 HERE = Path(__file__).parent
+STORIES = codex_stories.STORIES | gemini_stories.STORIES
 
 
 def main(names: list[str]) -> int:
