@@ -18,7 +18,7 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding
+from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding, writer_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
@@ -208,6 +208,8 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
+        if (writer := await _aside(lambda: writer_finding(agent, look.environment))) is not None:
+            findings.append(writer)
         findings += hearing_findings(row(agent, self.now()), self.now())
         if agent.run is not None and (pid := agent.run.pid) is not None:
             held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))

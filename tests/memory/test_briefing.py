@@ -317,7 +317,7 @@ class TestSchedule:
         papers = desk.restarted()
         papers.briefing.hear(agent)
 
-        await until(lambda: len(desk.writer.asked) == 2 and papers.briefing._slow.statistics().locked is False, papers)
+        await until(lambda: len(desk.writer.asked) == 2 and papers.briefing._one.statistics().locked is False, papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] >= NOW + 5 * DAY
 

@@ -83,11 +83,11 @@ class Briefing:
         self._all_planned = -math.inf
         """When all plans were made anew (wall)."""
         self._one, self._slow = anyio.Lock(), anyio.Lock()
-        """One run of each sort at a time: what waits for a model stands in no other brief's way."""
+        """One run of each sort at a time: what waits for an agent's own CLI stands in no other brief's way."""
         self._lanes: dict[str, anyio.Lock] = {}
         """One run of an agent at a time."""
         self._aside: set[str] = set()
-        """Agents for which a command or a model writes just now."""
+        """Agents whose own CLI writes just now."""
         self._changed = anyio.Event()
 
     def hear(self, agent: Agent, entries: Sequence[Entry] = ()) -> None:
@@ -281,5 +281,5 @@ class Briefing:
 
 
 def _is_slow(agent: Agent, due: Due) -> bool:
-    """Whether a command or a model may write, for minutes."""
-    return agent.spec.brief.writer is not WriterKind.DETERMINISTIC and due.cause not in (Cause.TURN, Cause.LEFT)
+    """Whether the agent's own CLI may write, for minutes."""
+    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in (Cause.TURN, Cause.LEFT)
