@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from anyio import create_task_group, to_thread
@@ -208,8 +208,9 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
-        if (writer := await _aside(lambda: writer_finding(agent, look.environment))) is not None:
-            findings.append(writer)
+        writer = await _aside(lambda: writer_finding(agent, look.environment))
+        named = replace(writer, title=f"{name}: {writer.title}")
+        findings += [named] if writer.level != "ok" else []
         findings += hearing_findings(row(agent, self.now()), self.now())
         if agent.run is not None and (pid := agent.run.pid) is not None:
             held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
@@ -217,7 +218,10 @@ class Doctor:
         if asks_tmux and (small := size_finding(name, await self.size_of(name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
-            findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
+            told = f"{agent.reason}; {writer.title}" if agent.reason else writer.title
+            findings.append(Finding("ok", f"{name} is {agent.state_name}", told))
+        elif writer.level == "ok":
+            findings.append(named)
         return findings
 
 

@@ -53,21 +53,20 @@ def cli_findings(agent: Agent, environment: Mapping[str, str]) -> Iterator[Findi
     yield from _own_files(agent, harness, environment)
 
 
-def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding | None:
-    """Who writes the agent's brief, and why that is not who it could be; None where there is no choice to be made."""
-    name, rules = agent.name, agent.spec.brief
+def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding:
+    """Who writes the agent's brief, and why that is not who it could be; the title is to stand behind its name."""
+    rules = agent.spec.brief
     harness = HARNESSES.get(agent.spec.harness)
     headless = harness.headless if harness is not None else None
     match rules.writer:
         case WriterKind.COMMAND:
-            return Finding("ok", f"{name}: its brief is written by {rules.command[0]}")
+            return Finding("ok", f"its brief is written by {rules.command[0]}")
         case WriterKind.MODEL:
-            return Finding("ok", f"{name}: its brief is written by the model {rules.model}")
+            return Finding("ok", f"its brief is written by the model {rules.model}")
         case WriterKind.DETERMINISTIC:
-            if headless is None:
-                return None
-            why = 'its CLI could write it: writer = "auto" in its [brief] table'
-            return Finding("ok", f"{name}: its brief is written without a model", why)
+            can = headless is not None
+            why = 'its CLI could: writer = "auto" in its [brief] table' if can else "its program cannot write one"
+            return Finding("ok", "its brief is written without a model", why)
         case WriterKind.AUTO:
             return _cli_finding(agent, harness, environment)
         case _:
@@ -75,7 +74,7 @@ def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding | No
 
 
 def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str, str]) -> Finding:
-    name, told = agent.name, f'{agent.name}: its brief is written without a model, though it says writer = "auto"'
+    told = 'its brief is written without a model, though it says writer = "auto"'
     if harness is None or harness.headless is None:
         remedy = 'set writer = "deterministic" or "command" in its [brief] table'
         return Finding("warning", told, f"{agent.spec.harness} cannot write one", remedy)
@@ -89,7 +88,7 @@ def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str
         why = f"a call may take {tokens_of_a_run(rules)} tokens, and a day has {rules.tokens_per_day}"
         return Finding("warning", told, why, "raise brief.tokens_per_day, or lower brief.transcript_chars")
     cap = f"at most {rules.tokens_per_day} tokens a day" if rules.tokens_per_day else "without a cap of tokens"
-    return Finding("ok", f"{name}: its brief is written by its own CLI ({harness.headless.model}), {cap}")
+    return Finding("ok", f"its brief is written by its own CLI ({harness.headless.model}), {cap}")
 
 
 def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
@@ -109,6 +110,7 @@ class Batch:
     after_row: int = 0
     """The numbers of these rows are higher than that."""
     incidents: tuple[KeptIncident, ...] = ()
+    usage: tuple[UsageSample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -342,6 +342,22 @@ OPERATIONS: tuple[Operation, ...] = (
         "brief_generate", ("brief", "generate"), "Write an agent's brief anew now", (NAME, *TEXT_FORM), method="POST",
         path="/v1/agents/{name}/brief", rights="operate", response="Brief",
     ),
+    Operation(
+        "tokens_check", ("tokens", "check"), "Whether a context is so full that a handoff is due; exit 1: unknown",
+        (
+            Parameter(
+                "agent", "query", "string", "the agent; default: this pane's agent, else the session's",
+                pattern=NAME_PATTERN,
+            ),
+            Parameter("session_id", "query", "string", "the agent whose session this is", flag="--session-id"),
+            Parameter(
+                "threshold", "query", "string", "share of the window in (0, 1]; default: context.threshold",
+                flag="--threshold",
+            ),
+            *TEXT_FORM,
+        ),
+        path="/v1/tokens", rights="agent", response="Tokens", exits=((3, "a handoff is due"),),
+    ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),
     Operation("config_schema", ("config", "schema"), "JSON Schema of the configuration"),

@@ -14,6 +14,7 @@ from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.durability import Latency
+from phoenixd.core.meter.reading import Gauge
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
@@ -32,7 +33,7 @@ def status(rows: Iterable[Row], facts: Facts, loops: Callable[[str], LoopCounts]
 
 
 def agent(row: Row, loops: LoopCounts) -> Json:
-    """One agent. context and resonance keep their places until something measures them: null is unknown."""
+    """One agent. context: null is unknown, and resonance keeps its place until something measures it."""
     return {
         "name": row.name,
         "kind": row.kind,
@@ -52,7 +53,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "restarts": row.restarts,
         "reason": row.reason,
         "waiting_for": row.waiting_for,
-        "context": None,
+        "context": _context(row.context),
         "breaker": {"state": row.breaker, "no_progress_count": row.no_progress},
         "resonance": None,
         "open_loops": loops.open,
@@ -66,6 +67,35 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "item": row.item.id if row.item else None,
         "items": [one.id for one in row.items],
         "alerts": [alert(standing) for standing in row.alerts],
+    }
+
+
+def _context(gauge: Gauge | None) -> Json | None:
+    """How full a context is. source: who says how large the window is; at: when the newest request was answered."""
+    if gauge is None or gauge.tokens is None:
+        return None
+    return {
+        "tokens": gauge.tokens,
+        "limit": gauge.limit,
+        "percent": gauge.percent,
+        "source": gauge.source,
+        "at": rfc3339(gauge.at_wall),
+    }
+
+
+def tokens(told: Agent, gauge: Gauge) -> Json:
+    """What `tokens check` found."""
+    return {
+        "name": told.name,
+        "session_id": told.session.session_id if told.session is not None else None,
+        "verdict": gauge.verdict,
+        "reason": gauge.reason,
+        "tokens": gauge.tokens,
+        "limit": gauge.limit,
+        "percent": gauge.percent,
+        "source": gauge.source,
+        "threshold": gauge.threshold,
+        "at": rfc3339(gauge.at_wall),
     }
 
 

@@ -80,7 +80,15 @@ SCHEMAS: dict[str, Schema] = {
             "waiting_for": _or_null(STRING),
             "context": {
                 "oneOf": [
-                    _object({"tokens": COUNT, "limit": COUNT, "percent": NUMBER, "updated_at": TIME}),
+                    _object(
+                        {
+                            "tokens": COUNT,
+                            "limit": _or_null(COUNT),
+                            "percent": _or_null(NUMBER),
+                            "source": _or_null(STRING),
+                            "at": _or_null(TIME),
+                        }
+                    ),
                     {"type": "null"},
                 ]
             },
@@ -97,6 +105,20 @@ SCHEMAS: dict[str, Schema] = {
             "item": _or_null(INTEGER),
             "items": _list(INTEGER),
             "alerts": _list(_ref("Alert")),
+        }
+    ),
+    "Tokens": _object(
+        {
+            "name": AGENT_NAME,
+            "session_id": _or_null(STRING),
+            "verdict": {"type": ["string", "null"], "enum": ["OK", "WARNING", "HANDOFF", None]},
+            "reason": STRING,
+            "tokens": _or_null(COUNT),
+            "limit": _or_null(COUNT),
+            "percent": _or_null(NUMBER),
+            "source": _or_null(STRING),
+            "threshold": NUMBER,
+            "at": _or_null(TIME),
         }
     ),
     "Alert": _object(

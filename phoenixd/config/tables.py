@@ -12,9 +12,11 @@ from pydantic_core import PydanticCustomError
 
 from phoenixd.clis import EXAMPLE, NAMES
 from phoenixd.config.duration import Duration
+from phoenixd.core.meter.reading import LEAST_WINDOW, MOST_WINDOW
 from phoenixd.core.spec import (
     BreakerRules,
     BriefRules,
+    ContextRules,
     FleetLimits,
     LimitRules,
     LivenessRules,
@@ -38,7 +40,7 @@ RESERVED_VARIABLES = ("PHOENIX_", "TMUX")
 _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
     RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
-_BREAKER, _FLEET, _BRIEF = BreakerRules(), FleetLimits(), BriefRules()
+_BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules(), ContextRules()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -195,6 +197,28 @@ class LimitsTable(Table):
         return self
 
 
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class ContextTable(Table):
+    """When an agent's context is too full."""
+
+    threshold: Share = _CONTEXT.threshold
+    warn: Share = _CONTEXT.warn
+    hard: Share = _CONTEXT.hard
+    limit: Annotated[int, Field(ge=LEAST_WINDOW, le=MOST_WINDOW)] | None = None
+    predict: bool = _CONTEXT.predict
+    status_line: bool = _CONTEXT.status_line
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ContextTable:
+        if self.warn >= 1:
+            raise refuse("warn is a share of threshold, and must be less than 1, or nothing warns before it")
+        if self.threshold >= self.hard:
+            raise refuse("threshold must be less than hard: between the two a handoff has its time")
+        return self
+
+
 class AgentBriefTable(Table):
     """Who writes an agent's brief, when, and at what price."""
 
@@ -274,6 +298,7 @@ class AgentTable(Table):
     loop: LoopTable = LoopTable()
     cleanup: CleanupTable = CleanupTable()
     limits: LimitsTable = LimitsTable()
+    context: ContextTable = ContextTable()
     brief: AgentBriefTable = AgentBriefTable()
 
     @model_validator(mode="after")

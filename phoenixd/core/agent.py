@@ -10,8 +10,11 @@ from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.causes import EndCause
 from phoenixd.core.iteration import Iteration, Turn
+from phoenixd.core.limits.state import UNLIMITED, Limits, Parking
 from phoenixd.core.merit import Merit, Proof, Record
+from phoenixd.core.meter.reading import Meter
 from phoenixd.core.moment import Instant
+from phoenixd.core.parts import View
 from phoenixd.core.spec import AgentSpec, Kind
 
 
@@ -176,35 +179,6 @@ class Waiting:
     """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 
 
-class ParkingKind(StrEnum):
-    """What the agent waits out."""
-
-    LIMIT = "limit"
-    """Its account's limit: whoever shares the account waits with it."""
-    OVERLOAD = "overload"
-    """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
-    OUTAGE = "outage"
-    """Half of those that share an account or a harness ended without progress: they wait, and try one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parking:
-    """Nothing is asked of a living run before a wall time. `since`: when that began."""
-
-    kind: ParkingKind
-    until_wall: float
-    since: Instant
-    why: str
-    owes: bool = False
-    """A turn was ended by it, and is to be gone on with."""
-    asked: Instant | None = None
-    """When it was told to go on, or its screen looked at for that; the outcome is awaited."""
-    message_id: str | None = None
-    """The text that tells it to go on."""
-    misses: int = 0
-    """How often it could not be told to go on."""
-
-
 @dataclass(frozen=True, slots=True)
 class Activity:
     """What is known of a run's doings, from hooks, heartbeats and transcript; saved with each decision."""
@@ -226,7 +200,6 @@ class Activity:
     """What the open call does, as far as its silence made anybody look."""
     waited: float = 0.0
     """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
-    parking: Parking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,12 +300,8 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Down, and not to be started before a wall time; a run that lives through a limit has a `Parking` instead."""
+    """Down, and to be started when what `Agent.limits` holds is waited out."""
 
-    until_wall: float
-    kind: ParkingKind = ParkingKind.LIMIT
-    fresh: bool = False
-    """The start that is put off was to be a fresh one."""
     name: Literal["parked"] = "parked"
 
 
@@ -513,8 +482,7 @@ class Agent:
     """When its newest iterations began, as many as its limit for an hour asks for."""
     removing: bool = False
     alerts: tuple[StandingAlert, ...] = ()
-    setbacks: int = 0
-    """Limits and overloads that it met in a row, with no work between them."""
+    limits: Limits = UNLIMITED
     lost: LostJobs | None = None
     """What ended with an earlier run, until a later one was told of it and brought a turn to its end."""
     record: Record = field(default_factory=Record)
@@ -528,9 +496,21 @@ class Agent:
     unproven: int = 0
     """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
 
+    meter: Meter = Meter()  # noqa: RUF009 - frozen
+    """How full its context is."""
+
     @property
     def name(self) -> str:
         return self.spec.name
+
+    def view(self, is_news: bool = True) -> View:
+        """What a part of the agent sees of the rest; is_news: the event is no hook that was heard before."""
+        state = self.state
+        if not isinstance(state, Starting | Running | Stopping):
+            return View(self.spec, self.incarnation, state.name, is_news=is_news)
+        waiting, turn_open = state.activity.waiting, state.activity.turn_open
+        asks = waiting.kind if waiting is not None else ""
+        return View(self.spec, state.run.incarnation, state.name, turn_open, asks, is_news)
 
     @property
     def item(self) -> InboxItem | None:
@@ -549,8 +529,8 @@ class Agent:
 
     @property
     def parking(self) -> Parking | None:
-        """What a living run waits out, if anything."""
-        return self.state.activity.parking if isinstance(self.state, Running) else None
+        """What it waits out, whether its run lives or it is down; a run that begins or is being ended does not wait."""
+        return self.limits.parking if isinstance(self.state, Running | Parked) else None
 
     @property
     def has_judged_turns(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
+from phoenixd.core.meter.reading import read
 
 Cure = Callable[[StandingAlert, Agent], bool]
 
@@ -63,7 +64,7 @@ def _is_another_run(standing: StandingAlert, agent: Agent) -> bool:
 
 
 def _is_spared(standing: StandingAlert, agent: Agent) -> bool:
-    return agent.setbacks == 0
+    return agent.limits.setbacks == 0
 
 
 def _gets_somewhere(standing: StandingAlert, agent: Agent) -> bool:
@@ -95,6 +96,10 @@ def _reports(standing: StandingAlert, agent: Agent) -> bool:
 
 def _is_linked(standing: StandingAlert, agent: Agent) -> bool:
     return agent.run is None or agent.run.deaf is None
+
+
+def _is_metered(standing: StandingAlert, agent: Agent) -> bool:
+    return read(agent.meter, agent.spec.context).verdict is not None or _is_another_run(standing, agent)
 
 
 def _is_productive_later(standing: StandingAlert, agent: Agent) -> bool:
@@ -314,6 +319,12 @@ TABLE: tuple[AlertKind, ...] = (
         "its run has ended",
         _is_another_run,
         needs_person=False,
+    ),
+    AlertKind(
+        "context unknown",
+        "for ten minutes an orchestrator has worked, and nothing has told how full its context is",
+        "it is known, or the run has ended",
+        _is_metered,
     ),
     AlertKind(
         "prompt",

@@ -156,6 +156,8 @@ def let_go(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
     if not isinstance(agent.state, Running):
         return decision
     known, held = holds_of(seen.before), holds_of(agent)
+    if not (known or held):
+        return decision
     actions: list[Action] = [ReleaseHold(agent.name, agent.incarnation, hold) for hold in known if hold not in held]
     if agent.spec.hides_its_dialog:
         # After a daemon start nobody attends to what was held before.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from phoenixd.core.agent import Agent, BackingOff, Parked, Running, Starting, Stopping
-from phoenixd.core.parking import account_of
+from phoenixd.core.agent import Agent, BackingOff, Starting, Stopping
+from phoenixd.core.limits.waits import account_of
 from phoenixd.core.spec import BriefRules, Kind, WriterKind
 
 DAY = 86400.0
@@ -176,29 +176,19 @@ def writer_name(writer: WriterKind) -> str:
     return "cli" if writer is WriterKind.AUTO else writer.value
 
 
-def held_back(agent: Agent, fleet: Iterable[Agent], now: float) -> str:
-    """Why the agent's own CLI may not be asked now; empty where it may. now: wall seconds.
+def held_back(agent: Agent, fleet: Iterable[Agent]) -> str:
+    """Why the agent's own CLI may not be asked now; empty where it may.
 
     What it asks for would count against a limit that the account has met, or wait in the way of a restart.
     """
     account = account_of(agent.spec)
     for one in fleet:
-        if account_of(one.spec) == account and _is_parked(one, now):
+        if account_of(one.spec) == account and one.parking is not None:
             whose = "it" if one.name == agent.name else f"{one.name}, which shares its account,"
             return f"{whose} is parked"
     if isinstance(agent.state, Starting | Stopping | BackingOff):
         return f"it is {agent.state.name.replace('_', ' ')}"
     return ""
-
-
-def _is_parked(agent: Agent, now: float) -> bool:
-    match agent.state:
-        case Parked():
-            return True
-        case Running(activity=activity) if activity.parking is not None:
-            return activity.parking.until_wall > now
-        case _:
-            return False
 
 
 def of_the_day(ledger: BriefLedger, now: float) -> BriefLedger:

@@ -35,7 +35,7 @@ def look_due(agent: Agent, state: Running) -> Instant | None:
 
 def _next_look(agent: Agent, state: Running) -> tuple[Instant, Lease] | None:
     activity, rules = state.activity, agent.spec.liveness
-    if not rules.enabled or not activity.turn_open or activity.waiting or activity.parking:
+    if not rules.enabled or not activity.turn_open or activity.waiting or agent.limits.parking:
         return None
     for call in watchable(state):
         at = max(_looked_at(state, call), activity.evidence_at, call.started) + rules.check_interval

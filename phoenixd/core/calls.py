@@ -23,9 +23,9 @@ def begin(leases: tuple[Lease, ...], event: ToolStarted, rules: LivenessRules, n
     return _added(leases, _opened(event, until, rules, now))
 
 
-def is_known(leases: tuple[Lease, ...], event: Hook) -> bool:
+def is_known(leases: tuple[Lease, ...], event: ToolStarted) -> bool:
     """Whether it is the beginning of a call that is open already."""
-    if not isinstance(event, ToolStarted) or event.ticks is None:
+    if event.ticks is None:
         return False
     key = (event.tool_use_id or "", event.sub, event.ticks)
     return any((*_call(lease), lease.ticks) == key for lease in leases)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.parts import Signal
+
+Part = TypeVar("Part")
 
 RefusalCode = Literal["not_found", "conflict", "denied", "invalid"]
 Readings = tuple[tuple[str, str | int | float | None], ...]
@@ -28,7 +32,7 @@ class Decision:
 
     A decision without reason is a mere note of evidence: it is not journaled. `weight` None: derived from the effects
     (see weights.py); what is noise is counted with the agent, and not journaled. `facts` are what a rule established
-    beyond those effects, whose facts are added to them.
+    beyond those effects, whose facts are added to them. `sample` is kept in a table of its own, with or without a row.
     """
 
     agent: Agent | None
@@ -39,6 +43,7 @@ class Decision:
     removed: bool = False
     facts: tuple[Fact, ...] = ()
     weight: Weight | None = None
+    sample: UsageSample | None = None
 
     @property
     def is_worth_keeping(self) -> bool:
@@ -47,7 +52,21 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a part sees beside its agent: the agent as the event found it, and what the parts before it decided."""
+    """What a part sees beside its agent: the agent as the event found it, what the parts before it decided and told."""
 
     before: Agent
     decision: Decision
+    signals: tuple[Signal, ...] = ()
+    is_news: bool = True
+    """The event is no hook that was heard before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard(Generic[Part]):
+    """What a part with a dataclass of its own came to: `part` is what it is now."""
+
+    part: Part
+    signals: tuple[Signal, ...] = ()
+    actions: tuple[Action, ...] = ()
+    reason: str = ""
+    readings: Readings = ()

@@ -254,6 +254,27 @@ class EvidenceSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageSeen:
+    """How full the context of the run's session is, or how large its window. None: not told.
+
+    tokens: what the newest request of the main thread held and brought forth; None from the transcript means that it
+    is unknown, as after a compaction. source: "transcript", whose limit is the rollout's window, or "status line". at:
+    when the request was answered (wall). model: of which model the status line tells the window. problem: why the
+    status line cannot be read.
+    """
+
+    agent: str
+    incarnation: int
+    tokens: int | None
+    limit: int | None
+    source: Literal["transcript", "status line"]
+    at: float | None
+    session_id: str = ""
+    model: str | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ScreenSeen:
     """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
 
@@ -535,6 +556,7 @@ RunEvent = (
     | TreeGone
     | TreeLingers
     | EvidenceSeen
+    | UsageSeen
     | ScreenSeen
     | CallWorkSeen
     | IncidentRecorded
@@ -574,6 +596,7 @@ def is_journaled(event: Event) -> bool:
             return not isinstance(event, EVIDENCE)
         case (
             EvidenceSeen()
+            | UsageSeen()
             | Tick()
             | TreeLingers()
             | TroubleSeen()

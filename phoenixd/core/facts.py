@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.core.agent import Mode, ParkingKind, PromptKind
+from phoenixd.core.agent import Mode, PromptKind
+from phoenixd.core.limits.state import ParkingKind
 
 Weight = Literal["story", "detail", "noise"]
 """story: what a person would tell of the night. detail: a note with its reason. noise: a look that changed nothing."""

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from phoenixd.core import (
-    accounts,
     alerts,
     answers,
     lifecycle,
     marks,
-    outage,
     requests,
     sequence,
     weights,
@@ -46,8 +44,10 @@ from phoenixd.core.events import (
     WatchEvent,
 )
 from phoenixd.core.facts import Weight
+from phoenixd.core.limits import groups
+from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.roster import DUE, LAUNCH, SPAWN, START, WANTED, Roster
+from phoenixd.core.roster import DUE, LAUNCH, PASSING, SPAWN, START, WANTED, Roster
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
 
@@ -77,15 +77,13 @@ class Fleet:
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
 
+    roster: Roster = field(init=False, compare=False, repr=False)
+    """The agents, with the marks by which rules find some among all."""
+
     def __post_init__(self) -> None:
         if not isinstance(self.agents, Roster):
             object.__setattr__(self, "agents", Roster.of(marks.MARKER, self.agents.values()))
-
-    @property
-    def roster(self) -> Roster:
-        """The agents, with the marks by which rules find some among all."""
-        assert isinstance(self.agents, Roster)
-        return self.agents
+        object.__setattr__(self, "roster", self.agents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +105,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         marks.first(roster, START, now.at) if blocked else marks.first(roster, START),
         # A start that waits for the journal may not have been ordered yet.
         marks.first(roster, SPAWN) if fleet.halted is None else None,
-        accounts.next_due(roster, fleet.gates, now),
-        outage.next_due(roster, now),
+        limit_marks.next_due(roster, fleet.gates, now),
     )
     return min((at for at in found if at is not None), default=None)
 
@@ -166,7 +163,7 @@ def see_terminal(before: Fleet, found: Step, event: TerminalSeen, now: Moment) -
     reason = "the terminal answers: starts go on"
     standing = next((one for one in before.alerts if one.kind == "terminal"), None)
     if standing is not None:
-        return _clear(Step(released), standing, reason)
+        return clear(Step(released), standing, reason)
     return Step(released, (Decision(None, reason=reason),))
 
 
@@ -192,10 +189,10 @@ def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment
     """Bring every agent up to what the world knows of it, before anything is killed or started."""
     fleet = before
     known = replace(fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP)
-    found = _put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
+    found = put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
     left = plan.left_alone(fleet.agents, event, now)
     alert = plan.alert(event.why, found.fleet.agents.values(), left)
-    return _raise(found, Decision(None, (alert,), alert.text), now)
+    return warn(found, Decision(None, (alert,), alert.text), now)
 
 
 def renew_plan(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
@@ -205,15 +202,15 @@ def renew_plan(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         return found
     alert = plan.renewed(standing, found.fleet.agents)
     if alert is None:
-        return _clear(found, standing, "every agent was settled by an order of its own")
-    return _raise(found, Decision(None, (alert,)), now)
+        return clear(found, standing, "every agent was settled by an order of its own")
+    return warn(found, Decision(None, (alert,)), now)
 
 
 def confirm_recovery(before: Fleet, found: Step, event: RecoveryConfirmed, now: Moment) -> Step:
     """Do what was proposed where the journal was old."""
-    found = _put_all(found, plan.confirmed(before.agents.values(), event.by, now), now)
+    found = put_all(found, plan.confirmed(before.agents.values(), event.by, now), now)
     standing = alerts.find(before.alerts, plan.BEHIND)
-    return _clear(found, standing, f"confirmed by {event.by}") if standing is not None else found
+    return clear(found, standing, f"confirmed by {event.by}") if standing is not None else found
 
 
 def take_up_turns(before: Fleet, found: Step, event: StartRequested | RestartRequested, now: Moment) -> Step:
@@ -221,7 +218,7 @@ def take_up_turns(before: Fleet, found: Step, event: StartRequested | RestartReq
     lead = before.agents.get(event.agent)
     if lead is None or found.refusal is not None:
         return found
-    return _put_all(found, sequence.taken_up(found.fleet.agents, lead), now)
+    return put_all(found, sequence.taken_up(found.fleet.agents, lead), now)
 
 
 def answer(found: Step, decision: Decision, now: Moment) -> Step:
@@ -237,7 +234,7 @@ def declare(before: Fleet, found: Step, event: AgentDeclared, now: Moment) -> St
     fleet = before
     known = fleet.agents.get(event.spec.name)
     if known is not None:
-        changed = outage.moved(requests.redeclare(known, event.spec, now), now)
+        changed = groups.moved(requests.redeclare(known, event.spec, now), now)
         told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
         return answer(found, told, now)
     last = fleet.retired.get(event.spec.name, 0)
@@ -257,46 +254,20 @@ def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:
 
 def overhear(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
     """The first member of a sequence hears what the run of a turn says of itself."""
-    agent = speaker(before, event)
-    return found if agent is None else _put_all(found, sequence.overhear(before.agents, agent, event), now)
+    agent = before.roster.living(event.agent, event.incarnation)
+    if agent is None or agent.spec.turn_of is None:
+        return found
+    return put_all(found, sequence.overhear(before.agents, agent, event), now)
 
 
 def give_answer(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
     """Give the operator's prepared answer to a question that has just been asked."""
-    agent = speaker(before, event)
+    agent = before.roster.living(event.agent, event.incarnation)
     asked = found.fleet.agents.get(event.agent)
-    given = answers.prepared(agent, asked) if agent is not None else None
-    if given is None or asked is None:
+    if agent is None or asked is None or not asked.spec.answers:
         return found
-    return put(found, answers.answer(asked, given, now), now)
-
-
-def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
-    """Leave out what those that share its service with the agent have told already."""
-    if not any(isinstance(one, Alert) and one.kind in outage.TOLD_ONCE for one in decision.actions):
-        return decision
-    kept = tuple(
-        one
-        for one in decision.actions
-        if not (isinstance(one, Alert) and outage.is_told(fleet.roster, agent, one.kind))
-    )
-    return replace(decision, actions=kept)
-
-
-def follow_accounts(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
-    """What a limit means for those that share its account."""
-    return _put_all(found, accounts.follow(before.roster, found.fleet.roster, event, now), now)
-
-
-def follow_outages(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
-    """Take what the event means for outages into the fleet, and tell when one is over."""
-    for decision in tuple(outage.follow(before.roster, found.fleet.roster, event, before.limits.resume_every, now)):
-        found = put(found, decision, now) if decision.agent is not None else _raise(found, decision, now)
-    for standing in found.fleet.alerts:
-        group = outage.group_of(standing)
-        if group is not None and not outage.is_hit(found.fleet.roster, group):
-            found = _clear(found, standing, f"the outage of {group} is over")
-    return found
+    given = answers.prepared(agent, asked)
+    return put(found, answers.answer(asked, given, now), now) if given is not None else found
 
 
 def watch(before: Fleet, found: Step, event: WatchEvent, now: Moment) -> Step:
@@ -314,17 +285,17 @@ def watch(before: Fleet, found: Step, event: WatchEvent, now: Moment) -> Step:
         alert = Alert(event.agent, event.kind, event.text, watched=True)
         reason = f"{event.kind}: {event.text}" if standing is None else ""
         decision = Decision(agent, (alert,), reason)
-        return put(Step(fleet), decision, now) if agent is not None else _raise(Step(fleet), decision, now)
+        return put(Step(fleet), decision, now) if agent is not None else warn(Step(fleet), decision, now)
     if standing is None:
         return Step(fleet)
     why = event.why or f"{event.kind} is over"
     if agent is not None:
         rest = tuple(one for one in agent.alerts if one is not standing)
         return put(Step(fleet), Decision(replace(agent, alerts=rest), reason=why), now)
-    return _clear(Step(fleet), standing, why)
+    return clear(Step(fleet), standing, why)
 
 
-def _raise(found: Step, decision: Decision, now: Moment) -> Step:
+def warn(found: Step, decision: Decision, now: Moment) -> Step:
     """Take a decision about the fleet whose alerts are to stand until they are over."""
     fleet = found.fleet
     standing, actions, number = alerts.fold(None, fleet.alerts, decision.actions, fleet.next_item, now)
@@ -337,7 +308,8 @@ def _raise(found: Step, decision: Decision, now: Moment) -> Step:
     return replace(found, fleet=raised, decisions=kept)
 
 
-def _clear(found: Step, over: StandingAlert, why: str) -> Step:
+def clear(found: Step, over: StandingAlert, why: str) -> Step:
+    """An alert of the fleet is over."""
     rest = tuple(one for one in found.fleet.alerts if one is not over)
     told = Decision(None, (alerts.reassure(None, over, why),), why)
     return replace(found, fleet=replace(found.fleet, alerts=rest), decisions=(*found.decisions, told))
@@ -345,6 +317,8 @@ def _clear(found: Step, over: StandingAlert, why: str) -> Step:
 
 def follow_sequences(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Give the turns of sequences on, and end those that were broken off."""
+    if not (before.roster.has(PASSING) or found.fleet.roster.has(PASSING)):
+        return found
     for lead, name in sequence.abandoned(before.roster, found.fleet.roster):
         agent = found.fleet.agents.get(name)
         if agent is not None and agent.spec.turn_of == lead.name:
@@ -366,15 +340,9 @@ def _begin_turns(found: Step, now: Moment) -> Step:
     return found
 
 
-def speaker(fleet: Fleet, event: RunEvent) -> Agent | None:
-    """The agent that an event speaks of, if it is about the incarnation that lives."""
-    agent = fleet.agents.get(event.agent)
-    return agent if agent is not None and agent.run and agent.run.incarnation == event.incarnation else None
-
-
 def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment) -> Step:
     """Most of the fleet falling within moments is an outage of tmux or of the observer: look again before starting."""
-    if speaker(before, event) is None:
+    if before.roster.living(event.agent, event.incarnation) is None:
         return found
     if isinstance(event, AgentExited) and event.cause == "exit":
         return found
@@ -394,22 +362,13 @@ def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment
 def _observe(found: Step, reason: str, now: Moment, weight: Weight | None = None) -> Step:
     held = replace(found.fleet, hold_until=now.at + found.fleet.limits.observe_retry)
     actions = (ObserveTerminal(now.at), Alert(None, "terminal", reason))
-    return _raise(replace(found, fleet=held), Decision(None, actions, reason, weight=weight), now)
-
-
-def release_parked(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
-    """Let those go on whose limit is over, of each account one after the other."""
-    for agent in accounts.is_due(found.fleet.roster, found.fleet.gates, now):
-        gates = accounts.close_gate(found.fleet.gates, agent, found.fleet.limits.resume_every, now)
-        found = put(replace(found, fleet=replace(found.fleet, gates=gates)), lifecycle.unpark(agent, now), now)
-    for decision in tuple(outage.release(found.fleet.roster, found.fleet.limits.resume_every, now)):
-        found = put(found, decision, now)
-    return found
+    return warn(replace(found, fleet=held), Decision(None, actions, reason, weight=weight), now)
 
 
 def release_starts(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Begin the starts that are due, the longest waiting first, as many as the cap allows."""
-    if found.fleet.hold_until is not None or found.fleet.halted is not None:
+    due = marks.first(found.fleet.roster, START)
+    if due is None or due > now.at or found.fleet.hold_until is not None or found.fleet.halted is not None:
         return found
     slots = _free_slots(found.fleet, now)
     if slots <= 0:
@@ -433,7 +392,8 @@ def _free_slots(fleet: Fleet, now: Moment) -> int:
     return fleet.limits.max_starting - marks.later(fleet.roster, LAUNCH, now.at)
 
 
-def _put_all(found: Step, decisions: Iterable[Decision], now: Moment) -> Step:
+def put_all(found: Step, decisions: Iterable[Decision], now: Moment) -> Step:
+    """Take several decisions into the fleet, one after the other."""
     for decision in decisions:
         found = put(found, decision, now)
     return found

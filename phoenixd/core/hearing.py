@@ -2,8 +2,9 @@
 
 A row is read from left to right. In the inner tuple stand the parts of the agent that the event is about: together they
 make one decision, which is taken into the fleet where the tuple stands. Each gets the agent as the part before it left
-it, the event, what was seen and decided so far, and the moment; so a part can tell something only to a later one. The
-parts outside of that tuple belong to the fleet. docs/reference/states.md is made from this table.
+it, the event, what was seen and decided so far, and the moment; one of OWN gets its own dataclass and a view in place
+of the agent. So a part can tell something only to a later one. The parts outside of that tuple belong to the fleet.
+docs/reference/states.md is made from this table.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from phoenixd.core import (
     answers,
     call_work,
+    calls,
     cleanup,
     deafness,
     events,
@@ -30,46 +32,63 @@ from phoenixd.core import (
     weights,
     workplaces,
 )
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import Agent, Running, Starting, Stopping
 from phoenixd.core.behind import plan
-from phoenixd.core.decision import Decision, Refusal, Seen
+from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
-from phoenixd.core.fleet import Fleet, Step, answer, speaker
+from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.hooks import Hook, ToolStarted
+from phoenixd.core.limits import accounts, outage, parking
+from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
+from phoenixd.core.parts import Signal, View
+from phoenixd.core.taking import take
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
+OwnPart = Callable[[Any, Any, View, Moment], Heard[Any]]
 FleetPart = Callable[[Fleet, Step, Any, Moment], Step]
-Row = tuple[FleetPart | tuple[AgentPart, ...], ...]
+Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
+
+# The parts that have a dataclass of their own, and where in the agent it stands. The others are asked for the agent.
+OWN: dict[Any, str] = {parking.hear: "limits"}
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
-DUE: Row = (fleet.release_parked, fleet.release_starts, fleet.count_epoch)
-SHARED: Row = (fleet.follow_outages, fleet.follow_sequences, *DUE)
-RUN: Row = (fleet.follow_accounts, *SHARED)
+DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
+SHARED: Row = (outage.follow, fleet.follow_sequences, *DUE)
+RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
 TOLD: Row = (fleet.overhear, (workplaces.hear, session.hear_hook, *ASKED), fleet.give_answer, *RUN)
-JUDGED: Row = (
-    fleet.overhear, (workplaces.hear, progress.hear, session.hear_hook, turns.hear, *ASKED), fleet.give_answer, *RUN,
+TURN_OVER: Row = (
+    fleet.overhear, (workplaces.hear, progress.hear, parking.hear, session.hear_hook, turns.hear, *ASKED),
+    fleet.give_answer, *RUN,
 )  # fmt: skip
 # The short way: that a call began or ended decides nothing for accounts, outages and sequences.
 EVIDENCE: Row = (fleet.overhear, (workplaces.hear, session.hear_hook, *ASKED), fleet.give_answer, *DUE)
+CALL: Row = (fleet.overhear, (workplaces.hear, parking.hear, session.hear_hook, *ASKED), fleet.give_answer, *DUE)
 
 TABLE: dict[type[Any], Row] = {
     # Hooks.
-    hooks.ToolStarted: EVIDENCE,
-    hooks.ToolEnded: EVIDENCE,
+    hooks.ToolStarted: CALL,
+    hooks.ToolEnded: CALL,
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
-    hooks.SessionStarted: TOLD,
+    hooks.SessionStarted: (
+        fleet.overhear, (workplaces.hear, session.hear_hook, meter.hear_session, *ASKED), fleet.give_answer, *RUN,
+    ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
-        fleet.overhear, (workplaces.hear, session.hear_hook, turns.hear, *ASKED), fleet.give_answer, *RUN,
+        fleet.overhear, (workplaces.hear, parking.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
+        fleet.give_answer, *RUN,
     ),
-    hooks.TurnEnded: JUDGED,
-    hooks.TurnFailed: JUDGED,
-    hooks.PermissionDenied: JUDGED,
+    hooks.TurnEnded: TURN_OVER,
+    hooks.TurnFailed: TURN_OVER,
+    hooks.PermissionDenied: (
+        fleet.overhear, (workplaces.hear, progress.hear, session.hear_hook, turns.hear, *ASKED),
+        fleet.give_answer, *RUN,
+    ),
     hooks.PermissionAsked: TOLD,
     hooks.Notified: TOLD,
     hooks.CompactionBegun: TOLD,
@@ -78,8 +97,10 @@ TABLE: dict[type[Any], Row] = {
     # Other signs of life, and what was looked at.
     events.EvidenceSeen: ((session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((call_work.hear,), *DUE),
+    events.UsageSeen: ((meter.hear,), *DUE),
     events.ScreenSeen: (
-        (lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten), fleet.give_answer, *RUN,
+        (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
+        fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
     events.AgentStarted: ((lifecycle.hear_life, answers.let_go), *RUN),
@@ -88,12 +109,12 @@ TABLE: dict[type[Any], Row] = {
     ),
     events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
     events.AgentExited: (
-        fleet.overhear, (lifecycle.hear_exit,), fleet.follow_accounts, fleet.follow_outages, fleet.follow_sequences,
+        fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
         fleet.brake, *DUE,
     ),
     events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
     events.ShimLost: (
-        (lifecycle.hear_lost_shim,), fleet.follow_accounts, fleet.follow_outages, fleet.follow_sequences, fleet.brake,
+        (lifecycle.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, fleet.brake,
         *DUE,
     ),
     events.RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
@@ -105,8 +126,8 @@ TABLE: dict[type[Any], Row] = {
     events.CleanedUp: ((cleanup.hear,), *SHARED),
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
     # Texts and answers.
-    events.Delivered: ((lifecycle.hear_delivery, answers.let_go), *RUN),
-    events.NotDelivered: ((lifecycle.hear_miss, answers.let_go), *RUN),
+    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), *RUN),
+    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), *RUN),
     events.HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     events.HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.
@@ -154,17 +175,43 @@ def step(before: Fleet, event: Event, now: Moment) -> Step:
     return found
 
 
-def _decided(before: Fleet, found: Step, parts: tuple[AgentPart, ...], event: Any, now: Moment) -> Step:
+def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...], event: Any, now: Moment) -> Step:
     """Have the parts of one agent make a decision, and take it into the fleet."""
-    agent = speaker(before, event) if type(event) in RUN_EVENTS else before.agents.get(event.agent)
+    is_of_a_run = type(event) in RUN_EVENTS
+    known = before.roster.living(event.agent, event.incarnation) if is_of_a_run else before.agents.get(event.agent)
+    agent: Agent | None = known
     if agent is None:
         # An older incarnation's words change nothing; the performer has answered for its processes.
         return _unknown(found, event)
     decision = Decision(agent)
+    signals: tuple[Signal, ...] = ()
+    is_news = not isinstance(event, Hook) or _is_news(agent, event)
+    part: Any
     for part in parts:
-        assert decision.agent is not None
-        decision = part(decision.agent, event, Seen(agent, decision), now)
-    return answer(found, fleet.once(before, agent, decision), now)
+        left = decision.agent
+        assert left is not None
+        if part not in OWN:
+            decision = part(left, event, Seen(agent, decision, signals, is_news), now)
+            continue
+        heard = part(getattr(left, OWN[part]), event, left.view(is_news), now)
+        if heard.part is not getattr(left, OWN[part]):
+            decision = _joined(decision, take(left, heard, now))
+            signals = (*signals, *heard.signals)
+    return answer(found, outage.once(before, agent, decision) if decision.actions else decision, now)
+
+
+def _joined(first: Decision, then: Decision) -> Decision:
+    reason = "; ".join(filter(None, (first.reason, then.reason)))
+    actions, readings = (*first.actions, *then.actions), (*first.readings, *then.readings)
+    return replace(then, actions=actions, reason=reason, readings=readings)
+
+
+def _is_news(agent: Agent, event: Hook) -> bool:
+    """Whether a hook was not heard before: a shim says again what was not acknowledged, and which calls are open."""
+    state = agent.state
+    if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
+        return False
+    return not (isinstance(event, ToolStarted) and calls.is_known(state.activity.leases, event))
 
 
 def _unknown(found: Step, event: Event) -> Step:

@@ -47,10 +47,13 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted(Hook):
-    """A session began, or went on in this process."""
+    """A session began, or went on in this process. model: as the harness names it; window: the tokens that the model's
+    context holds, where its name says that."""
 
     source: str | None = None
     beginning: Beginning = "other"
+    model: str | None = None
+    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

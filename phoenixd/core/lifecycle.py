@@ -27,7 +27,6 @@ from phoenixd.core import (
     liveness,
     looks,
     opening,
-    parking,
     productive,
     progress,
     requests,
@@ -47,8 +46,6 @@ from phoenixd.core.agent import (
     LastExit,
     Mode,
     Parked,
-    Parking,
-    ParkingKind,
     Quarantined,
     Run,
     Running,
@@ -74,9 +71,13 @@ from phoenixd.core.events import (
     TreeLingers,
 )
 from phoenixd.core.facts import HungInCall, RunProductive
+from phoenixd.core.limits import parking
+from phoenixd.core.limits.state import Parking
+from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
-from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, raise_step
+from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, park, raise_step
 
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
@@ -110,8 +111,8 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
     """Judge what the screen shows by what the run is at: parked, at work, or silent since its start."""
     if not isinstance(agent.state, Running):
         return session.judge_screen(agent, event, now)
-    if parking.is_looked_at(agent.state):
-        return _seen_parked(agent, agent.state, event.verdict, now)
+    if any(isinstance(one, Taken) for one in seen.signals):
+        return _seen_parked(seen.decision, agent, agent.state, event.verdict, now)
     return _seen_silent(agent, agent.state, event, now)
 
 
@@ -120,9 +121,8 @@ def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> De
     # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
     heard = replace(agent, last_prompt=event.queued[: session.MAX_TEXT]) if event.queued else agent
     heard = leftover.typed(heard, event.message_id, None)
-    went_on = parking.hear_outcome(agent, event.message_id, None, now)
-    if went_on is not None:
-        return went_on
+    if any(isinstance(one, Taken) for one in seen.signals):
+        return replace(seen.decision, agent=heard)
     begun = opening.over(heard, event.message_id)
     return keep(session.hear_sent(begun, event.message_id), f"text delivered ({event.evidence})")
 
@@ -130,12 +130,9 @@ def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> De
 def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:
     """A text did not arrive."""
     agent = leftover.typed(agent, event.message_id, event.reason)
-    missed = parking.hear_outcome(agent, event.message_id, event.reason, now)
-    return (
-        missed
-        or opening.missed(agent, event.message_id, event.reason)
-        or keep(agent, f"text not delivered: {event.reason}")
-    )
+    if any(isinstance(one, Taken) for one in seen.signals):
+        return replace(seen.decision, agent=agent)
+    return opening.missed(agent, event.message_id, event.reason) or keep(agent, f"text not delivered: {event.reason}")
 
 
 def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) -> Decision:
@@ -145,7 +142,7 @@ def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) 
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
-    known = _deadline(agent), deafness.due(agent)
+    known = _deadline(agent), deafness.due(agent), meter.due(agent)
     return min((at for at in known if at is not None), default=None)
 
 
@@ -184,6 +181,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     told = deafness.due(agent)
     if told is not None and told <= now.at:
         return deafness.tell(agent, now)
+    unknown = meter.due(agent)
+    if unknown is not None and unknown <= now.at:
+        return meter.tell(agent, now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
@@ -216,18 +216,6 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             return Decision(agent)
         case _:
             assert_never(agent.state)
-
-
-def unpark(agent: Agent, now: Moment) -> Decision:
-    """Start a parked agent, or let its run go on: its time has come."""
-    match agent.state:
-        case Parked(fresh=fresh, kind=kind):
-            what = "the outage" if kind is ParkingKind.OUTAGE else "its limit"
-            return requests.queue(agent, f"{what} is over", now, fresh)
-        case Running() as state:
-            return parking.go_on(agent, state, now, "its limit is over")
-        case _:
-            return Decision(agent)
 
 
 def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
@@ -471,14 +459,11 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     return _end_overdue(agent, state, overdue, now)
 
 
-def _seen_parked(agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
-    """Let a parked run go on by what its screen shows; a dialog there is a question as well."""
-    is_dialog = verdict in session.SCREEN_DIALOGS
-    told = parking.judge_screen(agent, state, verdict, is_dialog, now)
-    left = told.agent
-    if not is_dialog or state.activity.waiting is not None or left is None or not isinstance(left.state, Running):
+def _seen_parked(told: Decision, agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
+    """A parked run goes on, or not, by what its screen shows; a dialog there is a question as well."""
+    if verdict not in session.SCREEN_DIALOGS or state.activity.waiting is not None:
         return told
-    asked = session.judge_dialog(left, left.state, verdict, now)
+    asked = session.judge_dialog(agent, state, verdict, now)
     return replace(asked, actions=(*told.actions, *asked.actions), reason=f"{told.reason}; {asked.reason}")
 
 
@@ -519,12 +504,13 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     """The run is over and its tree is gone: close its books, and decide what comes next."""
     state = agent.state
     assert isinstance(state, Starting | Running | Stopping)
-    parked, setbacks = parking.after_exit(agent, state.activity, end, now)
+    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec.limits, now)
+    parked = limits.parking
     end = replace(end, limited=parked is not None)
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     expected = ordered or restart.ended_well(agent.spec, end)
     known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
-    decision = _ended(replace(known, setbacks=setbacks), state, end, parked, now)
+    decision = _ended(replace(known, limits=limits), state, end, parked, now)
     closed = decision.agent.last_exit if decision.agent is not None else None
     if closed is not None and closed.proof and not state.run.merit.proof:
         decision = replace(decision, facts=(RunProductive(end.incarnation),))
@@ -587,7 +573,7 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)
         waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
-        return enter(kept, Parked(parked.until_wall, parked.kind), waits, now)
+        return park(kept, parked.kind, parked.until_wall, waits, now)
     match verdict:
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
@@ -611,4 +597,4 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             assert_never(verdict)
 
 
-__all__ = ["Spawn", "after_reboot", "begin", "deadline", "ended", "on_deadline", "unpark"]
+__all__ = ["Spawn", "after_reboot", "begin", "deadline", "ended", "on_deadline"]

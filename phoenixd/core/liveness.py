@@ -21,6 +21,7 @@ from phoenixd.core.hooks import (
     TurnFailed,
 )
 from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.parts import WaitOver
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind
 
@@ -76,7 +77,7 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
         not rules.enabled
         or not activity.turn_open
         or activity.waiting is not None
-        or activity.parking
+        or agent.limits.parking
         # What it says does not arrive, so that it says nothing proves nothing.
         or state.run.deaf is not None
         or not is_judged(agent)
@@ -91,7 +92,7 @@ def _hung(agent: Agent, state: Running) -> Overdue | None:
 
 def _overtime(agent: Agent, state: Running) -> Overdue | None:
     limit = agent.spec.loop.max_runtime if agent.spec.kind is Kind.LOOP else 0.0
-    if limit <= 0 or state.activity.waiting is not None or state.activity.parking is not None:
+    if limit <= 0 or state.activity.waiting is not None or agent.limits.parking is not None:
         return None
     return Overdue(
         state.run.began + limit + state.activity.waited,
@@ -195,6 +196,18 @@ def hear_hook(activity: Activity, event: Hook, spec: AgentSpec, now: Moment, *, 
 def is_idle_prompt(event: Hook) -> bool:
     """Whether the harness says that it waits for its next prompt."""
     return isinstance(event, Notified) and event.notice == "idle" and not event.sub
+
+
+def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
+    """A limit is over: the time that it took was nobody's silence."""
+    return replace(
+        activity,
+        waited=activity.waited + over.waited,
+        evidence_at=now.at,
+        stale_claim=None,
+        claim_due=None,
+        turn_open=activity.turn_open or over.works,
+    )
 
 
 def answered(activity: Activity, now: Moment) -> Activity:

@@ -30,7 +30,7 @@ def start_due(agent: Agent, state: Starting) -> Instant | None:
 def due(agent: Agent, state: Running) -> Instant | None:
     """When to look at a run that asks nothing, as far as is known; None while a look for another reason comes."""
     activity = state.activity
-    if not agent.spec.has_hooks or activity.waiting is not None or activity.parking is not None:
+    if not agent.spec.has_hooks or activity.waiting is not None or agent.limits.parking is not None:
         return None
     if state.run.deaf is not None:
         return _deaf(state.run.deaf, activity.looked_at)

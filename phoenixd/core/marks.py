@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from phoenixd.core import accounts, lifecycle, outage, parking, progress, sequence
+from phoenixd.core import lifecycle, progress, sequence
 from phoenixd.core.agent import Agent, BackingOff, Desired, Starting
+from phoenixd.core.limits import marks as limits
+from phoenixd.core.limits import waits
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import END, Mark
 from phoenixd.core.roster import DUE, LAUNCH, MEMBER, SPAWN, START, WANTED, Marker, Marks, Roster
@@ -25,7 +27,7 @@ ANY_TIME = Moment(0.0, 0.0)
 
 def declared(spec: AgentSpec, place: int) -> Marks:
     """The marks of a specification."""
-    return ((MEMBER, parking.account_of(spec), 0.0, place, spec.name),)
+    return ((MEMBER, waits.account_of(spec), 0.0, place, spec.name),)
 
 
 def now(agent: Agent, place: int) -> Marks:
@@ -42,7 +44,7 @@ def now(agent: Agent, place: int) -> Marks:
         marks.append((LAUNCH, "", END if since is None else since + agent.spec.resume.window, place, name))
     if agent.desired is Desired.RUNNING:
         marks.append((WANTED, "", 0.0, place, name))
-    return (*marks, *accounts.marks(agent, place), *outage.marks(agent, place), *sequence.marks(agent, place))
+    return (*marks, *limits.of(agent, place), *sequence.marks(agent, place))
 
 
 MARKER = Marker(declared, now)

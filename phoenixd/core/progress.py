@@ -144,7 +144,7 @@ def findings(before: Survey | None, event: WorkMeasured) -> Findings:
 def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Note what a hook says of the iteration: errors, limits, denials, that nothing is left to do."""
     underway, run = agent.iteration, agent.run
-    if not isinstance(underway, Underway) or event.sub or run is None or 0 < event.seq <= run.hook_seq:
+    if not isinstance(underway, Underway) or event.sub or run is None or not seen.is_news:
         return seen.decision
     heard = replace(underway, signals=signals.hear(underway.signals, event))
     if isinstance(event, TurnEnded):

@@ -8,13 +8,11 @@ from typing import Literal, assert_never
 
 from phoenixd.core import alerts, looks, restart
 from phoenixd.core.agent import (
-    Activity,
     Agent,
     BackingOff,
     Deaf,
     InboxItem,
     Parked,
-    Parking,
     Quarantined,
     Running,
     StandingAlert,
@@ -25,6 +23,8 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.breaker import Word
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import Gauge, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.spec import Kind
@@ -67,6 +67,8 @@ class Row:
     deaf: Deaf | None = None
     refused: int = 0
     strangers: int = 0
+    context: Gauge | None = None
+    """How full its context is, as far as anything was read of it in this run."""
 
     @property
     def item(self) -> InboxItem | None:
@@ -124,6 +126,7 @@ def row(agent: Agent, now: Moment) -> Row:
         deaf=run.deaf if run else None,
         refused=run.refused if run else 0,
         strangers=run.strangers if run else 0,
+        context=_context(agent),
     )
 
 
@@ -177,8 +180,8 @@ def group(agent: Agent) -> Group:
             return "healing"
         case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
             return "unknown"
-        case Running(activity=activity):
-            return "resting" if activity.parking or activity_word(agent) == "idle" else "working"
+        case Running():
+            return "resting" if agent.parking or activity_word(agent) == "idle" else "working"
         case Stopped() | Parked():
             return "resting"
         case _:
@@ -232,8 +235,6 @@ def _heals(agent: Agent) -> bool:
 
 
 def _parked_until(agent: Agent) -> float | None:
-    if isinstance(agent.state, Parked):
-        return agent.state.until_wall
     return agent.parking.until_wall if agent.parking is not None else None
 
 
@@ -243,10 +244,17 @@ def _due(agent: Agent, now: Moment) -> float | None:
             return max(0.0, until - now.at)
         case Stopping(deadline=deadline):
             return max(0.0, deadline - now.at)
-        case Parked(until_wall=until) | Running(activity=Activity(parking=Parking(until_wall=until))):
-            return max(0.0, until - now.wall)
+        case _ if agent.parking is not None:
+            return max(0.0, agent.parking.until_wall - now.wall)
         case _:
             return None
+
+
+def _context(agent: Agent) -> Gauge | None:
+    meter = meters.of(agent)
+    if meter.tokens is None and not meter.doubt:
+        return None
+    return read(meter, agent.spec.context)
 
 
 def _hooks(agent: Agent, now: Moment) -> Hooks:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import cleanup, parking, progress, restart, sequence
+from phoenixd.core import cleanup, progress, restart, sequence
 from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import (
     Afterwards,
@@ -35,12 +35,15 @@ from phoenixd.core.events import (
     StopRequested,
 )
 from phoenixd.core.iteration import Passing
+from phoenixd.core.limits import parking
+from phoenixd.core.limits.state import Parking
 from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter
 
 LAUNCH_KEYS = (
@@ -78,8 +81,8 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
         case Starting() | Running():
             if event.fresh:
                 return _refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
-            if isinstance(agent.state, Running) and agent.state.activity.parking is not None:
-                return _unpark(wanted, agent.state, event, now)
+            if agent.parking is not None:
+                return _unpark(wanted, agent.parking, event, now)
             return Decision(wanted, reason=f"start asked by {event.by}: it is running already")
         case Stopping(then=Afterwards.REMOVE):
             return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
@@ -94,12 +97,11 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
             assert_never(agent.state)
 
 
-def _unpark(agent: Agent, state: Running, event: StartRequested, now: Moment) -> Decision:
-    held = state.activity.parking
-    assert held is not None
+def _unpark(agent: Agent, held: Parking, event: StartRequested, now: Moment) -> Decision:
     if held.asked is not None:
         return Decision(agent, reason=f"start asked by {event.by}: it is being told to go on already")
-    return parking.go_on(agent, state, now, f"started by {event.by}, who does not wait for the limit")
+    why = f"started by {event.by}, who does not wait for the limit"
+    return take(agent, parking.go_on(agent.limits, agent.view(), now, why), now)
 
 
 def _is_clean_slate(agent: Agent) -> bool:
@@ -107,8 +109,10 @@ def _is_clean_slate(agent: Agent) -> bool:
     match agent.state:
         case BackingOff(mode=Mode.FRESH, prompt=PromptKind.GOAL):
             return True
-        case Stopping(then=Afterwards.RESTART, fresh=fresh) | Parked(fresh=fresh):
+        case Stopping(then=Afterwards.RESTART, fresh=fresh):
             return fresh
+        case Parked():
+            return agent.parking is not None and agent.parking.fresh
         case _:
             return False
 
@@ -230,10 +234,10 @@ def unheard(agent: Agent) -> Decision | None:
             remedy = f"phoenixctl answer {item.id}" if item is not None and asked else f"phoenixctl attach {agent.name}"
             said = f"{agent.name} asks: {activity.waiting.kind} ({title(activity.waiting)}); Enter would answer that"
             return _refuse(agent, said, remedy)
-        case Running(activity=activity) if activity.parking is not None:
+        case Running() if agent.parking is not None:
             return _refuse(
                 agent,
-                f"{agent.name} is parked ({activity.parking.why}); what is sent now would be lost to the same limit",
+                f"{agent.name} is parked ({agent.parking.why}); what is sent now would be lost to the same limit",
                 f"phoenixctl start {agent.name}",
             )
         case Running(exit_due=due) if due is not None:

@@ -102,6 +102,16 @@ class Roster(Mapping[str, Agent]):
                 if cell is not None:
                     yield cell[0]
 
+    def living(self, name: str, incarnation: int) -> Agent | None:
+        """The agent of this name, if that run of its lives."""
+        agent: Agent | None = self.get(name)
+        run = agent.run if agent is not None else None
+        return agent if run is not None and run.incarnation == incarnation else None
+
+    def has(self, what: int) -> bool:
+        """Whether any agent bears such a mark."""
+        return self.marks.first((what,), (what + 1,)) is not None
+
     def place(self, name: str) -> int:
         """Where an agent stands: who was declared earlier stands before."""
         return self._places[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, calls, claims, liveness, looks, parking, productive
+from phoenixd.core import background, claims, liveness, looks, productive
 from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -39,7 +39,9 @@ from phoenixd.core.hooks import (
     TurnEnded,
     TurnFailed,
 )
+from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
+from phoenixd.core.parts import WaitBegan, WaitOver
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, kind_of
 from phoenixd.core.spec import AgentSpec
@@ -124,10 +126,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
 def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
-        return Decision(agent)
-    if calls.is_known(state.activity.leases, event):
-        # The shim says it again to whoever takes up its link: no news, and no sign of life.
+    if not isinstance(state, Starting | Running | Stopping) or not seen.is_news:
         return Decision(agent)
     is_beside = _begins_beside(state.run, event, agent.spec)
     # What the run's own session shows on the screen, another one says nothing about: a look does.
@@ -148,7 +147,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
     facts: tuple[RunProductive, ...] = ()
     if isinstance(event, PromptSubmitted) and not event.sub:
-        heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open)
+        heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open, seen)
         notes = (*notes, said)
     elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
         is_proven = bool(merit.proof and not run.merit.proof)
@@ -161,10 +160,6 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         asked = waiting
     if waiting is not activity.waiting:
         activity = replace(activity, waiting=waiting)
-    heard_parking = parking.hear(heard, activity, event, now)
-    activity = heard_parking.activity
-    if heard_parking.setbacks != heard.setbacks:
-        heard = replace(heard, setbacks=heard_parking.setbacks)
     if isinstance(event, TurnEnded):
         notes = (*notes, "the turn ended")
         heard = background.made_good(heard, event)
@@ -181,11 +176,9 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if is_beside and isinstance(state, Running):
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
         activity = replace(activity, looked_at=now.at)
-    if heard_parking.note:
-        notes = (*notes, heard_parking.note)
-        heard = heard if activity.parking else parking.closed(heard)
-    if heard_parking.trouble:
-        actions = (*actions, Alert(agent.name, "outage", heard_parking.trouble))
+    limit = next((one for one in seen.signals if isinstance(one, WaitBegan | WaitOver)), None)
+    if limit is not None:
+        notes, actions = (*notes, limit.note), (*actions, *seen.decision.actions)
     if asked:
         notes = (*notes, f"waits for a person: {asked.kind}")
     elif state.activity.waiting and waiting is None:
@@ -193,13 +186,13 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))
         ready = enter(heard, Running(run, activity), reason, now)
-        return replace(ready, actions=actions, readings=heard_parking.readings, facts=facts)
+        return replace(ready, actions=actions, readings=seen.decision.readings, facts=facts)
     if isinstance(state, Starting):
         changed_start = replace(heard, state=replace(state, run=run, activity=activity))
         return Decision(changed_start, actions, "; ".join(notes), facts=facts)
     changed = replace(state, run=run, activity=activity)
-    if heard_parking.note:
-        return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=heard_parking.readings)
+    if limit is not None:
+        return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=seen.decision.readings)
     # The first good turn of a run that made up for nothing is no news.
     is_news = run.merit.after_death or bool(actions) or heard.items is not agent.items
     weight: Weight | None = "detail" if facts and not is_news else None
@@ -397,13 +390,12 @@ def hear_sent(agent: Agent, message_id: str) -> Agent:
     return productive.asked_again(replace(agent, state=replace(state, run=run)))
 
 
-def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool) -> tuple[Agent, Run, str]:
+def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool, seen: Seen) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
     told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
     if event.source == "machine":
         return agent, told, "a turn began with a note of its own about background work"
-    held = agent.parking
-    if held is not None and held.message_id is not None:
+    if any(isinstance(one, WaitOver) and one.told for one in seen.signals):
         # It goes on with the turn that the limit had ended, and with what that holds.
         return agent, replace(run, prompt_seen=True), "a turn began with the prompt to go on"
     ours = liveness.was_told(run, agent.spec) and not run.prompt_seen
@@ -444,7 +436,7 @@ def _waiting(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | No
     if isinstance(event, TurnFailed) and event.failure in FOR_PEOPLE:
         asked = Waiting(event.failure, event.text[:MAX_TEXT] or event.error or "", now.wall, since=since)
         return asked, asked
-    if isinstance(event, TurnFailed) and not event.sub and parking.signal(event) is None:
+    if isinstance(event, TurnFailed) and not event.sub and waits.signal(event) is None:
         asked = Waiting(FAILED_TURN, _failure(event), now.wall, since=since)
         return asked, asked
     return activity.waiting, None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import parking, restart
+from phoenixd.core import restart
 from phoenixd.core.agent import Activity, LastExit
 from phoenixd.core.breaker import Signals
 from phoenixd.core.hooks import Hook, PermissionDenied, TurnEnded, TurnFailed
+from phoenixd.core.limits import waits
 from phoenixd.core.spec import AgentSpec
 
 MAX_ERROR = 200
@@ -18,7 +19,7 @@ def hear(signals: Signals, event: Hook) -> Signals:
     match event:
         case PermissionDenied():
             return replace(signals, denials=signals.denials + 1)
-        case TurnFailed() if parking.signal(event) is not None:
+        case TurnFailed() if waits.signal(event) is not None:
             # It says nothing about the agent, and never counts against the breaker (G60).
             return replace(signals, excuse=f"the service refused ({event.error})")
         case TurnFailed():

@@ -160,6 +160,22 @@ class BreakerRules:
     per_turn: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ContextRules:
+    """When an agent's context is too full. Shares of the window, but for `warn`, which is one of `threshold`.
+
+    limit: tokens of the window where nothing else tells them. predict: whether the next turn's growth counts.
+    status_line: whether the CLI's status line is asked for the window, where it has one.
+    """
+
+    threshold: float = 0.9
+    warn: float = 0.8
+    hard: float = 0.97
+    limit: int | None = None
+    predict: bool = True
+    status_line: bool = True
+
+
 class WriterKind(StrEnum):
     """Who writes an agent's brief. AUTO: its own CLI, where that can."""
 
@@ -244,6 +260,7 @@ class AgentSpec:
     cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
+    context: ContextRules = ContextRules()
     project: str | None = None
     turn_of: str | None = None
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""

@@ -10,7 +10,9 @@ from phoenixd.core.actions import Alert, Fence, Kill, Terminate
 from phoenixd.core.agent import (
     Afterwards,
     Agent,
+    BackingOff,
     InboxItem,
+    Parked,
     Quarantined,
     Running,
     Starting,
@@ -20,6 +22,7 @@ from phoenixd.core.agent import (
     StopStep,
 )
 from phoenixd.core.decision import Decision
+from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 
 ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn"})
@@ -33,9 +36,22 @@ FENCE_PAUSE = 60.0
 
 
 def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
-    """Move the agent into a state; the reason stays with it. Who is down for good waits for the end of no outage."""
+    """Move the agent into a state; the reason stays with it. Who is down for good waits for the end of no outage, and
+    who is down without being parked for that of no limit."""
     outage = None if isinstance(state, Stopped | Quarantined) else agent.outage
-    return Decision(replace(agent, state=state, since_wall=now.wall, reason=reason, outage=outage), reason=reason)
+    limits = agent.limits
+    if limits.parking is not None and isinstance(state, Stopped | BackingOff | Quarantined):
+        limits = replace(limits, parking=None)
+    moved = replace(agent, state=state, since_wall=now.wall, reason=reason, outage=outage, limits=limits)
+    return Decision(moved, reason=reason)
+
+
+def park(
+    agent: Agent, kind: ParkingKind, until_wall: float, reason: str, now: Moment, *, fresh: bool = False
+) -> Decision:
+    """Keep the agent down until a wall time. fresh: the start that is put off was to be a fresh one."""
+    parking = Parking(kind, until_wall, now.at, reason, fresh=fresh)
+    return enter(replace(agent, limits=replace(agent.limits, parking=parking)), Parked(), reason, now)
 
 
 def keep(agent: Agent, reason: str) -> Decision:

@@ -19,6 +19,7 @@ from phoenixd.core.events import MeasurementLost, WorkMeasured
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
 from phoenixd.core.moment import Moment
+from phoenixd.core.parts import Signal, WaitOver
 from phoenixd.core.transitions import end_run, keep
 
 MOST_TURNS = 4
@@ -38,11 +39,11 @@ def is_judged(agent: Agent) -> bool:
 def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Note what a hook says of a turn, beside what was decided about it."""
     before, decision, run = seen.before, seen.decision, seen.before.run
-    if run is None or event.sub or not has_judged_turns(agent) or 0 < event.seq <= run.hook_seq:
+    if run is None or event.sub or not has_judged_turns(agent) or not seen.is_news:
         return decision
     heard, action = agent, None
     if isinstance(event, PromptSubmitted):
-        heard, action = _begun(heard, _is_a_persons(before, event))
+        heard, action = _begun(heard, _is_a_persons(before, event, seen.signals))
     elif heard.turns and heard.turns[-1].phase != "closing":
         heard, action = _heard(heard, heard.turns[-1], event)
     if heard == agent and action is None:
@@ -147,10 +148,10 @@ def _measured_again(agent: Agent) -> Decision:
     return Decision(replace(agent, turns=turns), again, "a turn's work is measured again" if again else "")
 
 
-def _is_a_persons(agent: Agent, event: PromptSubmitted) -> bool:
+def _is_a_persons(agent: Agent, event: PromptSubmitted, signals: tuple[Signal, ...]) -> bool:
     """Whether a prompt came from a person or by `send`: not the goal, not our own words, not a note of the CLI's."""
-    run, parked = agent.run, agent.parking
-    if run is None or event.source == "machine" or (parked is not None and parked.message_id is not None):
+    run = agent.run
+    if run is None or event.source == "machine" or any(isinstance(one, WaitOver) and one.told for one in signals):
         return False
     return run.prompt_seen or not liveness.was_told(run, agent.spec)
 

@@ -52,6 +52,7 @@ from phoenixd.core.facts import (
     Verb,
     Weight,
 )
+from phoenixd.core.limits.state import Parking
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
 
@@ -95,7 +96,7 @@ def ordered(event: OperatorEvent, before: Agent | None, decision: Decision) -> D
         before is None
         or after is None
         or decision.removed
-        or (before.state, before.desired) != (after.state, after.desired)
+        or (before.state, before.limits.parking, before.desired) != (after.state, after.limits.parking, after.desired)
     )
     order = Ordered(VERBS.get(type(event), "breaker"), str(getattr(event, "by", "operator"))[:MAX_WORDS], taken, moved)
     return replace(decision, facts=(order, *decision.facts))
@@ -112,7 +113,7 @@ def _facts(before: Agent | None, after: Agent, removed: bool) -> Iterator[Fact]:
         yield RunBegan(run.incarnation, run.mode, run.prompt)
     was_parked = before is not None and before.state_name == "parked"
     if after.state_name == "parked" and not was_parked:
-        held = after.state if isinstance(after.state, Parked) else after.parking
+        held = after.parking
         assert held is not None
         yield BeganParking(held.kind, held.until_wall)
     elif was_parked and after.state_name != "parked":
@@ -186,7 +187,9 @@ def _weight(before: Agent | None, after: Agent, decision: Decision) -> Weight:
     return "detail"
 
 
-def _heard(agent: Agent) -> tuple[Run | None, Activity | None]:
+def _heard(agent: Agent) -> tuple[Run | None, Activity | None, Parking | None]:
     """What is known of a run but for when its screen was looked at."""
     live = agent.state if isinstance(agent.state, Starting | Running | Stopping) else None
-    return agent.run, replace(live.activity, looked_at=None) if live is not None else None
+    if live is None:
+        return None, None, None
+    return live.run, replace(live.activity, looked_at=None), agent.limits.parking

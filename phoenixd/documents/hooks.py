@@ -49,7 +49,7 @@ FAILURES: dict[str, Failure] = {
     "billing_error": "billing",
 }
 
-MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word"})
+MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window"})
 """The typed fields, which are made here and never taken from an input."""
 SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in (*HOOKS.values(), OtherHook)}
 """The fields that each hook's input fills in."""
@@ -102,6 +102,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
         jobs=_jobs(kind, payload, tool, tool_input if isinstance(tool_input, dict) else {}),
         cwd=_words(payload, "cwd"),
+        model=_words(payload, "model"),
     )
 
 

@@ -34,6 +34,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     # The row's `kind` says which hook it was.
     **dict.fromkeys(get_args(hooks.HookEvent), "hook_seen"),
     events.EvidenceSeen: "evidence_seen",
+    events.UsageSeen: "usage_seen",
     events.ScreenSeen: "screen_seen",
     events.CallWorkSeen: "call_work_seen",
     events.IncidentRecorded: "incident_recorded",

@@ -30,7 +30,17 @@ def agent(data: dict[str, Any]) -> dict[str, Any]:
         text = waiting.get("text")
         known = {**waiting, "dialog": DIALOGS.get(text, "") if isinstance(text, str) else ""}
         data = {**data, "state": {**state, "activity": {**activity, "waiting": known}}}
-    return data
+    return data if "limits" in data else {**data, "limits": _limits(data)}
+
+
+def _limits(data: dict[str, Any]) -> dict[str, Any]:
+    """What the agent waits out, which stood in its run's activity, or in its state where it was down."""
+    state = _object(data, "state")
+    parking = _object(state, "activity").get("parking")
+    if state.get("name") == "parked" and "until_wall" in state:
+        held = {name: state[name] for name in ("until_wall", "kind", "fresh") if name in state}
+        parking = {"kind": "limit", "since": 0.0, "why": data.get("reason", ""), **held}
+    return {"parking": parking, "setbacks": data.get("setbacks", 0)}
 
 
 def _object(data: dict[str, Any], key: str) -> dict[str, Any]:

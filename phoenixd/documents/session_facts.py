@@ -8,11 +8,11 @@ from typing import assert_never
 from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
-    Fact,
     Prompted,
     Record,
     RecordKind,
     SessionNamed,
+    Standing,
     ToolBegan,
     ToolEnded,
     TurnBegan,
@@ -72,7 +72,8 @@ class SessionReading:
         if record.kind in ("assistant", "tool"):
             self.turn_open = True
         for fact in record.facts:
-            self._take(fact)
+            if isinstance(fact, Standing):
+                self._take(fact)
 
     def facts(self) -> SessionFacts:
         """All that was heard so far."""
@@ -90,7 +91,7 @@ class SessionReading:
             tuple(self.tools.values()),
         )
 
-    def _take(self, fact: Fact) -> None:
+    def _take(self, fact: Standing) -> None:
         match fact:
             case SessionNamed(session_id):
                 self.session_id = session_id[:NAME_LIMIT]

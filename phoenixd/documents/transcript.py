@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from phoenixd.documents.conversation import Speaker
+from phoenixd.documents.deeds import Deed, TaskRow
 
 RecordKind = Literal["prompt", "assistant", "tool", "system"]
 Ending = Literal["done", "failed", "interrupted"]
@@ -111,7 +112,8 @@ class SessionNamed:
 
 
 Turn = TurnBegan | TurnUnclear | TurnEnded
-Fact = Used | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Standing = Used | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Fact = Standing | Deed
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,4 +166,12 @@ class TranscriptForm(Protocol):
 
     def beginning(self, head: bytes) -> Record | None:
         """What can be told of a line that is too long to be parsed, by how it begins."""
+        ...
+
+    def task_directory(self, transcript: str) -> str | None:
+        """Where the CLI keeps the task list of a transcript's session in files; None for one that keeps none."""
+        ...
+
+    def task_file(self, content: bytes) -> TaskRow | None:
+        """The task that such a file holds; None where it holds none."""
         ...

@@ -15,6 +15,7 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import command
 from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.claude import launch as claude
+from phoenixd.harness.claude import status_line as claude_status_line
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.harness.claude.headless import ClaudeHeadless
 from phoenixd.harness.codex.harness import Codex
@@ -66,7 +67,14 @@ class ClaudeCode:
         # What stands in the settings goes before the environment: the operator's own limits would be lost.
         extra |= {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
         bypasses = "--dangerously-skip-permissions" in spec.argv
-        return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
+        made = claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
+        return {**made, "statusLine": claude_status_line.ours(hook_program)} if spec.context.status_line else made
+
+    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return claude_status_line.operators(environment, cwd, read)
+
+    def window_of(self, model: str) -> int | None:
+        return claude_status_line.window_of(model)
 
     def variables(self) -> dict[str, str]:
         return dict(claude.VARIABLES)
@@ -172,6 +180,12 @@ class AnyCommand:
         return compose(_line(spec), session_id, prompt, places.brief)
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
+        return None
+
+    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None
+
+    def window_of(self, model: str) -> int | None:
         return None
 
     def variables(self) -> dict[str, str]:

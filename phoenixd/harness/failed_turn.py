@@ -18,7 +18,7 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     state, failed = agent.state, facts.error
     if harness.tells_failures or not isinstance(state, Running) or failed is None:
         return None
-    if state.activity.parking is not None or state.activity.waiting is not None:
+    if agent.parking is not None or state.activity.waiting is not None:
         return None
     run, asked_at = state.run, facts.prompt.at if facts.prompt is not None else None
     if failed.at is None or failed.at < max(run.began_wall, asked_at or 0.0) or facts.turn_open:

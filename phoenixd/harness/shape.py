@@ -97,6 +97,15 @@ class Harness(Protocol):
         """The content of the settings file; None for a harness without one."""
         ...
 
+    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        """The command of the operator's own status line, which ours takes the place of; None for none. `cwd` is without
+        symbolic links."""
+        ...
+
+    def window_of(self, model: str) -> int | None:
+        """The tokens that a model's context holds, where its name alone says it."""
+        ...
+
     def variables(self) -> dict[str, str]:
         """What the CLI must find in its environment; the operator's own values win."""
         ...

@@ -26,6 +26,7 @@ from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.memory.breakers import BreakerFiles
 from phoenixd.memory.brief.composition import first_words
+from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import ConversationLook
 from phoenixd.memory.brief.schedule import AlertSink, Briefing
 from phoenixd.memory.changes import follow_edits
@@ -69,6 +70,7 @@ class Papers:
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
         changes: Changes | None = None,
+        ledger: LedgerLook = no_ledger,
     ) -> None:
         self._clock = clock
         self._agents = agents
@@ -80,7 +82,7 @@ class Papers:
         self.publication = Publication(directories, settings, clock, files, git)
         self.breakers = BreakerFiles(directories, files)
         self.briefing = Briefing(
-            self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert
+            self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._changes = changes

@@ -27,7 +27,7 @@ from phoenixd.core.events import (
     StartFailed,
     TreeLingers,
 )
-from phoenixd.core.hooks import Hook, PermissionAsked, ToolStarted
+from phoenixd.core.hooks import Hook, PermissionAsked, SessionStarted, ToolStarted
 from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -196,6 +196,8 @@ class Hearing:
         event = replace(event, seq=seq, more=_count(body.get("more")))
         if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
+        if isinstance(event, SessionStarted) and event.model is not None:
+            event = replace(event, window=self._window(agent, event.model))
         self._throttle.offer(event, acknowledge)
 
     def _is_told_again(self, agent: str, incarnation: int, seq: int) -> bool:
@@ -218,6 +220,11 @@ class Hearing:
         if numbers is not None and numbers.incarnation == incarnation:
             numbers.acknowledged = max(seq, numbers.acknowledged)
         self._shims.acknowledge(agent, seq)
+
+    def _window(self, agent: str, model: str) -> int | None:
+        known = self._find(agent)
+        harness = HARNESSES.get(known.spec.harness) if known is not None else None
+        return harness.window_of(model) if harness is not None else None
 
     def _limit(self, agent: str, tool: str) -> float | None:
         known = self._find(agent)

@@ -31,11 +31,13 @@ from phoenixd.core.events import (
     StopRequested,
     Tick,
     TroubleSeen,
+    UsageSeen,
     is_journaled,
 )
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import EVIDENCE
+from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Batch, Clock, Entry, Journal, KeptIncident, StoredEntry
@@ -97,6 +99,7 @@ class _Turn:
     after_row: int = 0
     """The numbers of its rows are higher than that."""
     incidents: list[KeptIncident] = field(default_factory=list)
+    usage: list[UsageSample] = field(default_factory=list)
 
 
 class Supervisor:
@@ -249,13 +252,13 @@ class Supervisor:
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
-        if turn.entries or turn.changed or turn.removed or turn.incidents:
+        if turn.entries or turn.changed or turn.removed or turn.incidents or turn.usage:
             batch = self._batch(now, turn)
             ticket = await self.saver.save(batch, is_order=turn.ends)
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
                 self._remember(batch, turn.orders, False)
-                batch = replace(batch, entries=(), changed=(), removed=(), incidents=())
+                batch = replace(batch, entries=(), changed=(), removed=(), incidents=(), usage=())
             keep = partial(self._remember, batch, turn.orders, True)
         due = Due(ticket, turn.actions, turn.receipts, keep)
         for done, refusal in turn.answers:
@@ -297,6 +300,7 @@ class Supervisor:
             epoch=self.fleet.epoch,
             after_row=turn.after_row,
             incidents=tuple(turn.incidents),
+            usage=tuple(turn.usage),
         )
 
     def _probe(self) -> Batch:
@@ -340,6 +344,8 @@ class Supervisor:
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
         for decision in decisions:
             turn.actions.extend(decision.actions)
+            if decision.sample is not None:
+                turn.usage.append(decision.sample)
             if not decision.is_worth_keeping:
                 continue
             agent = decision.agent
@@ -433,4 +439,4 @@ def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:
 
 
 def _is_evidence(event: Event) -> bool:
-    return isinstance(event, (EvidenceSeen, *EVIDENCE))
+    return isinstance(event, (EvidenceSeen, UsageSeen, *EVIDENCE))

@@ -36,6 +36,7 @@ from phoenixd.start.own_files import place_own_files
 from phoenixd.start.preflight import questions_at_start
 from phoenixd.start.programs import NAME, Programs, offer, with_phoenixctl
 from phoenixd.start.resumption import FRESH_MARKER, require_resumable
+from phoenixd.start.status_line import with_status_line
 from phoenixd.start.trust import seed_trust
 from phoenixd.start.variables import Variables
 
@@ -164,7 +165,7 @@ class Starter:
         socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
         variables = self._variables.compose(spec, base, ours, harness.variables())
-        variables = with_phoenixctl(variables, self._programs)
+        variables = with_status_line(spec, harness, with_phoenixctl(variables, self._programs), self._files)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._variables.secrets(agent, variables)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from anyio.abc import TaskGroup
 
@@ -16,6 +17,7 @@ from phoenixd.core.spec import WriterKind
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.evidence.signs import EvidenceFiles
+from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.git.summary import git_summary
@@ -39,6 +41,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_texts
 from phoenixd.runtime.strays import Strays
@@ -77,6 +80,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         conversation=transcripts.conversation,
+        ledger=transcripts.ledger,
         writers={
             WriterKind.AUTO: CliWriter(
                 lambda: programs.job_runner, variables.environment_of, end_writer, places.place, places.users_file
@@ -161,6 +165,14 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
 
+    metering = Metering(
+        find, tell, clock, house.transcripts, StatusLines(ground.directories.agent_runtime), supervisor.everybody
+    )
+
+    def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
+        messenger.heard(name, kind, payload)
+        metering.heard(name, kind, payload)
+
     hearing = Hearing(
         world.shims,
         world.processes,
@@ -169,10 +181,12 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         find,
         tell,
         later=lambda seconds, call: loop.call_later(seconds, call),
-        heard=messenger.heard,
+        heard=hook_heard,
         greeted=greeted,
         answered=answerer.heard,
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
     )
-    return Hands(messenger, answerer, hearing, strays, Performer(outside, find, tell, hearing, messenger, answerer))
+    return Hands(
+        messenger, answerer, hearing, strays, Performer(outside, find, tell, hearing, messenger, answerer), metering
+    )

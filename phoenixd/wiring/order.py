@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd.config import Configuration
 from phoenixd.core.agent import Agent
+from phoenixd.core.events import EvidenceSeen
 from phoenixd.directories import Directories
 from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
 from phoenixd.drivers.files.changes import DirectoryChanges
@@ -40,9 +41,12 @@ async def compose(
     world = await find_world(ground, ending.owned.owner.id)
     keeper = EpochKeeper(ground.epochs, ground.clock, supervisor.tell, world.shims.tell_epoch)
     house = build_house(ground, world, keeper, ending.owned.owner.id)
-    evidence = EvidenceFiles(
-        directories.state, supervisor.tell, DirectoryChanges(HEARTBEAT), house.variables.transcript_of
-    )
+
+    def seen(event: EvidenceSeen) -> None:
+        supervisor.tell(event)
+        hands.metering.seen(event)
+
+    evidence = EvidenceFiles(directories.state, seen, DirectoryChanges(HEARTBEAT), house.variables.transcript_of)
     notifier = Notifier(routes(settings.alerts, world.processes), time.time)
     outside = open_outside(ground, world, house, evidence, notifier)
     hands = await lend_hands(ground, world, house, outside, tasks)

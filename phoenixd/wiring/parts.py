@@ -25,6 +25,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds
@@ -80,6 +81,7 @@ class Hands:
     hearing: Hearing
     strays: Strays
     performer: Performer
+    metering: Metering
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from functools import cache
 
 from phoenixd.core.agent import Parked, Running
 from phoenixd.core.events import AgentVanished, StopRequested, TerminalSeen
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from tests.api.daemon import FakeDaemon
 
 NOW = datetime(2026, 11, 21, 8, 14, tzinfo=UTC).timestamp()
@@ -139,7 +140,8 @@ def parked() -> FakeDaemon:
         daemon.declare(name)
         daemon.hook(name, "prompt-submit")
     for name in ("api", "docs"):
-        daemon.change(name, state=Parked(NOW + 6360), reason="the account's limit is reached")
+        limits = Limits(Parking(ParkingKind.LIMIT, NOW + 6360, 0.0, "the account's limit is reached"))
+        daemon.change(name, state=Parked(), limits=limits, reason="the account's limit is reached")
     return until_now(daemon)
 
 

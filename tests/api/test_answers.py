@@ -52,6 +52,7 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("brief_check", "GET", "/v1/agents/docs/brief/check", None),
     ("brief_generate", "POST", "/v1/agents/docs/brief", None),
     ("list_loops", "GET", "/v1/loops", None),
+    ("tokens_check", "GET", "/v1/tokens?agent=docs", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
     ("clean_fleet", "POST", "/v1/cleanup", None),
     ("clean_agent", "POST", "/v1/agents/docs/cleanup", {"dry_run": True}),
@@ -84,7 +85,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
-        resolve loops brief-show brief-check brief-generate answer recover"""
+        resolve loops tokens-check brief-show brief-check brief-generate answer recover"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 

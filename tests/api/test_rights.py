@@ -84,6 +84,7 @@ ALLOWED = {
         "breaker_show",
         "resolve_loop",
         "list_loops",
+        "tokens_check",
         "brief_show",
         "brief_check",
         "version",

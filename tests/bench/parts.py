@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.bench import crowd, flood, hooks, hostile, race_report, step, thousand, transcripts, work
+from tests.bench import crowd, flood, hooks, hostile, ledger, race_report, step, thousand, transcripts, work
 from tests.bench.scale import Scale
 
 
@@ -28,6 +28,7 @@ PARTS: dict[str, Part] = {
     "hooks": Part("4,000 hooks a second from 100 agents for 10 s, and an order meanwhile", flood.report, usual=False),
     "work": Part("the fingerprint of a repository of 50,000 files", work.report),
     "transcripts": Part("the newest usage of a transcript of 1 GB", transcripts.run),
+    "ledger": Part("a turn's reading for the brief at 1 MB and at 1 GB", ledger.run),
     "hostile": Part("what agents write, at its worst", hostile.run),
     "thousand": Part(
         "1,000 agents beside 100: start, idle, a death, the daemon's restart", thousand.report, usual=False

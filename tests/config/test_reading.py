@@ -339,3 +339,39 @@ def test_the_fence_of_all_is_that_of_each_agent_which_names_none(tmp_path: Path)
     read = read_configuration(tmp_path, tmp_path, {})
 
     assert {name: spec.fence for name, spec in read.agents.items()} == {"a": "namespace", "b": "none"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("threshold = 0", "agent.a.context.threshold"),
+        ("threshold = 1.01", "agent.a.context.threshold"),
+        ("threshold = -0.5", "agent.a.context.threshold"),
+        ("warn = 0", "agent.a.context.warn"),
+        ("hard = 1.2", "agent.a.context.hard"),
+        ("threshold = 0.97", "threshold must be less than hard"),
+        ("threshold = 1.0", "threshold must be less than hard"),
+        ("hard = 0.5", "threshold must be less than hard"),
+        ("warn = 1", "warn is a share of threshold"),
+        ("limit = 0", "agent.a.context.limit"),
+        ("limit = 1000000000000", "agent.a.context.limit"),
+        ('threshold = "90%"', "agent.a.context.threshold"),
+    ],
+)
+def test_e16_a_threshold_outside_0_to_1_or_an_order_that_does_not_hold_is_refused_with_file_and_key(
+    place: Path, state: Path, keys: str, expected: str
+) -> None:
+    told = complaint(place, state, f"{AGENT}[agent.a.context]\n{keys}\n")
+
+    assert expected in told
+    assert "phoenixd.toml" in told
+    assert "agent.a.context" in told
+
+
+def test_the_keys_of_the_context_are_read(place: Path, state: Path) -> None:
+    keys = "threshold = 0.8\nwarn = 0.5\nhard = 0.9\nlimit = 400000\npredict = false\nstatus_line = false\n"
+    write(place / "phoenixd.toml", f"{AGENT}[agent.a.context]\n{keys}")
+    rules = load_configuration(place, state, {}).agents["a"].context
+
+    assert (rules.threshold, rules.warn, rules.hard, rules.limit) == (0.8, 0.5, 0.9, 400_000)
+    assert (rules.predict, rules.status_line) == (False, False)

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.core.agent import Parked
 from phoenixd.core.events import AgentDeclared, Event, Tick
 from phoenixd.core.fleet import Fleet, Step, next_deadline
 from phoenixd.core.hearing import step
@@ -93,6 +94,14 @@ def test_no_event_at_any_moment_is_too_much(told: list[Told]) -> None:
             assert agent.reason
         for decision in done.decisions:
             assert decision.reason or not decision.actions
+
+
+@given(histories())
+def test_an_agent_that_is_down_waits_something_out_exactly_where_it_is_parked(told: list[Told]) -> None:
+    for done in play(told):
+        for agent in done.fleet.agents.values():
+            if agent.run is None:
+                assert (agent.limits.parking is not None) == isinstance(agent.state, Parked), agent.reason
 
 
 @given(histories())

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 import pytest
 
-from phoenixd.core import hearing
+from phoenixd.core import fleet, hearing, parts, taking
 from phoenixd.core.agent import Running
 from phoenixd.core.events import (
     AgentDeclared,
@@ -23,7 +28,8 @@ from phoenixd.core.events import (
     TroubleSeen,
     WorkMeasured,
 )
-from phoenixd.core.hooks import EVIDENCE
+from phoenixd.core.hooks import EVIDENCE, TurnFailed
+from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
 
@@ -64,27 +70,32 @@ def test_a_row_names_no_part_twice_and_has_one_decision_of_the_agents_at_most(ev
     assert row[-len(hearing.DUE) :] == hearing.DUE, "starts that are due begin with any event"
 
 
-def listening(asked: list[Any]) -> dict[type[Any], hearing.Row]:
-    """The table with parts that tell when they are asked."""
+def listen(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the table's parts tell when they are asked."""
+    own = dict(hearing.OWN)
 
     def told(part: Any) -> Any:
         def ask(*said: Any) -> Any:
             asked.append(part)
             return part(*said)
 
+        if part in own:
+            own[ask] = own[part]
         return ask
 
-    return {
+    table = {
         event: tuple(tuple(map(told, one)) if isinstance(one, tuple) else told(one) for one in row)
         for event, row in hearing.TABLE.items()
     }
+    monkeypatch.setattr(hearing, "TABLE", table)
+    monkeypatch.setattr(hearing, "OWN", own)
 
 
 @pytest.mark.parametrize("what", WHAT_HAPPENS)
 def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story(claude()).works()
     event, asked = WHAT_HAPPENS[what](story), []
-    monkeypatch.setattr(hearing, "TABLE", listening(asked))
+    listen(asked, monkeypatch)
     hearing.step(story.fleet, event, story.now)
     monkeypatch.undo()
 
@@ -93,7 +104,7 @@ def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.Monk
 
 def test_of_a_run_that_is_over_no_part_of_the_agent_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     story, asked = Story(claude()).works(), []
-    monkeypatch.setattr(hearing, "TABLE", listening(asked))
+    listen(asked, monkeypatch)
     found = hearing.step(story.fleet, hook_of("a", 7, "stop"), story.now)
     monkeypatch.undo()
 
@@ -106,7 +117,7 @@ def test_evidence_takes_the_short_way(event: type) -> None:
     rest = [part for row in hearing.TABLE.values() for part in flat(row)]
     row = flat(hearing.TABLE[event])
 
-    assert not {part.__name__ for part in row} & {"follow_accounts", "follow_outages", "follow_sequences", "brake"}
+    assert not set(row) & {accounts.follow, outage.follow, fleet.follow_sequences, fleet.brake}
     assert set(row) < set(rest)
 
 
@@ -125,7 +136,10 @@ def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
         return ask
 
     event = hook_of("a", 1, "stop")
-    row = tuple(tuple(map(watching, one)) if isinstance(one, tuple) else one for one in hearing.TABLE[type(event)])
+    row = tuple(
+        tuple(part if part in hearing.OWN else watching(part) for part in one) if isinstance(one, tuple) else one
+        for one in hearing.TABLE[type(event)]
+    )
     monkeypatch.setattr(hearing, "TABLE", {type(event): row})
     before = story.agent
     hearing.step(story.fleet, event, story.now)
@@ -133,6 +147,65 @@ def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
     for given, earlier in zip(seen[2::2], seen[1::2], strict=False):
         assert given == (before, earlier.agent, earlier)
     assert isinstance(before.state, Running)
+
+
+@cache
+def signals_in(module: ModuleType) -> tuple[set[str], set[str]]:
+    """Which signals a module tells, and which it reads."""
+    source = ast.walk(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")))
+    names = {one.__name__ for one in get_args(parts.Signal)}
+    told, named = set[str](), list[str]()
+    for node in source:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            told.add(node.func.id)
+        elif isinstance(node, ast.Name) and node.id in names:
+            named.append(node.id)
+    # The name in a call is met as a name as well.
+    return told, {one for one in named if one not in told}
+
+
+def test_every_signal_is_told_by_a_part_with_a_dataclass_of_its_own_and_read_by_another() -> None:
+    modules = {sys.modules[part.__module__] for row in hearing.TABLE.values() for part in flat(row)}
+    told = set[str]().union(*(signals_in(module)[0] for module in modules))
+    read = set[str]().union(*(signals_in(module)[1] for module in (*modules, taking)))
+
+    assert told == read == {one.__name__ for one in get_args(parts.Signal)}
+    assert {sys.modules[part.__module__] for part in hearing.OWN} >= {one for one in modules if signals_in(one)[0]}
+
+
+@pytest.mark.parametrize("event", hearing.TABLE, ids=lambda event: event.__name__)
+def test_a_signal_goes_only_to_a_later_part(event: type) -> None:
+    row = [sys.modules[part.__module__] for part in flat(hearing.TABLE[event])]
+    for place, module in enumerate(row):
+        for earlier in row[:place]:
+            late = signals_in(module)[0] & signals_in(earlier)[1]
+            assert not late, f"{earlier.__name__} reads {late}, which {module.__name__} tells after it"
+
+
+def test_what_a_part_tells_is_seen_by_those_after_it_and_by_none_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    story, seen = Story(claude()).works(), []
+
+    def watch(agent: Any, event: Any, met: Any, now: Any) -> Any:
+        seen.append(met.signals)
+        return met.decision
+
+    def again(agent: Any, event: Any, met: Any, now: Any) -> Any:
+        return watch(agent, event, met, now)
+
+    monkeypatch.setattr(hearing, "TABLE", {TurnFailed: ((watch, parking.hear, again),)})
+    before = story.agent
+    found = hearing.step(story.fleet, hook_of("a", 1, "stop-failure", error="rate_limit"), story.now)
+
+    assert [list(map(type, one)) for one in seen] == [[], [parts.WaitBegan]]
+    assert found.fleet.agents["a"].limits.parking is not None
+    assert before.limits.parking is None
+
+
+def test_a_part_of_its_own_reads_no_agent() -> None:
+    """It knows its own dataclass and the view; `core.agent` has the nouns of the others."""
+    for part in hearing.OWN:
+        module = sys.modules[part.__module__]
+        assert not {"Agent", "Activity", "Running", "Run"} & set(vars(module)), module.__name__
 
 
 def test_an_order_about_nobody_is_refused() -> None:

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phoenixd.core import parking
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Agent,
     BackingOff,
     Mode,
     Parked,
-    ParkingKind,
     PromptKind,
     Quarantined,
     Running,
@@ -34,6 +32,8 @@ from phoenixd.core.events import (
     StartRequested,
 )
 from phoenixd.core.fleet import next_deadline
+from phoenixd.core.limits import waits
+from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules, RestartPolicy, RestartRules
@@ -198,7 +198,7 @@ def test_a_wait_is_never_in_the_past_and_never_beyond_its_bounds(
     kind: ParkingKind, reset: float | None, setbacks: int, chance: float
 ) -> None:
     rules = LimitRules()
-    wait = parking.wait(rules, kind, reset, setbacks, Moment(5.0, EPOCH, chance))
+    wait = waits.wait(rules, kind, reset, setbacks, Moment(5.0, EPOCH, chance))
     assert EPOCH + min(rules.margin, rules.overload_wait) <= wait.until_wall <= EPOCH + rules.longest + rules.margin
 
 

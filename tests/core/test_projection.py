@@ -10,6 +10,7 @@ from phoenixd.core import projection
 from phoenixd.core.agent import Parked
 from phoenixd.core.events import AgentVanished, StartRequested
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.projection import SIGNS, group, inbox, project, public_status, row
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy, RestartRules
 from phoenixd.documents.hooks import hook_of
@@ -145,7 +146,8 @@ def test_p69_p71_x9_group_activity_and_public_status(situation, shown: str, word
 
 def test_an_agent_that_is_parked_rests() -> None:
     story = never_started()
-    agent = replace(story.agent, state=Parked(EPOCH + 60))
+    limits = Limits(Parking(ParkingKind.LIMIT, EPOCH + 60, 0.0, "a limit"))
+    agent = replace(story.agent, state=Parked(), limits=limits)
     assert (group(agent), public_status(agent)) == ("resting", "idle")
     shown = row(agent, story.now)
     assert (shown.parked_until, shown.due) == (EPOCH + 60, 60)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core import outage
 from phoenixd.core.agent import Agent, Running, StandingAlert, Waiting
+from phoenixd.core.limits import outage
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.documents import older
 from phoenixd.documents.codec import decode, encode, load_agent
 
@@ -60,6 +61,18 @@ def test_a_dialog_is_known_by_its_name_and_not_by_its_words() -> None:
     assert waits("a dialog on the screen").dialog == "trust"
     assert waits("a screen that nobody can read").dialog == "unread"
     assert waits("asks for permission").dialog == ""
+
+
+@pytest.mark.parametrize(("name", "why", "owes"), [
+    ("parked while it runs", "until the reset time that was named", True),
+    ("parked and down", OLD["agents"]["parked and down"]["reason"], False),
+])  # fmt: skip
+def test_what_an_agent_waits_out_stands_once_whether_it_lives_or_is_down(name: str, why: str, owes: bool) -> None:
+    agent = saved(name)
+
+    assert agent.state_name == "parked"
+    assert agent.limits == Limits(Parking(ParkingKind.LIMIT, 1_800_003_630.0, 0.0, why, owes), setbacks=1)
+    assert saved("asks for permission").limits == Limits()
 
 
 def test_an_alert_says_whose_outage_it_is_and_what_it_says_without_the_next_command() -> None:

@@ -2,6 +2,8 @@
 
 With a command behind `--` that command writes: `./dev eval-brief -- claude -p`. It is asked once or twice for each
 session, which may cost. Exit code 1 when an order that somebody planted got through, or a known loop was lost.
+`./dev eval-brief --blind [DIR]` measures sessions that somebody else wrote, in the form of tests/eval_brief/blind, and
+prints the figures by half, writer, language, CLI and kind of loop.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ import argparse
 import logging
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import anyio
 import structlog
 
+from tests.eval_brief.blind.measured import DEFAULT as BLIND
+from tests.eval_brief.blind.measured import report
 from tests.eval_brief.score import Score, score
 from tests.eval_brief.sessions import SESSIONS, Session
 from tests.eval_brief.transcripts import WRITTEN
@@ -41,8 +46,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--writer", choices=WRITERS, action="append", help="only this one; may be repeated")
     parser.add_argument("--cli", choices=WRITTEN, default="claude", help="whose transcripts are read")
     parser.add_argument("-v", "--verbose", action="store_true", help="name what was missed, was invented, or got in")
+    parser.add_argument("--blind", nargs="?", type=Path, const=BLIND, metavar="DIR", help="sessions of known truth")
     given = parser.parse_args(arguments[:at])
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    if given.blind is not None:
+        return report(given.blind, given.verbose)
     print(_row(HEAD))
     failed = False
     for name in (YOURS,) if command else given.writer or WRITERS:

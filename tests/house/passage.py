@@ -117,7 +117,8 @@ def _watched(act: Callable[[], object], named: list[Any]) -> tuple[tuple[str, ..
     """The parts that the table's own code called, named or not, the files of all calls, and the calls for the marks."""
     table = hearing.__file__
     # Its own functions ask the parts; these two take in what a part decided.
-    takers = {hearing.answer.__code__, hearing.fleet.once.__code__, hearing.speaker.__code__}
+    takers = {one.__code__ for one in (hearing.answer, hearing.outage.once, hearing.take)}
+    takers |= {hearing.calls.is_known.__code__}
     parts = {part.__code__ for part in named}
     asked: list[str] = []
     calls: list[str] = []

@@ -14,6 +14,7 @@ from typing import Any
 NAMES = (
     "state.json", "brief.md", "resolved.jsonl", "ops.jsonl", "session.json", "heartbeat.json", "exit.json",
     "brief.json", ".brief-switch.json", "session-start.json", "session-start.txt", "run.json",
+    "ledger.json",
 )  # fmt: skip
 GOOD_NUMBERS = {"good": "1"}
 GOOD = {"id": "good-one", "text": "the redirect is not tested", "added": "2026-11-15"}

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, BreakerRules, Kind, LoopRules, Member
 from phoenixd.runtime import supervisor
-from tests.proof.twin_older import as_before, is_older
+from tests.proof import twin_limits, twin_older
 from tests.proof.twin_words import differences, digest, plain, plain_fleet, plain_step, receive, send
 from tests.simulate.simulation import Simulation
 from tests.simulate.storm import DAY, NIGHT, STORM, rage
@@ -91,7 +92,8 @@ class Twin:
         self.in_run = 0
         self._most = events
         self._in_full = in_full
-        self._said: Callable[[Any], Any] = as_before if is_older(tree) else lambda words: words
+        olders = [one for one in (twin_limits, twin_older) if one.is_older(tree)]
+        self._said: Callable[[Any], Any] = lambda words: reduce(lambda said, one: one.as_before(said), olders, words)
         self._fleet: core.Fleet | None = None
         self._batch: list[Sent] = []
         self._awaited: list[Sent] = []

@@ -378,3 +378,59 @@ def say(pane: Pane, text: str) -> None:
     fd = os.open(pane.run / "hook.fifo", os.O_RDWR)
     os.write(fd, text.encode("utf-8", "surrogateescape"))
     os.close(fd)
+
+
+STATUS = '{"context_window": {"context_window_size": 200000}, "cwd": "$(touch pwned) `touch pwned` \\n %s"}'
+
+
+def kept(daemon: Daemon) -> str:
+    return (daemon.pane.run / "hooks" / "1.status").read_text()
+
+
+def test_what_the_status_line_is_given_is_kept_and_nothing_is_shown_or_told(daemon: Daemon, library: Path) -> None:
+    environment = environment_of(daemon)
+    assert result(hook(library, environment, "status-line", stdin=STATUS.encode())) == SILENT
+    assert kept(daemon) == STATUS + "\n"
+    assert result(hook(library, environment, "status-line", stdin=b"{}\n")) == SILENT
+    assert kept(daemon) == "{}\n", "the newest counts"
+    hook(library, environment, "stop")
+    assert daemon.expect("hook")["kind"] == "stop", "and the shim was told of none of it"
+    assert sorted(path.name for path in (daemon.pane.run / "hooks").iterdir()) == ["1.status"]
+
+
+def test_the_operators_own_status_line_is_shown_with_the_same_input(daemon: Daemon, library: Path) -> None:
+    environment = {**environment_of(daemon), "PHOENIX_STATUS_LINE": "printf 'mine: '; cat"}
+    assert result(hook(library, environment, "status-line", stdin=STATUS.encode())) == (
+        0, f"mine: {STATUS}\n".encode(), b"",
+    )  # fmt: skip
+    assert kept(daemon) == STATUS + "\n"
+
+
+def test_a_status_line_that_asks_itself_comes_to_an_end(daemon: Daemon, library: Path) -> None:
+    own = f"'{library / 'phoenix-hook'}' status-line; echo once"
+    environment = {**environment_of(daemon), "PHOENIX_STATUS_LINE": own}
+    assert result(hook(library, environment, "status-line", stdin=b"{}")) == (0, b"once\n", b"")
+
+
+@pytest.mark.parametrize("lost", ["PHOENIX_AGENT", "PHOENIX_HOOK_DIR"])
+def test_a_status_line_outside_of_any_run_keeps_nothing(daemon: Daemon, library: Path, lost: str) -> None:
+    environment = {name: value for name, value in environment_of(daemon).items() if name != lost}
+    assert result(hook(library, environment, "status-line")) == SILENT
+    assert not (daemon.pane.run / "hooks" / "1.status").exists()
+
+
+def test_a_status_line_whose_directory_is_gone_or_full_is_silent(daemon: Daemon, library: Path) -> None:
+    environment = environment_of(daemon)
+    shutil.rmtree(daemon.pane.run / "hooks")
+    assert result(hook(library, environment, "status-line")) == SILENT
+
+
+def test_a_run_begins_without_the_status_line_of_the_one_before(daemon: Daemon, library: Path) -> None:
+    environment = environment_of(daemon)
+    hook(library, environment, "status-line", stdin=b"{}")
+    assert kept(daemon) == "{}\n"
+    daemon.send(op="kill", incarnation=1)
+    daemon.expect("exited")
+    daemon.give(daemon.pane.order(["sleep", "1000"]))
+    daemon.expect("started")
+    assert not (daemon.pane.run / "hooks" / "1.status").exists()

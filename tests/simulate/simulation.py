@@ -183,7 +183,7 @@ class Simulation:
     def _is_well(self, agent: Agent) -> bool:
         if agent.desired is Desired.STOPPED:
             return not isinstance(agent.state, Starting | Stopping)  # A stop after the iteration lets it run on.
-        if isinstance(agent.state, Parked) and agent.state.until_wall > self.host.wall:
+        if isinstance(agent.state, Parked) and agent.parking and agent.parking.until_wall > self.host.wall:
             return True  # Its limit is not over.
         between_iterations = agent.spec.kind is Kind.LOOP and isinstance(agent.state, BackingOff)
         return isinstance(agent.state, Running) or between_iterations

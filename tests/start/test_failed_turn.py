@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent import Parking, ParkingKind, Running, Waiting
+from phoenixd.core.agent import Running, Waiting
 from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, Prompted
 from phoenixd.harness import HARNESSES
@@ -83,8 +84,8 @@ def test_what_was_heard_of_is_not_told_again(room: Room) -> None:
     facts, codex = SessionFacts(turn_open=False, error=FAILED), HARNESSES["codex"]
     parking, waiting = Parking(ParkingKind.LIMIT, NOW, NOW, "limit"), Waiting("login", "", NOW)
 
-    for activity in (replace(agent.state.activity, parking=parking), replace(agent.state.activity, waiting=waiting)):
-        known = replace(agent, state=replace(agent.state, activity=activity))
+    asking = replace(agent.state, activity=replace(agent.state.activity, waiting=waiting))
+    for known in (replace(agent, limits=Limits(parking)), replace(agent, state=asking)):
         assert failed_turn(known, facts, codex, NOW + 6) is None
 
 

@@ -13,6 +13,8 @@ from tests.stub.scenario import Rejection, Step, Usage
 from tests.stub.server import ApiStub, Reply, main
 
 _METADATA = "x-codex-turn-metadata"
+_FREEFORM = frozenset({"exec", "apply_patch"})
+"""Tools that take a text instead of arguments: the newest models' one tool, and patches."""
 
 
 class ResponsesRequest(RecordedRequest):
@@ -118,7 +120,7 @@ def _output(request: RecordedRequest, step: Step) -> list[dict[str, Any]]:
     output: list[dict[str, Any]] = [{**message, "content": [said]}] if step.text else []
     for index, tool in enumerate(step.tool_use):
         call = {"id": f"fc_stub_{number}_{index}", "call_id": f"call_stub_{number}_{index}", "status": "completed"}
-        if tool.name == "exec":  # the newest models are given one tool that takes a program instead of arguments
+        if tool.name in _FREEFORM:
             output.append({"type": "custom_tool_call", **call, "name": tool.name, "input": tool.input["input"]})
         else:
             output.append({"type": "function_call", **call, "name": tool.name, "arguments": json.dumps(tool.input)})

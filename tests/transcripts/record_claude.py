@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.real.claude_cli import locate
 from tests.real.claude_room import Room, bash
+from tests.real.installed import locate
 from tests.real.terminal import Program
 from tests.stub.scenario import Rejection, Step, ToolUse, Usage
 from tests.waiting import eventually_sync
@@ -24,7 +24,7 @@ SUBAGENT = {"description": "count", "prompt": "SUB: count the files", "subagent_
 
 
 def main() -> int:
-    located = locate()
+    located = locate("claude")
     if located.binary is None:
         print(f"not run: {located.reason}")
         return 1

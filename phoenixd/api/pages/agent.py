@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, page, wrap
 from phoenixd.api.pages.status import NAME_COLUMNS, next_commands
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
@@ -47,6 +48,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
         if row.evidence_age is None
         else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
         "session": row.session_id or "none yet",
+        "context": context(row.context, here),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
         "restarts": str(row.restarts),

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
+from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import SET_IN, Page, clip, page, wrap
 from phoenixd.api.pages.status import answer_command, reason, side_by_side
 from phoenixd.api.times import ago, span
@@ -93,6 +94,9 @@ def explain(
     if before is not None:
         lines.append("  before that")
         lines += _decision(before, here)
+    if said := context(row.context, here):
+        first, *rest = wrap(said, max(20, here.width - 13))
+        lines += [f"  context    {first}", *(f"{'':<13}{line}" for line in rest)]
     if looks:
         counted = "once" if looks == 1 else f"{looks} times"
         lines.append(f"  looked     {counted} since then, and nothing followed from it")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.history import Digest
+from phoenixd.api.pages.context import of_row
 from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, pad, page, with_command, wrap
 from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
@@ -52,7 +53,7 @@ def status(
             [*_daemon(facts, here), f"No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"]
         )
     head = [*wrap(first_line(rows), here.width), *_since_line(digest, here)]
-    head += [*_stale_line(loops or {}, here), *_daemon(facts, here), ""]
+    head += [*_stale_line(loops or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here)
     if everyone:
         shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
@@ -147,6 +148,20 @@ def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:
     return with_command(said, "See: phoenixctl loops", here.width)
 
 
+def _full_line(rows: Sequence[Row], here: Page) -> list[str]:
+    """Orchestrators that are to be handed over; any other kind shortens its context by itself."""
+    full = [
+        row.name
+        for row in rows
+        if row.kind == "orchestrator" and row.context is not None and row.context.verdict == "HANDOFF"
+    ]
+    if not full:
+        return []
+    whose = ", ".join(full) if len(full) <= NAMES_SHOWN else f"{len(full)} orchestrators"
+    said = f"{whose}: the context is full, and a handoff is due."
+    return with_command(said, f"See: phoenixctl tokens check {full[0]}", here.width)
+
+
 def _daemon(facts: Facts, here: Page) -> list[str]:
     lines: list[str] = []
     if facts.halted is not None:
@@ -209,7 +224,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
-    why = reason(row)
+    why = f"{of_row(row)}{reason(row)}"
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
         why = lost or "its exit record is awaited"

@@ -232,7 +232,9 @@ class _Case:
     def _judged(self, verdict: Verdict, agent: Agent, why: str, *, start: bool = False) -> Judged:
         finding = self.finding(verdict, why, start=start)
         told = f"the journal is old: {why}"
-        changed = agent if verdict == "keep" else replace(agent, reason=told)
+        # What is known otherwise than by the journal has nothing to wait out.
+        idle = replace(agent.limits, parking=None)
+        changed = agent if verdict == "keep" else replace(agent, reason=told, limits=idle)
         return Judged(self.trace.agent, finding, replace(changed, found=finding))
 
     def finding(self, verdict: Verdict, why: str, *, start: bool = False) -> Finding:

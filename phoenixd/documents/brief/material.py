@@ -11,6 +11,7 @@ from pydantic_core import from_json
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.plain_text import plain
 from phoenixd.documents.resolved import Resolution
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.workspace import GitSummary
 
@@ -43,6 +44,8 @@ class BriefMaterial:
     """What no text of the conversation can know: fences are made of it."""
     goal: str | None = None
     """Told so that the writer knows the aim; what stands in the brief is copied by our own code."""
+    ledger: SessionLedger | None = None
+    """What stands of the session's work, by its structure alone; None where no transcript tells."""
 
 
 def bounded_conversation(found: Conversation | None, limit: int, clean: Callable[[str], str]) -> Conversation:

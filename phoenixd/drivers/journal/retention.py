@@ -12,6 +12,8 @@ ENTRIES_PER_AGENT = 100_000
 """Entries of one agent that are kept at most: one that talks without end costs its own past, not the disk."""
 LIVES_PER_AGENT, INCIDENTS_PER_AGENT = 10_000, 500
 """A loop without a pause has a life a second."""
+USAGE_PER_AGENT = 20_000
+"""Samples; one that works without end makes a few hundred in a day."""
 
 OLDEST_STEP = "SELECT max(seq) FROM (SELECT seq, at FROM entries ORDER BY seq LIMIT ?) WHERE at < ?"
 TOO_MANY = "SELECT agent FROM {table} WHERE agent IS NOT NULL GROUP BY agent HAVING count(*) > ?"
@@ -29,6 +31,8 @@ FORGET_LIVES = (
 """The life of a run that goes on is kept, however long ago it began."""
 FORGET_INCIDENTS = "DELETE FROM incidents WHERE rowid IN (SELECT rowid FROM incidents WHERE at < ? LIMIT ?)"
 
+FORGET_USAGE = "DELETE FROM usage WHERE rowid IN (SELECT rowid FROM usage WHERE at < ? LIMIT ?)"
+
 IsIdle = Callable[[], bool]
 
 
@@ -41,6 +45,7 @@ class Retention:
             ("entries", "seq", entries_per_agent),
             ("lives", "incarnation", LIVES_PER_AGENT),
             ("incidents", "incarnation", INCIDENTS_PER_AGENT),
+            ("usage", "at", USAGE_PER_AGENT),
         )
         self._done_at = -RETENTION_INTERVAL
 
@@ -54,7 +59,7 @@ class Retention:
         before = at - self._keep_seconds
         if not _forget_old_entries(connection, before, is_idle):
             return
-        for statement in (FORGET_LIVES, FORGET_INCIDENTS):
+        for statement in (FORGET_LIVES, FORGET_INCIDENTS, FORGET_USAGE):
             if not _repeat(connection, statement, (before, RETENTION_STEP), is_idle):
                 return
         for table, order, most in self._bounds:

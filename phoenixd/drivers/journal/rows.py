@@ -13,6 +13,7 @@ from typing import Any
 from zlib import crc32
 
 from phoenixd.core.facts import Fact
+from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
 from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
@@ -45,6 +46,7 @@ class BatchRows:
     lives: tuple[Life, ...]
     incidents: tuple[Row, ...]
     cures: tuple[Cure, ...]
+    usage: tuple[Row, ...]
     saved: str
     at: float
     epoch: int = 0
@@ -84,6 +86,7 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         lives=lives_of(batch),
         incidents=tuple(_incident_columns(incident, batch.at) for incident in batch.incidents),
         cures=cures_of(batch),
+        usage=tuple(_usage_columns(sample, batch.at) for sample in batch.usage),
         saved=json.dumps(
             {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
         ),
@@ -178,6 +181,13 @@ def _incident_columns(incident: KeptIncident, at: float) -> Row:
     return sealed(
         "incidents", incident_id(incident), incident.agent, incident.incarnation, incident.kind, float(at),
         float(incident.opened), None, storable(body),
+    )  # fmt: skip
+
+
+def _usage_columns(sample: UsageSample, at: float) -> Row:
+    return sealed(
+        "usage", sample.agent, sample.incarnation, storable(sample.session_id), float(at), float(sample.wall),
+        sample.tokens, sample.limit, sample.source,
     )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ class Schema:
 
     @property
     def light(self) -> tuple[str, ...]:
-        """The tables that a start rests on; all but the entries."""
-        return tuple(name for name in self.tables if name != "entries")
+        """The tables that a start rests on; what only grows is read by those who ask for it."""
+        return tuple(name for name in self.tables if name not in ("entries", "usage"))
 
 
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)"
@@ -76,7 +76,25 @@ SECOND = Schema(
     },
 )
 
-SCHEMAS: dict[int, Schema] = {1: FIRST, 2: SECOND}
+THIRD = Schema(
+    tables={
+        **SECOND.tables,
+        # How full contexts were, sampled. at: supervised time, by which rows grow old; wall: when. tokens, and those
+        # of the window (NULL: unknown), by whose word (source).
+        "usage": (
+            "CREATE TABLE usage (agent TEXT NOT NULL, incarnation INTEGER NOT NULL, session_id TEXT NOT NULL,"
+            " at REAL NOT NULL, wall REAL NOT NULL, tokens INTEGER NOT NULL, tokens_limit INTEGER,"
+            " source TEXT NOT NULL, crc INTEGER NOT NULL)"
+        ),
+    },
+    indexes={
+        **SECOND.indexes,
+        "usage_by_at": "CREATE INDEX usage_by_at ON usage (at)",
+        "usage_by_agent": "CREATE INDEX usage_by_agent ON usage (agent, at)",
+    },
+)
+
+SCHEMAS: dict[int, Schema] = {1: FIRST, 2: SECOND, 3: THIRD}
 SCHEMA_VERSION = max(SCHEMAS)
 """Kept twice, in the file's header and as a checked row of `meta`: one flipped bit must not look like the future."""
 
@@ -98,3 +116,4 @@ INSERT_SPEC = (
 INSERT_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_LIFE = "INSERT OR REPLACE INTO lives VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_INCIDENT = "INSERT OR REPLACE INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -16,7 +16,15 @@ from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS, 
 from phoenixd.drivers.journal.rows import BatchRows, Row, sealed, sealed_entry
 from phoenixd.drivers.journal.salvage import Damage, open_sound
 from phoenixd.drivers.journal.schema import Check, retired_row
-from phoenixd.drivers.journal.tables import EPOCH_KEY, INSERT_AGENT, INSERT_ENTRY, INSERT_META, INSERT_SPEC, SAVED_KEY
+from phoenixd.drivers.journal.tables import (
+    EPOCH_KEY,
+    INSERT_AGENT,
+    INSERT_ENTRY,
+    INSERT_META,
+    INSERT_SPEC,
+    INSERT_USAGE,
+    SAVED_KEY,
+)
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 
 CHECKPOINT_COMMITS, CHECKPOINT_COMMITS_BUSY = 128, 1024
@@ -146,6 +154,7 @@ class Writer:
             specs[name] = ()
         connection.executemany(INSERT_META, [retired_row(name, last) for name, last in request.removed])
         self._histories.write(connection, request)
+        connection.executemany(INSERT_USAGE, request.usage)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
         if request.epoch:
             connection.execute(INSERT_META, sealed("meta", EPOCH_KEY, str(request.epoch)))

@@ -8,7 +8,7 @@ import itertools
 import os
 import stat
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from anyio import to_thread
 
@@ -16,14 +16,23 @@ from phoenixd.core.agent import Agent
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.json_line import parse_line
+from phoenixd.documents.kept_ledger import KeptLedger
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import TranscriptForm, Used
+from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation
+from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.harness import HARNESSES
 
 QUEUE_LIMIT = 16 << 20
 """Bytes in which prompts that were put off are looked for."""
+
+MOST_LEDGERS = 16
+"""Ledgers that are held in memory; the others go on from what was kept of them."""
+
+MOST_SLICES = 128
+"""Slices of one reading; where a transcript is longer, the next reading goes on."""
 
 MOST_FILES = 64
 """Files that one session's glob is believed to mean."""
@@ -36,6 +45,8 @@ class TranscriptFiles:
         self._path_of = path_of
         self._tails: dict[str, TranscriptTail] = {}
         self._lock = threading.Lock()
+        self._ledgers: dict[tuple[str, str], LedgerTail] = {}
+        self._ledgers_lock = threading.Lock()
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
@@ -55,6 +66,19 @@ class TranscriptFiles:
     async def usage(self, agent: Agent) -> Used | None:
         return await to_thread.run_sync(self._usage, agent)
 
+    async def ledger(
+        self, agent: Agent, kept: Callable[[], Awaitable[KeptLedger | None]], clean: Callable[[str], str]
+    ) -> KeptLedger | None:
+        path, form = await to_thread.run_sync(self._file, agent), _form(agent)
+        if path is None or form is None:
+            return None
+        before = None if (agent.name, path) in self._ledgers else await kept()
+        # The first reading of a long session takes seconds: others get their turn between its slices.
+        for _ in range(MOST_SLICES):
+            if not await to_thread.run_sync(self._hear_slice, agent.name, path, form, before):
+                break
+        return await to_thread.run_sync(self._kept, agent.name, path, form, clean)
+
     async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
         return await to_thread.run_sync(self._conversation, agent, budget)
 
@@ -68,6 +92,27 @@ class TranscriptFiles:
             if tail is None or tail.path != path or tail.form is not form:
                 tail = self._tails[agent.name] = TranscriptTail(path, form)
             return tail.facts()
+
+    def _hear_slice(self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None) -> bool:
+        with self._ledgers_lock:
+            return self._ledger_tail(name, path, form, kept).read_slice()
+
+    def _kept(self, name: str, path: str, form: TranscriptForm, clean: Callable[[str], str]) -> KeptLedger | None:
+        rows, is_whole = read_tasks(form.task_directory(path), form)
+        with self._ledgers_lock:
+            tail = self._ledger_tail(name, path, form, None)
+            tail.take_tasks(rows, is_whole=is_whole)
+            return tail.kept(clean) if tail.is_known else None
+
+    def _ledger_tail(self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None) -> LedgerTail:
+        """The ledger that is held, or one that goes on from what was kept; those used last are held."""
+        tail = self._ledgers.pop((name, path), None)
+        if tail is None or tail.form is not form:
+            tail = LedgerTail.going_on(path, form, kept)
+        self._ledgers[name, path] = tail
+        while len(self._ledgers) > MOST_LEDGERS:
+            del self._ledgers[next(iter(self._ledgers))]
+        return tail
 
     def _usage(self, agent: Agent) -> Used | None:
         path, form = self._file(agent), _form(agent)

@@ -10,6 +10,7 @@ from phoenixd.documents.conversation_end import DEFAULT_BUDGET, ConversationEnd
 from phoenixd.documents.session_facts import SessionFacts, SessionReading, says_prompt, says_usage
 from phoenixd.documents.transcript import Compacted, Record, SessionNamed, TranscriptForm, Used
 from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
+from phoenixd.drivers.transcripts.place import Place
 
 LOOK_BACK = 64 << 20
 """Bytes of the end in which the newest request, the turn in hand and its prompt are looked for: past them, unknown."""
@@ -20,9 +21,6 @@ MOST_LINES = 50_000
 FIRST_LINE = 1 << 20
 """Bytes in which the first line is looked for, which says whose the transcript is and what the model was told."""
 
-MARK = 64
-"""Bytes before the place that was read to: where they differ, the file was written anew in its place."""
-
 
 @dataclass(slots=True)
 class TranscriptTail:
@@ -30,49 +28,46 @@ class TranscriptTail:
 
     path: str
     form: TranscriptForm
-    _identity: tuple[int, int] | None = None
-    _offset: int = 0
-    _mark: bytes = b""
+    _place: Place = field(default_factory=Place)
     _reading: SessionReading = field(default_factory=SessionReading)
 
     def facts(self) -> SessionFacts | None:
         """What is known of the session now; None where there is no transcript."""
         with open_lines(self.path) as lines:
             if lines is None:
-                self._identity = None
+                self._place.identity = None
                 return None
             if not (self._is_the_same(lines) and self._read_on(lines)):
                 self._read_anew(lines)
             return self._reading.facts()
 
     def _is_the_same(self, lines: OpenLines) -> bool:
-        if lines.identity != self._identity or not self._offset <= lines.size <= self._offset + LOOK_BACK:
-            return False
-        return lines.bytes_at(self._offset - len(self._mark), len(self._mark)) == self._mark
+        return lines.size <= self._place.offset + LOOK_BACK and self._place.is_in(lines)
 
     def _read_on(self, lines: OpenLines) -> bool:
         """Take what was added; False where that is too much to be read piece by piece."""
-        if lines.size == self._offset:
+        if lines.size == self._place.offset:
             return True
-        for seen, line in enumerate(lines.forwards(self._offset)):
+        for seen, line in enumerate(lines.forwards(self._place.offset)):
             if seen >= MOST_LINES:
                 return False
-            if (record := _record(self.form, line)) is not None:
+            if (record := record_of(self.form, line)) is not None:
                 self._reading.hear(record)
-            self._offset = line.end + 1
-        self._set_mark(lines)
+            self._place.offset = line.end + 1
+        self._place.settle(lines)
         return True
 
     def _read_anew(self, lines: OpenLines) -> None:
-        self._identity, self._reading, self._offset = lines.identity, SessionReading(), 0
+        self._reading = SessionReading()
+        self._place.begin(lines)
         gathered: list[Record] = []
         usage_known = prompt_known = False
         for seen, line in enumerate(lines.backwards(limit=LOOK_BACK)):
             if seen == 0:
-                self._offset = line.end + 1
+                self._place.offset = line.end + 1
             if seen >= MOST_LINES or (usage_known and prompt_known):
                 break
-            if (record := _record(self.form, line)) is not None:
+            if (record := record_of(self.form, line)) is not None:
                 gathered.append(record)
                 usage_known = usage_known or says_usage(record)
                 prompt_known = prompt_known or says_prompt(record)
@@ -80,11 +75,7 @@ class TranscriptTail:
             self._reading.hear(record)
         if self._reading.session_id is None:
             self._reading.session_id = _first_name(lines, self.form)
-        self._set_mark(lines)
-
-    def _set_mark(self, lines: OpenLines) -> None:
-        length = min(MARK, self._offset)
-        self._mark = lines.bytes_at(self._offset - length, length)
+        self._place.settle(lines)
 
 
 def newest_usage(path: str, form: TranscriptForm) -> Used | None:
@@ -93,7 +84,7 @@ def newest_usage(path: str, form: TranscriptForm) -> Used | None:
         if lines is None:
             return None
         for line in _bounded(lines.backwards(limit=LOOK_BACK)):
-            record = _record(form, line) if form.may_tell_usage(line.content) else None
+            record = record_of(form, line) if form.may_tell_usage(line.content) else None
             for fact in reversed(record.facts) if record is not None else ():
                 if isinstance(fact, Used):
                     return fact
@@ -129,7 +120,7 @@ def read_whole(path: str, form: TranscriptForm) -> SessionFacts | None:
             return None
         reading = SessionReading()
         for line in lines.forwards():
-            if (record := _record(form, line)) is not None:
+            if (record := record_of(form, line)) is not None:
                 reading.hear(record)
         return reading.facts()
 
@@ -141,7 +132,8 @@ def _bounded(lines: Iterator[Line]) -> Iterator[Line]:
         yield line
 
 
-def _record(form: TranscriptForm, line: Line) -> Record | None:
+def record_of(form: TranscriptForm, line: Line) -> Record | None:
+    """What a line tells, also of one that is too long to be parsed."""
     return form.beginning(line.content) if line.is_clipped else form.record(line.content)
 
 

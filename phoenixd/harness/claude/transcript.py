@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -29,14 +30,16 @@ from phoenixd.documents.transcript import (
     TurnEnded,
     Used,
 )
+from phoenixd.harness.claude import deeds
 
 SYNTHETIC = "<synthetic>"
 INTERRUPTED = "[Request interrupted by user"
 
 _USAGE = re.compile(rb'"usage"|"compact_boundary"')
 _UNINTERESTING = re.compile(
-    rb'\{"type":"(?!user"|assistant"|system"|attachment")'
-    rb'|\{"parentUuid":[^,]{1,40},"isSidechain":(?:true|false,"attachment":\{"type":"(?!queued_command"))'
+    rb'\{"type":"(?!user"|assistant"|system"|attachment"|queue-operation")'
+    rb'|\{"parentUuid":[^,]{1,40},"isSidechain":(?:true|false,"attachment":\{"type":'
+    rb'"(?!queued_command"|task_reminder"|todo_reminder"))'
 )
 """Most lines of a busy session are of no interest; how they begin says so at a fraction of a parser's cost."""
 _MACHINE_MADE = re.compile(
@@ -74,7 +77,13 @@ def record(line: bytes) -> Record | None:
             return _from_system(found, at)
         case "attachment":
             facts = _queued(found, at)
-            return Record("prompt", at, _named(found, facts)) if facts else None
+            if facts:
+                return Record("prompt", at, _named(found, facts))
+            added = deeds.attached(table(found, "attachment"), at)
+            return Record(None, at, added) if added else None
+        case "queue-operation":
+            added = deeds.queue(found, at)
+            return Record(None, at, added) if added else None
         case _:
             return None
 
@@ -105,6 +114,20 @@ def beginning(head: bytes) -> Record | None:
     return Record("tool", None, tuple(ToolEnded(call.decode(), False, None) for call in calls[:8]))
 
 
+def task_directory(transcript: str) -> str | None:
+    """CONFIG/tasks/SESSION for CONFIG/projects/DIRECTORY/SESSION.jsonl."""
+    config, _, rest = transcript.rpartition("/projects/")
+    session = rest.rpartition("/")[2].removesuffix(".jsonl")
+    return f"{config}/tasks/{session}" if config and session else None
+
+
+def task_file(content: bytes) -> TaskRow | None:
+    """The task of a file, which is not written in one piece."""
+    found = parse_line(content)
+    listed = deeds.rows({"": [found]}, "", "subject") if found is not None else ()
+    return listed[0] if listed and listed[0].id is not None else None
+
+
 def _named(found: Table, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     session_id = text(found, "sessionId")
     return (*facts, SessionNamed(session_id)) if session_id else facts
@@ -121,11 +144,17 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
     facts: list[Fact] = []
     if message.get("model") != SYNTHETIC and (used := _used(found, message, at)):
         facts.append(used)
+    stop = text(message, "stop_reason")
+    is_last = stop not in (None, "tool_use", "pause_turn") and message.get("model") != SYNTHETIC
     for part in tables(message, "content"):
         call, name = text(part, "id"), text(part, "name")
         if part.get("type") == "tool_use" and call and name:
             facts.append(ToolBegan(call, name, at))
-    if text(message, "stop_reason") not in (None, "tool_use", "pause_turn") and message.get("model") != SYNTHETIC:
+            facts += deeds.asked(name, call, table(part, "input"), at)
+        elif part.get("type") == "text" and (said_now := text(part, "text")):
+            is_final = None if stop is None or message.get("model") == SYNTHETIC else is_last
+            facts.append(Spoke(said_now[:SPOKEN_LIMIT], is_final, at))
+    if is_last:
         facts.append(TurnEnded("done", at))
     return tuple(facts)
 
@@ -153,8 +182,10 @@ def _from_user(found: Table, at: float | None) -> Record | None:
         if part.get("type") == "tool_result" and (call := text(part, "tool_use_id"))
     )
     if ended:
+        # What the CLI keeps of a result beside what the model reads belongs to the one result of its line.
+        told: tuple[Fact, ...] = deeds.came_back(parts[0], found, ended[0].call, at) if len(parts) == 1 else ()
         over: tuple[Fact, ...] = (TurnEnded("done", at),) if found.get("toolEndsTurn") is True else ()
-        return Record("tool", at, _named(found, (*ended, *over)))
+        return Record("tool", at, _named(found, (*told, *ended, *over)))
     words = _words(content)
     if words is None:
         return None
@@ -163,8 +194,9 @@ def _from_user(found: Table, at: float | None) -> Record | None:
     if _is_a_persons(found, words):
         return Record("prompt", at, _named(found, (Prompted(words, at),)))
     # What a command prints begins no turn; what the CLI tells itself does.
-    told = _MACHINE_MADE.match(words) is None or words.lstrip().startswith("<task-notification")
-    return Record("system", at, _named(found, (TurnBegan(),) if told else ()))
+    begins = _MACHINE_MADE.match(words) is None or words.lstrip().startswith("<task-notification")
+    begun: tuple[Fact, ...] = (TurnBegan(),) if begins else ()
+    return Record("system", at, _named(found, (*begun, *deeds.notice(words, at))))
 
 
 def _is_a_persons(found: Table, words: str) -> bool:

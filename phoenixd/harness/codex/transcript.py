@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -30,6 +31,7 @@ from phoenixd.documents.transcript import (
     TurnEnded,
     Used,
 )
+from phoenixd.harness.codex import deeds
 
 _USAGE = re.compile(rb'"token_count"|"compacted"')
 _UNINTERESTING = re.compile(
@@ -38,7 +40,6 @@ _UNINTERESTING = re.compile(
     rb'(?:thread_settings_applied|reasoning|agent_reasoning)")'
 )
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
-_EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,6})\b")
 _LONG_RESULT = re.compile(
     rb'"payload":\{"type":"[a-z_]{1,30}_output",(?:"id":"[^"]{1,128}",)?"call_id":"([^"\\]{1,128})"'
 )
@@ -101,6 +102,16 @@ def beginning(head: bytes) -> Record | None:
     return Record("tool", None, (ToolEnded(found[1].decode("utf-8", "replace"), False, None),)) if found else None
 
 
+def task_directory(transcript: str) -> str | None:
+    """The list stands in the transcript alone."""
+    return None
+
+
+def task_file(content: bytes) -> TaskRow | None:
+    """There are none."""
+    return None
+
+
 def _from_event(payload: Table, at: float | None) -> Record | None:
     kind: RecordKind = "system"
     facts: tuple[Fact, ...] = ()
@@ -117,7 +128,8 @@ def _from_event(payload: Table, at: float | None) -> Record | None:
         case _:
             prompt = _prompt(payload)
             if prompt is None:
-                return None
+                done = deeds.completed(table(payload, "item"), at) if payload.get("type") == "item_completed" else ()
+                return Record(None, at, done) if done else None
             kind, facts = "prompt", (Prompted(prompt, at),)
     return Record(kind, at, facts)
 
@@ -159,13 +171,20 @@ def _prompt(payload: Table) -> str | None:
 def _from_item(payload: Table, at: float | None) -> Record | None:
     kind, call = text(payload, "type") or "", text(payload, "call_id") or text(payload, "id")
     if kind in _CALLS:
-        begun = ToolBegan(call, text(payload, "name") or kind, at) if call else None
-        return Record("assistant", at, (begun,) if begun is not None else ())
+        if not call:
+            return Record("assistant", at)
+        name = text(payload, "name") or kind
+        return Record("assistant", at, (ToolBegan(call, name, at), *deeds.asked(payload, name, call, at)))
     if kind.endswith("_output"):
         output = _joined(payload.get("output"))
-        return Record("tool", at, (ToolEnded(call, _failed(output), at),) if call else ())
+        if not call:
+            return Record("tool", at)
+        told = deeds.came_back(output, call, at) if output is not None else ()
+        refused = output is not None and deeds.is_refused(output)
+        return Record("tool", at, (*told, ToolEnded(call, refused or _failed(output), at)))
     if kind == "message" and payload.get("role") == "assistant":
-        return Record("assistant", at)
+        words = _joined(payload.get("content"))
+        return Record("assistant", at, (Spoke(words[:SPOKEN_LIMIT], None, at),) if words else ())
     return None
 
 
@@ -184,7 +203,7 @@ def _spoken(payload: Table, at: str | None) -> Piece | None:
 
 
 def _failed(output: str | None) -> bool:
-    code = _EXIT_CODE.search(output[:400]) if output is not None else None
+    code = deeds.EXIT_CODE.search(output[:400]) if output is not None else None
     return code is not None and int(code[1]) != 0
 
 

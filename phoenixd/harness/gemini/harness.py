@@ -103,6 +103,12 @@ class Gemini:
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
 
+    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
+        return None
+
+    def window_of(self, model: str) -> int | None:
+        return None
+
     def variables(self) -> dict[str, str]:
         return {"GEMINI_CLI_NO_RELAUNCH": "true"}
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.transcript import (
     ApiFailed,
@@ -28,6 +29,7 @@ from phoenixd.documents.transcript import (
     TurnUnclear,
     Used,
 )
+from phoenixd.harness.gemini import deeds
 
 CANCELLED = "Request cancelled."
 
@@ -59,7 +61,7 @@ def record(line: bytes) -> Record | None:
         case "user":
             return _from_user(found, words, at)
         case "gemini":
-            return Record("assistant", at, _answer(found, at))
+            return Record("assistant", at, _answer(found, words, at))
         case "error":
             return Record("system", at, (_failure(words or "", at), TurnEnded("failed", at)))
         case "info" if words is not None and words.startswith(CANCELLED):
@@ -99,6 +101,16 @@ def beginning(head: bytes) -> Record | None:
     return None
 
 
+def task_directory(transcript: str) -> str | None:
+    """The list stands in the transcript alone."""
+    return None
+
+
+def task_file(content: bytes) -> TaskRow | None:
+    """There are none."""
+    return None
+
+
 def _from_user(found: Table, words: str | None, at: float | None) -> Record | None:
     answers = [table(part, "functionResponse") for part in tables(found, "content")]
     ended = tuple(ToolEnded(call, False, at) for answer in answers if (call := text(answer, "id")) is not None)
@@ -115,17 +127,27 @@ def _prompt(words: str | None) -> str | None:
     return prompt if prompt.strip() and _MACHINE_MADE.match(prompt) is None else None
 
 
-def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
+def _answer(found: Table, words: str | None, at: float | None) -> tuple[Fact, ...]:
     facts: list[Fact] = []
     if (used := _used(found, at)) is not None:
         facts.append(used)
     calls = tables(found, "toolCalls")
+    # After a denial the conversation so far is written anew, under new ids, and in parts.
+    if words and isinstance(found.get("content"), str):
+        facts.append(Spoke(words[:SPOKEN_LIMIT], False if calls else None, at, text(found, "id")))
     for call in calls:
-        if (name := text(call, "id")) is not None:
-            facts.append(ToolBegan(name, text(call, "name") or "tool", at))
-            if text(call, "status") in ("success", "error", "cancelled"):
-                facts.append(ToolEnded(name, text(call, "status") != "success", moment(call, "timestamp")))
+        if (number := text(call, "id")) is not None:
+            facts += _called(call, number, text(call, "name") or "tool", at)
     return tuple(facts) if calls else (*facts, TurnUnclear())
+
+
+def _called(call: Table, number: str, name: str, at: float | None) -> list[Fact]:
+    facts: list[Fact] = [ToolBegan(number, name, at), *deeds.asked(name, number, table(call, "args"), at)]
+    status, ended = text(call, "status"), moment(call, "timestamp")
+    if status in ("success", "error", "cancelled"):
+        facts += deeds.came_back(name, number, status, _result(call), ended)
+        facts.append(ToolEnded(number, status != "success", ended))
+    return facts
 
 
 def _failure(words: str, at: float | None) -> ApiFailed:
@@ -149,10 +171,15 @@ def _used_tool(call: Table, at: str | None) -> list[Piece]:
     use = Piece("assistant", compact(call.get("args")), at, name, number)
     if text(call, "status") not in ("success", "error", "cancelled"):
         return [use]
-    answers = [table(table(part, "functionResponse"), "response") for part in tables(call, "result")]
-    told = "\n".join(text(answer, "output") or text(answer, "error") or compact(answer) for answer in answers)
+    told = _result(call)
     failed = text(call, "status") != "success" or re.search(r"^Exit Code: [1-9-]", told, re.MULTILINE) is not None
     return [use, Piece("tool", told, text(call, "timestamp") or at, name, number, failed)]
+
+
+def _result(call: Table) -> str:
+    """What the model reads of a call's result."""
+    answers = [table(table(part, "functionResponse"), "response") for part in tables(call, "result")]
+    return "\n".join(text(answer, "output") or text(answer, "error") or compact(answer) for answer in answers)
 
 
 def _words(content: Any) -> str | None:

@@ -27,9 +27,11 @@ from phoenixd.documents.brief.record import BriefRecord, Narrative
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.ops import CLEAN_CODES
 from phoenixd.documents.resolved import read_resolutions
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.brief.ledgers import LedgerLook, Ledgers
 from phoenixd.memory.brief.switch import Switch
 from phoenixd.memory.brief.writing import Outcome, PlainWriter, write_brief
 from phoenixd.memory.desk import Desk
@@ -55,6 +57,7 @@ class BriefRuns:
         writers: Mapping[WriterKind, BriefWriter],
         newest: Callable[[Agent], Agent],
         held: Callable[[Agent], str],
+        ledger: LedgerLook,
     ) -> None:
         self._publication = publication
         self._clock = clock
@@ -62,6 +65,7 @@ class BriefRuns:
         self._writers = {WriterKind.DETERMINISTIC: PlainWriter(), **writers}
         self._newest = newest
         self._held = held
+        self._ledgers = Ledgers(publication, ledger)
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
@@ -85,10 +89,11 @@ class BriefRuns:
         conversation = await self._heard(agent)
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
+        stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
         await self._publication.first_git(desk, agent)
         async with desk.lock:
             material, counted = await self._publication.write_safely(
-                desk, lambda: self._gather(desk, agent, record, ledger, conversation)
+                desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
             )
         outcome = await write_brief(agent, material, choice, self._writers, counted.held)
         async with desk.lock:
@@ -115,7 +120,13 @@ class BriefRuns:
         return state, record
 
     def _gather(
-        self, desk: Desk, agent: Agent, record: BriefRecord, ledger: BriefLedger, conversation: Conversation | None
+        self,
+        desk: Desk,
+        agent: Agent,
+        record: BriefRecord,
+        ledger: BriefLedger,
+        conversation: Conversation | None,
+        stands: SessionLedger | None,
     ) -> tuple[BriefMaterial, BriefRecord]:
         """The material of a run, and the record with the run counted: paid for before it begins."""
         if not desk.secrets:
@@ -140,6 +151,7 @@ class BriefRuns:
             git=desk.git,
             nonce=moment.nonce,
             goal=desk.clean(agent.spec.prompt) if agent.spec.prompt else None,
+            ledger=stands,
         )
         return material, record
 

@@ -13,6 +13,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
+from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
 from phoenixd.memory.brief.writing import Outcome
 from phoenixd.memory.bulkhead import bulkhead
@@ -58,6 +59,7 @@ class Briefing:
         conversation: ConversationLook,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
         alert: AlertSink | None = None,
+        ledger: LedgerLook = no_ledger,
     ) -> None:
         self._clock = clock
         self._calendar = calendar
@@ -68,6 +70,7 @@ class Briefing:
             writers or {},
             lambda agent: self._agents.get(agent.name, agent),
             self._held,
+            ledger,
         )
         self._alert = alert
         self._agents: dict[str, Agent] = {}
@@ -220,7 +223,7 @@ class Briefing:
         """Why the agent's own CLI may not be asked now; looked for only where it would be."""
         if agent.spec.brief.writer is not WriterKind.AUTO:
             return ""
-        return held_back(agent, self._agents.values(), self._now())
+        return held_back(agent, self._agents.values())
 
     def _note(self, agent: Agent) -> None:
         before = self._agents.get(agent.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.parking import CONTINUE
+from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
 from phoenixd.documents.banner import INTERRUPTED
 from phoenixd.documents.session_facts import SessionFacts

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.drivers.journal.rows import sealed
-from phoenixd.drivers.journal.tables import FIRST, SCHEMA_KEY, SECOND
+from phoenixd.drivers.journal.tables import FIRST, SCHEMA_KEY, SCHEMA_VERSION, SCHEMAS
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 
@@ -43,7 +43,7 @@ def take_back_to_version_1(path: Path) -> None:
         for row in connection.execute(f"{lives} FROM lives").fetchall():
             values = ", ".join("?" * (len(row) + 1))
             connection.execute(f"INSERT INTO incarnations VALUES ({values})", sealed("incarnations", *row))
-        for name in SECOND.tables.keys() - FIRST.tables.keys():
+        for name in SCHEMAS[SCHEMA_VERSION].tables.keys() - FIRST.tables.keys():
             connection.execute(f"DROP TABLE {name}")
         connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", SCHEMA_KEY, "1"))
         connection.execute("PRAGMA user_version = 1")

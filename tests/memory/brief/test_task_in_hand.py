@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.agent import Agent, Mode, PromptKind
-from phoenixd.core.parking import CONTINUE
+from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.documents.banner import interruption_sentence
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import StateDocument

@@ -12,67 +12,54 @@ from dataclasses import replace
 
 from phoenixd.core import alert_kinds, productive, requests
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import (
-    Agent,
-    BackingOff,
-    Desired,
-    Outage,
-    Parked,
-    ParkingKind,
-    Quarantined,
-    Running,
-    StandingAlert,
-    Starting,
-    Stopped,
-)
+from phoenixd.core.agent import Agent, BackingOff, Outage, Parked, Quarantined, Running, StandingAlert, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent, Tick, WorkMeasured
-from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.fleet import Fleet, Step, clear, put, warn
+from phoenixd.core.limits.groups import WINDOW, groups_of, waits_out
+from phoenixd.core.limits.marks import ROUNDING, instant_of
+from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.ranked import END
-from phoenixd.core.roster import CALM, GROUP, OUTAGE, TURN, Marks, Roster
-from phoenixd.core.spec import MINUTE, AgentSpec
-from phoenixd.core.transitions import close_items, enter, keep
+from phoenixd.core.roster import CALM, GROUP, OUTAGE, TURN, Roster
+from phoenixd.core.transitions import close_items, keep, park
 
-WINDOW = 30 * MINUTE
-"""Seconds within which the ends of several agents are one thing."""
 LEAST = 3
-"""Agents that have to be hit: two can fail by chance."""
-ROUNDING = 0.001
-"""Seconds by which a look into the marks goes too far rather than not far enough; each that is found is asked again."""
+"""Roster that have to be hit: two can fail by chance."""
 KIND = "outage"
 TOLD_ONCE = frozenset({KIND, "hung"})
 """Alerts of single agents that many of them raise for one cause."""
 
-Agents = Roster
+
+def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Take what the event means for outages into the fleet, and tell when one is over."""
+    for decision in tuple(_follow(before.roster, found.fleet.roster, event, before.limits.resume_every, now)):
+        found = put(found, decision, now) if decision.agent is not None else warn(found, decision, now)
+    for standing in found.fleet.alerts:
+        group = group_of(standing)
+        if group is not None and not is_hit(found.fleet.roster, group):
+            found = clear(found, standing, f"the outage of {group} is over")
+    return found
 
 
-def groups_of(spec: AgentSpec) -> tuple[str, ...]:
-    """What the agent shares with others, as people are told it."""
-    account = (f"account {spec.account}",) if spec.account else ()
-    return (*account, f"harness {spec.harness}") if spec.has_hooks else account
+def release(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Let one of each group try whose time has come; the others wait on, longer each time."""
+    for decision in tuple(_release(found.fleet.roster, found.fleet.limits.resume_every, now)):
+        found = put(found, decision, now)
+    return found
 
 
-def marks(agent: Agent, place: int) -> Marks:
-    """GROUP: when one that is to run ended without progress last, in each of its groups. OUTAGE: whose it is in.
-
-    TURN: until when (wall) it waits for its turn to try. CALM: when a run of it was calm for long enough.
-    """
-    name, found = agent.name, agent.outage
-    last = agent.record.unproductive[-1] if agent.record.unproductive else -END
-    hit: Marks = ()
-    if _is_wanted(agent):
-        hit = tuple((GROUP, group, last, place, name) for group in groups_of(agent.spec))
-    if found is None:
-        return hit
-    if waits(agent):
-        assert isinstance(agent.state, Parked)
-        return (*hit, (OUTAGE, found.group, 0.0, place, name), (TURN, "", agent.state.until_wall, place, name))
-    at = _calm(agent)
-    calm: Marks = ((CALM, "", at, place, name),) if at is not None else ()
-    return (*hit, (OUTAGE, found.group, 0.0, place, name), *calm)
+def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
+    """Leave out what those that share its service with the agent have told already."""
+    if not any(isinstance(one, Alert) and one.kind in TOLD_ONCE for one in decision.actions):
+        return decision
+    kept = tuple(
+        one for one in decision.actions if not (isinstance(one, Alert) and is_told(fleet.roster, agent, one.kind))
+    )
+    return replace(decision, actions=kept)
 
 
-def follow(before: Agents, after: Agents, event: Event, every: float, now: Moment) -> Iterator[Decision]:
+def _follow(before: Roster, after: Roster, event: Event, every: float, now: Moment) -> Iterator[Decision]:
     """What the event means for the outage that its agent is in, or begins, or ends.
 
     every: about so many seconds lie between two that go on after it.
@@ -92,7 +79,7 @@ def follow(before: Agents, after: Agents, event: Event, every: float, now: Momen
             yield from _unproductive(after, agent, now)
 
 
-def _unproductive(agents: Agents, agent: Agent, now: Moment) -> Iterator[Decision]:
+def _unproductive(agents: Roster, agent: Agent, now: Moment) -> Iterator[Decision]:
     known = agent.outage or next((one.outage for one in _in_outage(agents, groups_of(agent.spec))), None)
     if known is not None:
         yield _wait_out(agent, replace(known, tries=_tries(agents, known.group)), now)
@@ -105,7 +92,7 @@ def _unproductive(agents: Agents, agent: Agent, now: Moment) -> Iterator[Decisio
             return
 
 
-def is_hit(agents: Agents, group: str) -> bool:
+def is_hit(agents: Roster, group: str) -> bool:
     """Whether an outage of this group goes on."""
     return agents.marks.first((OUTAGE, group), (OUTAGE, group, END, END)) is not None
 
@@ -121,7 +108,7 @@ def group_of(standing: StandingAlert) -> str | None:
     return standing.about[0] if is_outage and standing.about else None
 
 
-def is_told(agents: Agents, agent: Agent, kind: str) -> bool:
+def is_told(agents: Roster, agent: Agent, kind: str) -> bool:
     """Whether people were told of an alert's cause already: by one, or two, that share the service with this agent."""
     if kind not in TOLD_ONCE:
         return False
@@ -133,39 +120,13 @@ def is_told(agents: Agents, agent: Agent, kind: str) -> bool:
     return sum(any(told.kind == kind for told in one.alerts) for one in shared) >= (LEAST - 1 if kind == "hung" else 1)
 
 
-def moved(decision: Decision, now: Moment) -> Decision:
-    """A changed specification: who no longer shares what is out of order waits no longer, and tells nothing of it."""
-    agent = decision.agent
-    if agent is None or agent.outage is None or agent.outage.group in groups_of(agent.spec):
-        return decision
-    free, why = replace(agent, outage=None), f"the outage of {agent.outage.group} is none of its own any more"
-    if not waits(agent):
-        return replace(decision, agent=free, reason=f"{decision.reason}; {why}")
-    queued = requests.queue(free, why, now)
-    return replace(queued, actions=decision.actions, reason=f"{decision.reason}; {queued.reason}")
-
-
-def waits(agent: Agent) -> bool:
-    """Whether the agent waits for its turn to try whether an outage is over."""
-    return agent.outage is not None and isinstance(agent.state, Parked) and agent.state.kind is ParkingKind.OUTAGE
-
-
-def next_due(agents: Agents, now: Moment) -> Instant | None:
-    """When the next one may try, or has lived long enough although nothing was asked of it."""
-    turn = agents.marks.first((TURN,), (TURN, "", END, END))
-    calm = agents.marks.first((CALM,), (CALM, "", END, END))
-    found = _turn(agents[turn[4]], now) if turn else None, calm[2] if calm else None
-    return min((at for at in found if at is not None), default=None)
-
-
-def release(agents: Agents, every: float, now: Moment) -> Iterator[Decision]:
-    """Let one of each group try whose time has come; the others wait on, longer each time."""
+def _release(agents: Roster, every: float, now: Moment) -> Iterator[Decision]:
     for agent in agents.marked((CALM,), (CALM, "", now.at, END)):
         assert agent.outage is not None
         yield from _over(agents, agent.outage, f"{agent.name} has lived for {in_words(WINDOW)}", every, now)
         return
     waiting = agents.marked((TURN,), (TURN, "", now.wall + ROUNDING, END))
-    due = [agent for agent in waiting if _turn(agent, now) <= now.at]
+    due = [one for one in waiting if one.parking is not None and instant_of(one.parking.until_wall, now) <= now.at]
     for group in sorted({agent.outage.group for agent in due if agent.outage is not None}):
         ready = [agent for agent in due if agent.outage is not None and agent.outage.group == group]
         first = min(ready, key=_order)
@@ -175,10 +136,10 @@ def release(agents: Agents, every: float, now: Moment) -> Iterator[Decision]:
         assert tried.agent is not None
         yield replace(tried, agent=replace(tried.agent, outage=outage))
         for agent in _in_outage(agents, (group,)):
-            if agent is not first and waits(agent):
-                assert isinstance(agent.state, Parked)
-                later = replace(agent.state, until_wall=now.wall + _wait(agent, outage.tries, now))
-                yield Decision(replace(agent, state=later, outage=outage))
+            held = agent.parking
+            if agent is not first and waits_out(agent) and held is not None:
+                later = replace(held, until_wall=now.wall + _wait(agent, outage.tries, now))
+                yield Decision(replace(agent, limits=replace(agent.limits, parking=later), outage=outage))
 
 
 def _begin(group: str, hit: list[Agent], wanted: int, now: Moment) -> Iterator[Decision]:
@@ -199,28 +160,30 @@ def _wait_out(agent: Agent, outage: Outage, now: Moment) -> Decision:
     crashes = tuple(at for at in agent.crashes if at <= since)
     forgiven = replace(agent, record=record, crashes=crashes, outage=outage)
     match agent.state:
-        case BackingOff() | Quarantined(counted=True) | Parked(kind=ParkingKind.OUTAGE):
+        case Parked() if agent.parking is not None and agent.parking.kind is not ParkingKind.OUTAGE:
+            return Decision(agent)
+        case BackingOff() | Quarantined(counted=True) | Parked():
             until = now.wall + _wait(agent, outage.tries, now)
             parked = close_items(forgiven)
-            return enter(parked, Parked(until, ParkingKind.OUTAGE), f"parked, outage of {outage.group}", now)
+            return park(parked, ParkingKind.OUTAGE, until, f"parked, outage of {outage.group}", now)
         case Starting() | Running():
             return keep(forgiven, f"its run tries whether the outage of {outage.group} is over")
         case _:
             return Decision(agent)
 
 
-def _over(agents: Agents, outage: Outage, why: str, every: float, now: Moment) -> Iterator[Decision]:
+def _over(agents: Roster, outage: Outage, why: str, every: float, now: Moment) -> Iterator[Decision]:
     """Let all go on, a slot after the other."""
     slot = 0
     for agent in sorted(_in_outage(agents, (outage.group,)), key=_order):
         free = replace(agent, outage=None)
-        if not waits(agent):
+        if not waits_out(agent):
             yield keep(free, f"the outage of {outage.group} is over: {why}")
             continue
         slot += 1
         until = now.wall + slot * every * (0.5 + now.chance)
         reason = f"the outage of {outage.group} is over: {why}; it goes on in its slot"
-        yield enter(free, Parked(until, ParkingKind.OUTAGE), reason, now)
+        yield park(free, ParkingKind.OUTAGE, until, reason, now)
 
 
 def _was_productive(before: Agent, agent: Agent) -> bool:
@@ -231,19 +194,13 @@ def _was_productive(before: Agent, agent: Agent) -> bool:
     return end is not None and bool(end.proof) and (before.last_exit is None or end != before.last_exit)
 
 
-def _in_outage(agents: Agents, groups: tuple[str, ...]) -> list[Agent]:
+def _in_outage(agents: Roster, groups: tuple[str, ...]) -> list[Agent]:
     """In the order of the fleet."""
     found = (mark for group in groups for mark in agents.marks.between((OUTAGE, group), (OUTAGE, group, END, END)))
     return agents.named(found)
 
 
-def _is_wanted(agent: Agent) -> bool:
-    """Whether it is to run; one that was given up for how often it ended was to."""
-    given_up = isinstance(agent.state, Quarantined) and not agent.state.counted
-    return agent.desired is Desired.RUNNING and not given_up and not isinstance(agent.state, Stopped)
-
-
-def _tries(agents: Agents, group: str) -> int:
+def _tries(agents: Roster, group: str) -> int:
     return max((agent.outage.tries for agent in _in_outage(agents, (group,)) if agent.outage is not None), default=0)
 
 
@@ -251,25 +208,6 @@ def _wait(agent: Agent, tries: int, now: Moment) -> float:
     rules = agent.spec.limits
     pause = min(max(rules.overload_wait, rules.wait_max), rules.overload_wait * 2.0 ** min(tries, 30))
     return pause * (1 + now.chance / 2)
-
-
-def _turn(agent: Agent, now: Moment) -> Instant:
-    assert isinstance(agent.state, Parked)
-    return now.at + max(0.0, agent.state.until_wall - now.wall)
-
-
-def _calm(agent: Agent) -> Instant | None:
-    """When a run of which nothing is asked has lived as long as an outage would let nobody live.
-
-    One that waits, for a person or for the service itself, shows nothing by that.
-    """
-    state = agent.state
-    if not isinstance(state, Running):
-        return None
-    activity = state.activity
-    if activity.turn_open or activity.parking is not None or activity.waiting is not None:
-        return None
-    return state.run.began + WINDOW + activity.waited
 
 
 def _order(agent: Agent) -> tuple[bool, float, str]:

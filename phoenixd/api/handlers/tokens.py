@@ -1,0 +1,74 @@
+"""Whether a context is so full that its agent has to be handed over (E15, E16)."""
+
+from __future__ import annotations
+
+from phoenixd.api import exits, problems, representation
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.pages.context import context
+from phoenixd.api.problems import Problem
+from phoenixd.core.agent import Agent
+from phoenixd.core.meter import parts
+from phoenixd.core.meter.reading import Gauge, read
+
+CODES = {"OK": exits.OK, "WARNING": exits.OK, "HANDOFF": exits.CONDITION, None: exits.FAILED}
+"""phoenixctl's exit code by the verdict; unknown is a failure, and never taken for room that is left."""
+
+WAYS = "phoenixctl tokens check NAME, or --session-id ID; from inside a pane neither is needed"
+
+
+async def tokens_check(ask: Ask) -> Reply:
+    agent = _agent_meant(ask)
+    gauge = read(parts.of(agent), agent.spec.context, _threshold(ask.arguments["threshold"]))
+    body = representation.tokens(agent, gauge)
+    return Reply(body, lambda here: said(_sentence(agent, gauge, context(gauge, here)))(here), CODES[gauge.verdict])
+
+
+def _sentence(agent: Agent, gauge: Gauge, told: str) -> str:
+    remedy = (
+        "" if gauge.verdict is not None else f". Where nothing tells it: [agent.{agent.name}.context] limit = TOKENS"
+    )
+    return f"{agent.name}: {told or 'unknown'}{remedy}"
+
+
+def _threshold(given: str | None) -> float | None:
+    if given is None:
+        return None
+    try:
+        threshold = float(given)
+    except ValueError:
+        threshold = 0.0
+    # What is no number compares as false.
+    if not 0 < threshold <= 1:
+        raise Problem(
+            "invalid", f"threshold {given[:40]} is no share in (0, 1]", "phoenixctl tokens check --threshold 0.9"
+        )
+    return threshold
+
+
+def _agent_meant(ask: Ask) -> Agent:
+    """The agent by name, by a session of its own, or the one that asks; an agent may only ask about itself."""
+    named, session_id, own = ask.arguments["agent"], ask.arguments["session_id"], ask.caller.agent
+    agents = ask.service.fleet().agents
+    found = agents.get(named) if named is not None else None
+    if named is not None and found is None:
+        raise problems.no_agent(str(named))
+    if session_id is not None:
+        of_session = next((one for one in agents.values() if session_id in _sessions(one)), None)
+        if of_session is None or (found is not None and of_session is not found):
+            whose = f" of {named}" if named is not None else ""
+            raise Problem("not_found", f"no session{whose} is called {session_id[:64]!r} now", "phoenixctl status NAME")
+        found = of_session
+    if own is not None and found is not None and found.name != own:
+        said_why = f"agent {own} may not ask about the context of {found.name}: {ask.caller.why}"
+        raise Problem("denied", said_why, "phoenixctl tokens check")
+    if found is None and own is not None:
+        found = agents.get(own)
+    if found is None:
+        raise Problem("invalid", "nothing says whose context is meant", WAYS)
+    return found
+
+
+def _sessions(agent: Agent) -> tuple[str, ...]:
+    """The ids by which a session of the agent is known: its CLI's, and the name under which it is declared."""
+    of_cli = (agent.session.session_id,) if agent.session is not None else ()
+    return (agent.name, *of_cli)

@@ -1,0 +1,1 @@
+"""Limits, overload and outages: one agent that waits them out (`parking`), and those that wait together."""

@@ -1,0 +1,165 @@
+"""Limits, overload and outages: how long an agent waits them out, and how it goes on (F-PROC-26, G60).
+
+A signal ends a turn, and the agent is parked: its run lives on and is asked nothing until the time that the signal
+named, or a configured wait. Then its screen is looked at where it has one that can be read, and it is told to go on,
+unless it went on by itself. Nothing of all this counts against breaker or intensity. A login that is refused and a
+bill that is not paid are for people, and waiting mends neither: `session` tells those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.actions import Alert, Deliver, LookAtScreen
+from phoenixd.core.agent import LastExit
+from phoenixd.core.decision import Heard
+from phoenixd.core.events import Delivered, NotDelivered, ScreenSeen
+from phoenixd.core.hooks import Hook, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
+from phoenixd.core.limits import waits
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
+from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.parts import CannotGoOn, Taken, View, WaitBegan, WaitOver
+from phoenixd.core.session import SCREEN_DIALOGS
+from phoenixd.core.spec import LimitRules
+
+ANSWER_TIME = 60.0
+"""Seconds in which it is known whether the agent was told to go on; the messenger gives up long before."""
+TROUBLE = 5
+"""An overload, or a word to go on that does not arrive: the so-manieth in a row is told to people, once."""
+
+CONTINUE = {
+    ParkingKind.LIMIT: "The rate limit that ended your turn is over. Go on where you stopped.",
+    ParkingKind.OVERLOAD: "Your turn was ended by an error of the model's service. Go on where you stopped.",
+}
+
+
+def hear(limits: Limits, event: Hook | ScreenSeen | Delivered | NotDelivered, seen: View, now: Moment) -> Heard[Limits]:
+    """Park the run that met a limit or an overload; take one out of it that works; see how one goes on that may."""
+    parking = limits.parking
+    match event:
+        case ScreenSeen(verdict=verdict):
+            if parking is None or seen.state != "running" or not is_looked_at(parking):
+                return Heard(limits)
+            return _taken(_judge_screen(limits, parking, verdict, seen, now))
+        case Delivered() | NotDelivered():
+            if parking is None or seen.state != "running" or parking.message_id != event.message_id:
+                return Heard(limits)
+            if isinstance(event, NotDelivered):
+                return _taken(_missed(limits, parking, event.reason, seen, now))
+            return _taken(_over(limits, parking, now, "it was told to go on", works=True, settled=True))
+        case _ if seen.state not in ("starting", "running") or not seen.is_news or event.sub:
+            return Heard(limits)
+        case TurnFailed() if (kind := waits.signal(event)) is not None:
+            return _park(limits, kind, event.reset_wall, seen, now)
+        case TurnEnded() | ToolEnded() if limits.setbacks:
+            return Heard(replace(limits, setbacks=0))
+        case PromptSubmitted() | ToolStarted() if parking is not None:
+            told = parking.asked is not None
+            how = "it was told to go on, and does" if told else "it works by itself"
+            return _over(limits, parking, now, how, told=parking.message_id is not None, settled=True)
+        case _:
+            return Heard(limits)
+
+
+def due(limits: Limits) -> Instant | None:
+    """When it is asked again what came of telling the run to go on; until when others wait, the wall clock tells."""
+    parking = limits.parking
+    return None if parking is None or parking.asked is None else parking.asked + ANSWER_TIME
+
+
+def is_looked_at(parking: Parking) -> bool:
+    """Whether a look at the run's screen is under way that decides how it goes on."""
+    return parking.asked is not None and parking.message_id is None
+
+
+def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Moment) -> Heard[Limits]:
+    """Park an agent that met no limit itself: it shares the account of one that did."""
+    before = limits.parking
+    parking = replace(before, kind=kind, until_wall=until_wall) if before else Parking(kind, until_wall, now.at, why)
+    note = f"parked, {kind.value}: {why}"
+    return Heard(replace(limits, parking=parking), (WaitBegan(note),), reason=note)
+
+
+def after_exit(limits: Limits, turn_open: bool, end: LastExit, rules: LimitRules, now: Moment) -> Limits:
+    """What a run's end leaves to be waited out, and the setbacks in a row: its parking, or its exit code's word."""
+    if limits.parking is not None or end.cause != "exit" or end.code is None or end.code not in rules.exit_codes:
+        return limits
+    wait = waits.wait(rules, ParkingKind.LIMIT, None, limits.setbacks, now)
+    why = f"exit {end.code} tells of a limit; {wait.why}"
+    return Limits(Parking(ParkingKind.LIMIT, wait.until_wall, now.at, why, owes=turn_open), limits.setbacks + 1)
+
+
+def go_on(limits: Limits, seen: View, now: Moment, why: str) -> Heard[Limits]:
+    """The time has come, or an operator does not want to wait for it: free the run, and tell it to go on if it must."""
+    parking = limits.parking
+    assert parking is not None
+    if parking.asked is not None:
+        return _missed(limits, parking, "nothing came of telling it", seen, now)
+    if not parking.owes or not seen.spec.is_reprompted:
+        goes = "it was idle" if not parking.owes else "it goes on by itself"
+        return _over(limits, parking, now, f"{why}; {goes}")
+    if seen.asks:
+        return _missed(limits, parking, f"it waits for a person: {seen.asks}", seen, now)
+    if seen.spec.has_hooks:
+        asked = replace(limits, parking=replace(parking, asked=now.at))
+        look = LookAtScreen(seen.spec.name, seen.incarnation)
+        return Heard(asked, (), (look,), f"{why}: looking at the screen before it is told to go on")
+    return _tell(limits, parking, why, seen, now)
+
+
+def _park(limits: Limits, kind: ParkingKind, reset_wall: float | None, seen: View, now: Moment) -> Heard[Limits]:
+    wait = waits.wait(seen.spec.limits, kind, reset_wall, limits.setbacks, now)
+    before = limits.parking
+    until = wait.until_wall if before is None else max(before.until_wall, wait.until_wall)
+    since = now.at if before is None else before.since
+    parked = Limits(Parking(kind, until, since, wait.why, owes=True), limits.setbacks + 1)
+    readings = (*wait.readings, ("until", round(until, 1)), ("account", waits.account_of(seen.spec)))
+    note = f"parked, {kind.value}: {wait.why}"
+    alerts: tuple[Alert, ...] = ()
+    if kind is ParkingKind.OVERLOAD and parked.setbacks == TROUBLE:
+        often = f"the model's service failed {TROUBLE} turns in a row; it is asked again, less and less often"
+        alerts = (Alert(seen.spec.name, "outage", often),)
+    return Heard(parked, (WaitBegan(note),), alerts, note, readings)
+
+
+def _judge_screen(limits: Limits, parking: Parking, verdict: str, seen: View, now: Moment) -> Heard[Limits]:
+    """Tell it to go on, unless it is at work already, or something else has the keyboard."""
+    if verdict == "working":
+        return _over(limits, parking, now, "its screen shows that it went on by itself", works=True)
+    if verdict in SCREEN_DIALOGS:
+        return _missed(limits, parking, f"its screen asks something: {verdict}", seen, now)
+    return _tell(limits, parking, f"its screen says {verdict}", seen, now)
+
+
+def _taken(heard: Heard[Limits]) -> Heard[Limits]:
+    return replace(heard, signals=(Taken(), *heard.signals))
+
+
+def _over(
+    limits: Limits, parking: Parking, now: Moment, how: str, *, works: bool = False, told: bool = False,
+    settled: bool = False,
+) -> Heard[Limits]:  # fmt: skip
+    note = f"no longer parked: {how}"
+    over = WaitOver(note, max(0.0, now.at - parking.since), works, told, settled)
+    return Heard(replace(limits, parking=None), (over,), reason=note)
+
+
+def _tell(limits: Limits, parking: Parking, why: str, seen: View, now: Moment) -> Heard[Limits]:
+    message_id = now.new_id(seen.spec.name, seen.incarnation, "go on", parking.misses)
+    told = replace(limits, parking=replace(parking, asked=now.at, message_id=message_id))
+    text = seen.spec.resume.prompt or CONTINUE[parking.kind]
+    order = Deliver(seen.spec.name, seen.incarnation, message_id, text)
+    return Heard(told, (), (order,), f"{why}: telling it to go on")
+
+
+def _missed(limits: Limits, parking: Parking, problem: str, seen: View, now: Moment) -> Heard[Limits]:
+    """It could not be told: later again, and after some times a person has to look."""
+    rules, misses = seen.spec.limits, parking.misses + 1
+    pause = min(max(rules.overload_wait, rules.wait_max), rules.overload_wait * 2.0 ** min(misses - 1, 30))
+    again = replace(parking, asked=None, message_id=None, misses=misses, until_wall=now.wall + pause)
+    reason = f"it could not be told to go on ({problem}); again in {pause:.0f} s"
+    if misses != TROUBLE or seen.asks:
+        return Heard(replace(limits, parking=again), reason=reason)
+    text = f"a limit is over, and it could not be told to go on: {problem}"
+    alert = Alert(seen.spec.name, "cannot go on", text)
+    return Heard(replace(limits, parking=again), (CannotGoOn(text),), (alert,), reason)

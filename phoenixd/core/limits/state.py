@@ -1,0 +1,54 @@
+"""What is known of an agent's limits. It stands once, whether its run lives through the wait or the agent is down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from phoenixd.core.moment import Instant
+
+
+class ParkingKind(StrEnum):
+    """What the agent waits out."""
+
+    LIMIT = "limit"
+    """Its account's limit: whoever shares the account waits with it."""
+    OVERLOAD = "overload"
+    """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
+    OUTAGE = "outage"
+    """Half of those that share an account or a harness ended without progress: they wait, and try one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parking:
+    """Nothing is asked of an agent before a wall time. `since`: when that began."""
+
+    kind: ParkingKind
+    until_wall: float
+    since: Instant
+    why: str
+    owes: bool = False
+    """A turn was ended by it, and is to be gone on with."""
+    asked: Instant | None = None
+    """When it was told to go on, or its screen looked at for that; the outcome is awaited."""
+    message_id: str | None = None
+    """The text that tells it to go on."""
+    misses: int = 0
+    """How often it could not be told to go on."""
+    fresh: bool = False
+    """It is down, and the start that is put off was to be a fresh one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the agent waits out, if anything; and the limits and overloads that it met in a row, without work between.
+
+    A run that begins has nothing to wait out, and neither has an agent that is down for another reason: `enter` sees
+    to that.
+    """
+
+    parking: Parking | None = None
+    setbacks: int = 0
+
+
+UNLIMITED = Limits()

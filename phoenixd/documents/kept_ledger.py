@@ -1,0 +1,73 @@
+"""ledger.json: a session's ledger, and the place in its transcript up to which it was heard. The daemon's alone.
+
+What stands there is clean of secrets. A file of another version, or one that is no such document, is as none: the
+transcript is read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from phoenixd.documents.session_ledger import SessionLedger
+
+FILE = "ledger.json"
+SIZE_LIMIT = 8 << 20
+VERSION: Final = 1
+
+Clean = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLedger:
+    """path: of the transcript. device, inode: of the file. mark: the last bytes before the offset, in hexadecimal.
+
+    is_whole: the transcript was heard to its end; else only its beginning was, and the next reading goes on.
+    """
+
+    version: Literal[1]
+    path: str
+    device: int
+    inode: int
+    offset: Annotated[int, Field(ge=0)]
+    mark: Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,128}$")]
+    is_whole: bool
+    ledger: SessionLedger
+
+
+_KEPT: TypeAdapter[KeptLedger] = TypeAdapter(KeptLedger)
+_LEDGER: TypeAdapter[SessionLedger] = TypeAdapter(SessionLedger)
+
+_WORDS = frozenset({"text", "what", "when", "prompt", "path", "options", "answers"})
+"""The fields whose texts are an agent's or a person's; ids, digests and words of ours stay as they are."""
+
+
+def render_kept(kept: KeptLedger) -> bytes:
+    """Write the document."""
+    return _KEPT.dump_json(kept) + b"\n"
+
+
+def read_kept(content: bytes) -> KeptLedger | None:
+    """What an earlier reading left; None where that is of no use."""
+    try:
+        return _KEPT.validate_json(content)
+    except ValidationError:
+        return None
+
+
+def cleaned(ledger: SessionLedger, clean: Clean) -> SessionLedger:
+    """A copy of a ledger without secrets, which nothing shares with it."""
+    return _LEDGER.validate_python(_swept(_LEDGER.dump_python(ledger), clean, is_words=False))
+
+
+def _swept(value: Any, clean: Clean, *, is_words: bool) -> Any:
+    if isinstance(value, str):
+        return clean(value) if is_words and value else value
+    if isinstance(value, dict):
+        return {key: _swept(one, clean, is_words=key in _WORDS) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_swept(one, clean, is_words=is_words) for one in value]
+    return value

@@ -1,0 +1,139 @@
+"""The rows of a session's ledger: what stands of each task, command, job, file, plan, question, timer and utterance.
+
+Times are wall seconds, None where unknown. Texts are as the agent wrote them until the ledger is made clean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from phoenixd.documents.deeds import JobEnd, Question, TaskStatus
+from phoenixd.documents.transcript import Ending
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Task:
+    """A task of the CLI's own list. id None: the CLI gives none. at: when it became as it is."""
+
+    id: str | None
+    text: str
+    status: TaskStatus
+    began: float | None
+    at: float | None
+
+
+@dataclass(slots=True)
+class Run:
+    """The newest run of a command. failed None: unknown; interrupted: its end says nothing of what it was to show."""
+
+    call: str
+    text: str
+    began: float | None
+    ended: float | None
+    code: int | None
+    failed: bool | None
+    interrupted: bool
+
+
+@dataclass(slots=True)
+class Job:
+    """What went on in the background. how None with is_over: the CLI's word for its end is not known."""
+
+    call: str
+    job: str | None
+    what: str
+    is_command: bool
+    began: float | None
+    is_over: bool = False
+    how: JobEnd | None = None
+    code: int | None = None
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class WrittenFile:
+    """A file that the CLI's own tools wrote or edited; at: the last time."""
+
+    path: str
+    at: float | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """A plan, and what became of it. approved None: it waits for an answer, or nothing tells."""
+
+    call: str
+    text: str | None
+    path: str | None
+    proposed: float | None
+    approved: bool | None = None
+    answered: float | None = None
+
+
+@dataclass(slots=True)
+class AskedQuestion:
+    """Questions of one call. answers None: open; empty: it was put off or refused, or the answer is unknown."""
+
+    call: str
+    questions: tuple[Question, ...]
+    asked: float | None
+    answers: tuple[str, ...] | None = None
+    answered: float | None = None
+
+
+@dataclass(slots=True)
+class Timer:
+    """A wake-up or schedule that stands; one that is not durable ends with the process."""
+
+    call: str
+    timer: str | None
+    when: str
+    prompt: str
+    is_schedule: bool
+    due: float | None
+    is_durable: bool
+    began: float | None
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What waits for the CLI to read it. key: of the text as it was written."""
+
+    key: str
+    text: str
+    by_cli: bool
+    at: float | None
+
+
+@dataclass(slots=True)
+class Words:
+    """Something said. number: the order of all that was said. is_final: the agent's turn ended with it.
+
+    turn: of a person's words, how the turn that they belong to ended; None while it is open, or where nothing tells.
+    """
+
+    number: int
+    speaker: Literal["person", "agent"]
+    text: str
+    at: float | None
+    queued: bool = False
+    is_final: bool | None = None
+    turn: Ending | None = None
+    key: str | None = None
+
+
+def keep_row(rows: dict[str, T], key: str, row: T, most: int) -> None:
+    """Put a row last, and let the oldest one go where there are too many."""
+    rows.pop(key, None)
+    rows[key] = row
+    while len(rows) > most:
+        del rows[next(iter(rows))]
+
+
+def digest(text: str) -> str:
+    """What a text is known by, also after the secrets were taken out of it."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]

@@ -1,0 +1,74 @@
+"""The last words of person and agent as a session's ledger keeps them: two rings, each bounded by its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from phoenixd.documents.deeds import Spoke
+from phoenixd.documents.ledger_rows import Words
+from phoenixd.documents.transcript import Ending, Prompted
+
+WORDS_LIMIT = 4000
+"""Characters of one utterance; of a longer one both ends are kept."""
+
+PERSON_CHARS, AGENT_CHARS, MOST_WORDS = 24_000, 24_000, 64
+CUT = "\n[…]\n"
+
+
+@dataclass(slots=True)
+class Speech:
+    """What the person said, and what the agent said. A person's words are not pushed out by an agent that talks."""
+
+    person: list[Words] = field(default_factory=list)
+    agent: list[Words] = field(default_factory=list)
+    number: int = 0
+
+    def prompted(self, fact: Prompted) -> None:
+        """The person said something; a new turn begins unless it was read in the middle of one."""
+        if not fact.queued and self.agent and self.agent[-1].is_final is None:
+            # This CLI marks no end of a turn; what comes after it does.
+            self.turn_over("done")
+        self._add(self.person, Words(self._next(), "person", _shortened(fact.text), fact.at, fact.queued), PERSON_CHARS)
+
+    def spoke(self, fact: Spoke) -> None:
+        """The agent said something, or the same anew."""
+        words = Words(self._next(), "agent", _shortened(fact.text), fact.at, is_final=fact.is_final, key=fact.key)
+        if fact.key is not None and self.agent and self.agent[-1].key == fact.key:
+            words.number = self.agent.pop().number
+        elif self.agent and self.agent[-1].is_final is None:
+            self.agent[-1].is_final = False
+        self._add(self.agent, words, AGENT_CHARS)
+
+    def turn_over(self, how: Ending) -> None:
+        """The turn in hand is over: all that the person said in it belongs to it."""
+        if self.agent and (not self.person or self.agent[-1].number > self.person[-1].number):
+            self.agent[-1].is_final = how == "done"
+        for words in reversed(self.person):
+            if words.turn is not None:
+                break
+            words.turn = how
+            if not words.queued:
+                break
+
+    def newest(self) -> list[Words]:
+        """All that is kept of what was said, oldest first."""
+        return sorted((*self.person, *self.agent), key=lambda words: words.number)
+
+    def _next(self) -> int:
+        self.number += 1
+        return self.number
+
+    @staticmethod
+    def _add(ring: list[Words], words: Words, limit: int) -> None:
+        ring.append(words)
+        size = sum(len(one.text) for one in ring)
+        while len(ring) > 1 and (size > limit or len(ring) > MOST_WORDS):
+            size -= len(ring.pop(0).text)
+
+
+def _shortened(text: str) -> str:
+    """What came last says most about how things stand: it gets two thirds of the room."""
+    if len(text) <= WORDS_LIMIT:
+        return text
+    room = WORDS_LIMIT - len(CUT)
+    return text[: room // 3] + CUT + text[len(text) - (room - room // 3) :]

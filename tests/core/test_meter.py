@@ -1,0 +1,332 @@
+"""The meter: how full a context is, by whose word, and when that is too full (E3, E4, E16, E17, E20-E24, E79, E87)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.core.events import UsageSeen
+from phoenixd.core.meter import parts, trend
+from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, read
+from phoenixd.core.projection import row
+from phoenixd.core.spec import ContextRules, Kind
+from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.documents.hooks import hook_of
+from tests.core.story import Story, claude
+
+WINDOW = 200_000
+
+
+class Metered(Story):
+    """A story of an agent that works, whose readings are told."""
+
+    def __init__(self, **changes: Any) -> None:
+        super().__init__(claude(**{"kind": Kind.ORCHESTRATOR, **changes}))
+        self.works()
+
+    @property
+    def session_id(self) -> str:
+        assert self.agent.session is not None
+        return self.agent.session.session_id
+
+    def transcript(self, tokens: int | None, window: int | None = None, session_id: str | None = None) -> None:
+        named = self.session_id if session_id is None else session_id
+        self.tell(UsageSeen("a", self.agent.incarnation, tokens, window, "transcript", self.wall, named))
+
+    def status_line(self, window: int | None, model: str | None = "opus", problem: str = "") -> None:
+        told = UsageSeen(
+            "a", self.agent.incarnation, None, window, "status line", None, self.session_id, model, problem
+        )
+        self.tell(told)
+
+    def turn(self, tokens: int) -> None:
+        self.tell(hook_of("a", self.agent.incarnation, "prompt-submit", text="next"))
+        self.tell(hook_of("a", self.agent.incarnation, "stop"))
+        self.transcript(tokens)
+
+    @property
+    def gauge(self) -> Gauge:
+        return read(self.agent.meter, self.agent.spec.context)
+
+    @property
+    def samples(self) -> list[UsageSample]:
+        return [decision.sample for decision in self.decisions if decision.sample is not None]
+
+    def standing(self) -> list[str]:
+        return [one.kind for one in self.agent.alerts]
+
+    def told_reasons(self) -> list[str]:
+        return [decision.reason for decision in self.decisions if decision.reason]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "verdict", "percent"),
+    [
+        (0 + 1, "OK", 0.0), (143_999, "OK", 71.9), (144_000, "WARNING", 72.0), (179_995, "WARNING", 89.9),
+        (179_999, "WARNING", 89.9), (180_000, "HANDOFF", 90.0), (199_999, "HANDOFF", 99.9), (210_000, "HANDOFF", 105.0),
+    ],
+)  # fmt: skip
+def test_e4_e24_the_verdict_is_computed_from_tokens_and_not_from_a_rounded_percentage(
+    tokens: int, verdict: str, percent: float
+) -> None:
+    found = read(Meter(tokens=tokens, status_line=WINDOW), ContextRules(predict=False))
+
+    assert (found.verdict, found.percent) == (verdict, percent)
+
+
+@given(st.integers(1, 100), st.integers(1, 1000), st.integers(1, 1000))
+def test_e4_a_threshold_in_whole_percents_is_met_by_exactly_its_tokens(percent: int, many: int, size: int) -> None:
+    """No hair's breadth of a float decides: k of 100k is k percent."""
+    window = 100 * many * size
+    rules = ContextRules(threshold=percent / 100, hard=1.0, predict=False)
+
+    assert read(Meter(tokens=percent * many * size, status_line=max(window, 1)), rules).verdict == "HANDOFF"
+    assert read(Meter(tokens=percent * many * size - 1, status_line=max(window, 1)), rules).verdict != "HANDOFF"
+
+
+def test_e16_200_k_is_never_assumed_in_silence() -> None:
+    story = Metered()
+    story.transcript(150_000)
+
+    assert story.gauge.tokens == 150_000
+    assert (story.gauge.limit, story.gauge.percent, story.gauge.verdict) == (None, None, None)
+
+
+def test_e18_unknown_is_never_0_and_never_a_percentage() -> None:
+    story = Metered()
+    assert row(story.agent, story.now).context is None
+    story.status_line(WINDOW)
+    assert row(story.agent, story.now).context is None, "no request has told any tokens"
+    story.transcript(None)
+    assert row(story.agent, story.now).context is None
+
+
+def test_the_limit_comes_from_the_status_line_else_the_model_else_the_rollout_else_the_configuration() -> None:
+    story = Metered(context=ContextRules(limit=111_000))
+    story.transcript(50_000)
+    assert (story.gauge.limit, story.gauge.source) == (111_000, "configuration")
+    story.transcript(50_000, window=190_000)
+    assert (story.gauge.limit, story.gauge.source) == (190_000, "rollout")
+    began = hook_of("a", 1, "session-start", source="compact", session_id=story.session_id, model="opus[1m]")
+    story.tell(replace(began, window=1_000_000))  # type: ignore[call-arg]
+    assert (story.gauge.limit, story.gauge.source) == (1_000_000, "model")
+    story.status_line(WINDOW)
+    assert (story.gauge.limit, story.gauge.source) == (WINDOW, "status line")
+
+
+@pytest.mark.parametrize("window", [0, 1, 999, 10**12, -5])
+def test_a_status_line_that_claims_an_absurd_window_is_unknown_and_said_so(window: int) -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(100_000)
+    story.status_line(window)
+
+    assert (story.gauge.limit, story.gauge.verdict) == (None, None)
+    assert f"claims a window of {window:,} tokens" in story.gauge.reason
+    assert any("in doubt" in reason for reason in story.told_reasons())
+
+
+def test_a_status_line_that_is_no_json_is_unknown_and_said_so_until_it_can_be_read() -> None:
+    story = Metered()
+    story.transcript(100_000)
+    story.status_line(None, problem="the status line is no JSON")
+    assert "no JSON" in story.gauge.reason
+    story.status_line(None, problem="the status line is no JSON")
+    assert sum("in doubt" in reason for reason in story.told_reasons()) == 1, "said once"
+    story.status_line(WINDOW)
+    assert (story.gauge.limit, story.gauge.verdict) == (WINDOW, "OK")
+
+
+def test_a_window_that_shrinks_is_unknown_and_another_models_window_is_believed() -> None:
+    story = Metered()
+    story.transcript(100_000)
+    story.status_line(1_000_000)
+    story.status_line(WINDOW)
+    assert story.gauge.verdict is None
+    assert "shrank from 1,000,000 to 200,000" in story.gauge.reason
+    story.status_line(WINDOW, model="haiku")
+    assert (story.gauge.limit, story.gauge.verdict) == (WINDOW, "OK")
+
+
+def test_while_the_status_line_is_in_doubt_only_the_operators_own_word_counts() -> None:
+    story = Metered(context=ContextRules(limit=300_000))
+    story.transcript(100_000, window=190_000)
+    story.status_line(0)
+
+    assert (story.gauge.limit, story.gauge.source) == (300_000, "configuration")
+
+
+def test_e87_each_verdict_is_told_once_with_its_readings() -> None:
+    story = Metered(context=ContextRules(predict=False))
+    story.status_line(WINDOW)
+    for tokens in (100_000, 110_000, 144_000, 150_000, 179_999, 180_000, 190_000, 195_000):
+        story.transcript(tokens)
+
+    told = [reason for reason in story.told_reasons() if reason.startswith("context ")]
+    assert [reason.split(":")[0] for reason in told] == ["context OK", "context WARNING", "context HANDOFF"]
+    decision = next(one for one in story.decisions if one.reason.startswith("context HANDOFF"))
+    assert dict(decision.readings)["tokens"] == 180_000
+    assert dict(decision.readings)["limit"] == WINDOW
+
+
+def test_f_ho_4_a_sudden_fall_resets_trend_and_verdict_and_triggers_nothing() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    for tokens in range(100_000, 150_000, 8_000):
+        story.turn(tokens)
+    assert story.gauge.verdict == "WARNING"
+    story.turn(20_000)
+
+    assert story.gauge.verdict == "OK"
+    assert story.agent.meter.turns == (20_000,)
+    assert any("fell from 148,000 to 20,000" in reason for reason in story.told_reasons())
+
+
+def test_a_compaction_is_unknown_until_the_next_request() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(150_000)
+    story.transcript(None)
+    assert story.gauge.tokens is None
+    assert story.gauge.verdict is None
+    story.transcript(30_000)
+    assert story.gauge.verdict == "OK"
+
+
+def test_e79_a_handoff_is_predicted_from_the_trend_and_the_reason_says_so() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    for tokens in (60_000, 80_000, 100_000, 120_000, 140_000):
+        story.turn(tokens)
+    assert story.gauge.verdict == "OK"
+    story.turn(165_000)
+
+    assert story.gauge.verdict == "HANDOFF"
+    assert any(reason.startswith("context HANDOFF: predictive: ") for reason in story.told_reasons())
+
+
+@pytest.mark.parametrize(
+    ("turns", "tokens"),
+    [
+        ((100_000, 120_000, 140_000, 160_000, 175_000), 175_000),  # five are too few
+        ((1_000, 2_000, 3_000, 4_000, 5_000, 139_999), 139_999),  # below 70 %
+        ((60_000, 80_000, 90_000, 100_000, 110_000, 139_998), 139_998),  # a typical turn is smaller than that
+        ((145_000, 146_000, 147_000, 148_000, 149_000, 150_000), 150_000),  # it grows slowly
+        ((), 170_000),
+    ],
+)
+def test_e79_nothing_is_predicted_of_few_samples_below_70_percent_or_of_slow_growth(
+    turns: tuple[int, ...], tokens: int
+) -> None:
+    assert trend.crossing(turns, tokens, WINDOW, 0.9) is None
+
+
+def test_e79_prediction_can_be_switched_off() -> None:
+    meter = Meter(tokens=165_000, status_line=WINDOW, turns=(60_000, 80_000, 100_000, 120_000, 140_000, 165_000))
+
+    assert read(meter, ContextRules()).verdict == "HANDOFF"
+    assert read(meter, ContextRules(predict=False)).verdict == "WARNING"
+
+
+def test_a_sample_is_kept_per_hundredth_of_the_window_or_after_five_minutes() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    for tokens in (100_000, 100_500, 101_999, 102_000, 102_001):
+        story.transcript(tokens)
+    assert [sample.tokens for sample in story.samples] == [100_000, 102_000]
+    story.transcript(102_500)
+    story.wait(301)
+    story.transcript(102_500)
+    story.transcript(102_500)
+    assert [sample.tokens for sample in story.samples] == [100_000, 102_000, 102_500]
+    assert (story.samples[-1].limit, story.samples[-1].source) == (WINDOW, "status line")
+
+
+def test_a_reading_that_changes_neither_window_nor_verdict_is_no_row() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(100_000)
+    rows = len(story.told_reasons())
+    for tokens in range(100_100, 101_000, 100):
+        story.transcript(tokens)
+
+    assert len(story.told_reasons()) == rows
+
+
+def test_f_ho_3_unknown_for_ten_minutes_of_work_is_an_alert_told_once_and_over_when_it_is_known() -> None:
+    story = Metered()
+    story.wait(599)
+    assert not story.standing()
+    story.wait(2)
+    assert story.standing() == [parts.UNKNOWN]
+    story.wait(200)
+    assert story.alerts() == [parts.UNKNOWN]
+    story.status_line(WINDOW)
+    assert story.standing() == [parts.UNKNOWN]
+    story.transcript(30_000)
+    assert story.standing() == []
+
+
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.EPHEMERAL])
+def test_nobody_is_called_for_an_unknown_context_on_which_nothing_hangs(kind: Kind) -> None:
+    story = Metered(kind=kind)
+    story.wait(800)
+
+    assert story.standing() == []
+
+
+def test_an_idle_orchestrator_has_no_deadline_of_the_meter() -> None:
+    story = Metered()
+    story.tell(hook_of("a", 1, "stop"))
+
+    assert parts.due(story.agent) is None
+
+
+def test_after_a_compaction_the_patience_begins_with_the_next_prompt() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(150_000)
+    story.tell(hook_of("a", 1, "stop"))
+    story.wait(1000)
+    story.transcript(None)
+    story.wait(1000)
+    story.tell(hook_of("a", 1, "prompt-submit", text="go on"))
+    assert parts.due(story.agent) == story.at + parts.PATIENCE
+
+
+def test_words_of_another_session_and_of_an_older_incarnation_change_nothing() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(150_000)
+    before = story.agent
+    story.transcript(10, session_id="another")
+    story.tell(UsageSeen("a", 7, 10, None, "transcript", story.wall))
+
+    assert story.agent is before
+
+
+def test_a_cleared_session_begins_empty_and_keeps_the_window_of_its_model() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(150_000)
+    story.tell(hook_of("a", 1, "session-start", source="clear", session_id="s2"))
+    assert row(story.agent, story.now).context is None
+    story.transcript(3_000)
+    assert (story.gauge.tokens, story.gauge.limit) == (3_000, WINDOW)
+    assert story.agent.meter.turns == (3_000,)
+
+
+def test_an_older_journal_has_no_meter_and_a_saved_one_comes_back() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(150_000)
+
+    assert load_agent(dump_agent(story.agent)).meter == story.agent.meter
+    older = json.loads(dump_agent(story.agent))
+    del older["meter"]
+    assert load_agent(json.dumps(older)).meter == Meter()

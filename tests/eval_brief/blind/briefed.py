@@ -1,0 +1,76 @@
+"""What the daemon makes of a session: its state and its page, by the daemon's own functions.
+
+The one room here that knows how a brief is written. What is measured (figures.py) knows state and page alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.briefing import Choice
+from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
+from phoenixd.documents.brief.page import BriefFacts, render_brief
+from phoenixd.documents.brief.record import Narrative
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.redact import redact
+from phoenixd.documents.state import StateDocument
+from phoenixd.documents.times import timestamp
+from phoenixd.drivers.transcripts.tail import read_conversation
+from phoenixd.harness import HARNESSES
+from phoenixd.memory.brief.writing import PlainWriter, write_brief
+from phoenixd.ports import BriefWriter, WriterAnswer
+from tests.eval_brief.blind.rendered import AGENT, Rendered
+
+
+@dataclass(frozen=True, slots=True)
+class Briefed:
+    """refused: claims that the guard did not let in; failed: the writer's answer was not used at all."""
+
+    state: StateDocument
+    page: str
+    refused: int = 0
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A writer that gives this answer, whatever it is asked."""
+
+    answer: str
+
+    async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+        return WriterAnswer(self.answer)
+
+
+async def briefed(found: Rendered, answer: str | None = None) -> Briefed:
+    """The brief after a session; answer: what a model says that was asked, None where none is asked."""
+    kind = WriterKind.DETERMINISTIC if answer is None else WriterKind.MODEL
+    rules = BriefRules() if answer is None else BriefRules(writer=kind, model="test:x")
+    writers: Mapping[WriterKind, BriefWriter] = {kind: PlainWriter() if answer is None else Says(answer)}
+    agent = Agent(
+        AgentSpec(AGENT, ("x",), found.cwd, brief=rules, prompt=found.goal), Desired.STOPPED, Stopped(), 0.0, ""
+    )
+    git = found.git.summary if found.git is not None else None
+    conversation = bounded_conversation(_conversation(found), rules.transcript_chars, redact)
+    material = BriefMaterial(
+        AGENT, found.ended, found.before, conversation, git=git, nonce="7d0c5f1e2b9a4c6d8e3f", goal=found.goal
+    )
+    outcome = await write_brief(agent, material, Choice(kind), writers, {})
+    accepted = outcome.accepted
+    narrative = Narrative(
+        written=timestamp(found.ended), writer=outcome.writer.value, summary=accepted.summary,
+        changed=accepted.changed, decisions=accepted.decisions, next=accepted.next, risks=accepted.risks,
+    )  # fmt: skip
+    page = render_brief(BriefFacts(accepted.state, found.ended, goal=found.goal, git=git, narrative=narrative))
+    return Briefed(accepted.state, page, len(accepted.refused), outcome.failed is True)
+
+
+def _conversation(found: Rendered) -> Conversation | None:
+    with tempfile.NamedTemporaryFile(prefix="phoenixd-eval-") as file:
+        file.writelines(found.transcript)
+        file.flush()
+        return read_conversation(file.name, HARNESSES[found.cli].transcript_form)

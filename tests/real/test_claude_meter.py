@@ -1,0 +1,101 @@
+"""The real Claude Code, metered: tokens from its transcript, the window from its status line, and yours is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.harness.pins import PINS
+from tests.real.claude_stage import ClaudeStage
+from tests.real.installed import require
+from tests.stub.scenario import Step, Usage
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+SONNET = ("--model", "claude-sonnet-4-5")
+"""A model with a window of 200,000."""
+
+
+@pytest.fixture(params=PINS["claude"])
+def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[ClaudeStage]:
+    with ClaudeStage(require("claude", request.param), short_tmp) as stage:
+        yield stage
+
+
+def full(total: int, match: str | None = None) -> Step:
+    """An answer after which the context holds so many tokens, most of them read from a cache."""
+    return Step(text="Done.", match=match, usage=Usage(1_000, 99, total - 1_199, 100))
+
+
+def is_known(row: dict[str, Any], tokens: int) -> bool:
+    context = row["context"]
+    return context is not None and context["tokens"] == tokens and context["limit"] is not None
+
+
+def check(stage: ClaudeStage, *more: str) -> tuple[int, dict[str, Any]]:
+    ran = stage.stage.ctl("tokens", "check", "builder", "--json", *more)
+    return ran.returncode, json.loads(ran.stdout)
+
+
+def test_e4_the_meter_reads_179_999_as_room_and_180_000_as_a_handoff(stage: ClaudeStage) -> None:
+    stage.scenario.add(full(179_999, "plan"), full(180_000, "And now"))
+    stage.up(flags=SONNET, keys="context = {predict = false}")
+
+    row = stage.until("179,999 of 200,000 are told", lambda row: is_known(row, 179_999))
+    assert (row["context"]["limit"], row["context"]["source"]) == (200_000, "status line")
+    assert row["context"]["percent"] == 89.9
+    assert check(stage)[0] == 0
+    assert check(stage, "--session-id", row["session_id"])[1]["verdict"] == "WARNING"
+    assert check(stage, "--threshold", "0.5")[0] == 3
+
+    stage.until_idle()
+    stage.send("And now the rest.")
+    stage.until("180,000 are told", lambda row: is_known(row, 180_000))
+    code, told = check(stage)
+    assert (code, told["verdict"], told["percent"]) == (3, "HANDOFF", 90.0)
+
+
+def test_the_window_of_a_million_is_the_clis_own_word(stage: ClaudeStage) -> None:
+    stage.scenario.add(full(180_000, "plan"))
+    stage.up()
+
+    row = stage.until("the tokens are told", lambda row: is_known(row, 180_000))
+    assert row["context"]["limit"] in (200_000, 1_000_000)
+    assert row["context"]["source"] == "status line"
+
+
+def test_the_operators_own_status_line_is_shown_with_the_same_input_and_never_asks_itself(stage: ClaudeStage) -> None:
+    stage.settings = {
+        **stage.settings,
+        "statusLine": {"type": "command", "command": "printf 'MINE '; grep -o 'claude-sonnet-4-5' | head -n 1"},
+    }
+    stage.up(flags=SONNET)
+
+    stage.until_idle()
+    eventually_sync(lambda: "MINE claude-sonnet-4-5" in stage.screen(), 60, "the operator's status line")
+    assert "MINE claude-sonnet-4-5" in stage.wait_screen("idle")
+    stage.until("the window is told as well", lambda row: row["context"] is not None and row["context"]["limit"])
+
+
+def test_without_a_status_line_of_the_operators_the_screen_reads_as_before(stage: ClaudeStage) -> None:
+    stage.up(flags=SONNET)
+
+    row = stage.until_idle()
+    assert stage.wait_screen("idle")
+    assert stage.send("Go on.").returncode == 0
+    stage.asked("Go on")
+    assert row["context"] is None or row["context"]["percent"] is None or row["context"]["percent"] < 90
+
+
+def test_switched_off_no_status_line_is_passed_and_the_window_is_unknown(stage: ClaudeStage) -> None:
+    stage.scenario.add(full(150_000, "plan"))
+    stage.up(flags=SONNET, keys="context = {status_line = false}")
+
+    row = stage.until("the tokens are told", lambda row: row["context"] is not None)
+    assert (row["context"]["tokens"], row["context"]["limit"], row["context"]["percent"]) == (150_000, None, None)
+    assert check(stage)[0] == 1
+    assert "statusLine" not in stage.document("settings.json")
