@@ -81,7 +81,7 @@ class GeminiHeadless:
         text, error = found.get("response"), _in(found, "error")
         if code == 0 and isinstance(text, str) and text and not error:
             return Said(text, tokens)
-        words = str(error.get("message") or _message(errors) or errors[-2000:] or output)
+        words = str(error.get("message") or _message(errors) or errors or output)
         return failed("gemini", PACKAGE, words, LOGIN, tokens)
 
 
