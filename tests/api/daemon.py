@@ -48,6 +48,7 @@ class MemoryJournal:
     """Journal of ports.py in a list."""
 
     def __init__(self) -> None:
+        self.tables: dict[str, dict[str, object]] = {}
         self.rows: list[StoredEntry] = []
         self.facts: dict[str, str] = {}
 
@@ -318,6 +319,7 @@ class FakeDaemon:
     async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
         if name in self.state.agents:
             return Refusal("conflict", f"there is an agent {name} already", f"phoenixctl remove {name}")
+        self.tables[name] = dict(table)
         argv = table.get("argv", ["claude"])
         assert isinstance(argv, list)
         self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))
