@@ -48,7 +48,6 @@ class MemoryJournal:
     """Journal of ports.py in a list."""
 
     def __init__(self) -> None:
-        self.tables: dict[str, dict[str, object]] = {}
         self.rows: list[StoredEntry] = []
         self.facts: dict[str, str] = {}
 
@@ -118,6 +117,8 @@ class FakeDaemon:
     work: str | None = "git:1"
     """How every agent's work looks, whenever it is measured."""
     ended: bool = False
+    tables: dict[str, dict[str, object]] = field(default_factory=dict)
+    """What was added, as it was declared."""
     briefs: dict[str, BriefPage] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     orders: list[Event] = field(default_factory=list)
