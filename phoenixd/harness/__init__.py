@@ -17,6 +17,7 @@ from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.claude import launch as claude
 from phoenixd.harness.claude import status_line as claude_status_line
 from phoenixd.harness.claude import transcript as claude_transcript
+from phoenixd.harness.claude.headless import ClaudeHeadless
 from phoenixd.harness.codex.harness import Codex
 from phoenixd.harness.gemini.harness import Gemini
 from phoenixd.harness.pins import PINS
@@ -33,7 +34,7 @@ class ClaudeCode:
 
     default_argv = ("claude",)
     tested_versions = PINS["claude"]
-    traits = Traits(holds_permissions=True)
+    traits = Traits(holds_permissions=True, writes_briefs=True)
     login_variables = (
         "CLAUDE_CONFIG_DIR",
         "ANTHROPIC_API_KEY",
@@ -148,6 +149,8 @@ class ClaudeCode:
     def permission_told(self, record: Mapping[str, Any]) -> PermissionTold | None:
         return claude.permission_told(record)
 
+    headless = ClaudeHeadless()
+
     @property
     def transcript_form(self) -> TranscriptForm:
         return claude_transcript
@@ -254,6 +257,7 @@ class AnyCommand:
         return None
 
     permission_told = None
+    headless = None
     transcript_form = None
 
 

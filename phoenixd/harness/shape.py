@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
+from phoenixd.harness.headless import Headless
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
 
@@ -202,6 +203,11 @@ class Harness(Protocol):
     @property
     def permission_told(self) -> Callable[[Mapping[str, Any]], PermissionTold | None] | None:
         """What a transcript record tells of a permission; None for a CLI that writes nothing of the kind."""
+        ...
+
+    @property
+    def headless(self) -> Headless | None:
+        """The CLI as the writer of its agent's brief; None for one that cannot be asked so."""
         ...
 
     @property

@@ -38,10 +38,18 @@ ORPHAN_WAIT = 5.0
 HEAD_COMPARED = 200
 
 
+WRITERS = {"cli": "auto", "plain": "deterministic"}
+"""What the configuration calls the answers to who is to write the brief."""
+
+
 async def add_agent(ask: Ask) -> Reply:
     table = {
-        key: value for key, value in ask.arguments.items() if value is not None and key not in ("name", *PAGE_KEYS)
+        key: value
+        for key, value in ask.arguments.items()
+        if value is not None and key not in ("name", "brief_writer", *PAGE_KEYS)
     }
+    if (chosen := ask.arguments.get("brief_writer")) is not None:
+        table["brief"] = {"writer": WRITERS[str(chosen)]}
     added = await ask.service.add(ask.name, table)
     if isinstance(added, Refusal):
         raise problems.of_refusal(added)
