@@ -21,8 +21,9 @@ _SENTENCE_END = re.compile(
 _BLANK = re.compile(r"\s+|[、，；：]+")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})(.*)")
 
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
-"""Scripts that put no blanks between words, by the beginning of a letter's name."""
+_LETTER = "[\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_UNSPACED = re.compile(f"(?<={_LETTER})(?={_LETTER})")
+"""Between two letters of the Chinese and Japanese scripts, which put no blanks between words."""
 
 LEAST = 4
 """A cut at a sentence's end that leaves less than this part of the room is no better than one between words."""
@@ -35,7 +36,7 @@ def beginning(text: str, room: int, length: Length, *, starts_within: bool = Fal
         return text
     costs = list(itertools.accumulate(map(length, head), initial=0))
     most, at = bisect_right(costs, room) - 1, 0
-    for places in _places(text, starts_within=starts_within):
+    for places in _places(text, 0, len(head) + 2, starts_within=starts_within):
         at = max(at, places[max(0, bisect_right(places, most) - 1)])
         if costs[at] * LEAST >= room:
             break
@@ -49,7 +50,7 @@ def ending(text: str, room: int, length: Length, *, starts_within: bool = False)
         return text
     costs = list(itertools.accumulate(map(length, reversed(tail)), initial=0))
     least, at = len(text) - (bisect_right(costs, room) - 1), len(text)
-    for places in _places(text, starts_within=starts_within):
+    for places in _places(text, len(text) - len(tail), len(text), starts_within=starts_within):
         index = bisect_left(places, least)
         at = min(at, places[index]) if index < len(places) else at
         if costs[len(text) - at] * LEAST >= room:
@@ -57,14 +58,12 @@ def ending(text: str, room: int, length: Length, *, starts_within: bool = False)
     return text[at:].lstrip()
 
 
-def _places(text: str, *, starts_within: bool) -> Iterator[list[int]]:
-    """Where a text may be cut, from the best kind of place to the worst, each list in order and never empty."""
+def _places(text: str, begin: int, end: int, *, starts_within: bool) -> Iterator[list[int]]:
+    """Where a text may be cut between two places, from the best kind of cut to the worst; each list is in order, and
+    holds the text's beginning."""
     fences = tuple(_fences(text, starts_within=starts_within))
-    ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text))]
-    # The fence that comes after a line begins where the line ends.
-    yield _outside(text, [*ends, *(begin for begin, _ in fences)], fences)
-    yield _outside(text, [found.end() for found in _BLANK.finditer(text)], fences)
-    yield _outside(text, _between_unspaced(text), fences)
+    for pattern in (_SENTENCE_END, _BLANK, _UNSPACED):
+        yield _outside(text, [found.end() for found in pattern.finditer(text, begin, end)], fences)
 
 
 def _outside(text: str, places: Iterable[int], fences: tuple[tuple[int, int], ...]) -> list[int]:
@@ -107,15 +106,3 @@ def _fences(text: str, *, starts_within: bool) -> Iterator[tuple[int, int]]:
             opened = None
     if opened is not None:
         yield opened[0], len(text) + 1
-
-
-def _between_unspaced(text: str) -> Iterator[int]:
-    """Places between two letters of a script without blanks; nothing is parted from a mark that belongs to it."""
-    for place in range(1, len(text)):
-        left, right = text[place - 1], text[place]
-        if right > "\u0e00" and left > "\u0e00" and _is_unspaced(left) and _is_unspaced(right):
-            yield place
-
-
-def _is_unspaced(character: str) -> bool:
-    return unicodedata.category(character) == "Lo" and unicodedata.name(character, "").startswith(_UNSPACED)
