@@ -25,6 +25,7 @@ class Cause(StrEnum):
     CHANGE = "change"
     TURN = "turn"
     LEFT = "left"
+    DEATH = "death"
     END = "end"
     HANDOFF = "handoff"
     OPERATOR = "operator"
@@ -117,7 +118,7 @@ def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: S
 
 def choose_writer(ledger: BriefLedger, rules: BriefRules, cause: Cause, now: float) -> Choice:
     """Who writes this run, within the day's budget."""
-    if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT):
+    if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT, Cause.DEATH):
         return Choice(WriterKind.DETERMINISTIC)
     used = of_the_day(ledger, now)
     if used.runs >= rules.runs_per_day:

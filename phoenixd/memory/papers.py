@@ -141,6 +141,8 @@ class Papers:
         self.briefing.replan(agent)
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        if agent.run is not None and self.publication.desk(agent.name).owes_brief(agent):
+            await self.briefing.settle(agent)
         await self.publication.publish(agent, entries)
         self.briefing.hear(agent, entries)
         found = await self.breakers.publish(agent)

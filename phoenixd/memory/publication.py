@@ -169,6 +169,11 @@ class Publication:
             await anyio.sleep(TORN_PAUSE)
             waited += TORN_PAUSE
 
+    async def newest_git(self, desk: Desk, agent: Agent) -> None:
+        """Ask git for a brief's loops, unless it was asked a moment ago; a start waits a second for it, and no more."""
+        if self._wants_git(desk):
+            self._take_git(desk, await self._git(agent.spec.cwd, FIRST_GIT_LIMIT))
+
     async def first_git(self, desk: Desk, agent: Agent) -> None:
         """Take the git summary for a brief that has none yet; a start waits a second for it, and no more."""
         if desk.git is None and self._settings.brief.git and desk.git_due == 0.0:

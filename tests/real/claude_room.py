@@ -27,10 +27,6 @@ echo '{json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "addi
 """
 
 
-STATUS_LINE = {"type": "command", "command": "cat >/dev/null"}
-"""What ours shows where the operator has none of his own: every screen is read with it."""
-
-
 class Room:
     """Use as a context manager; `start` as often as a test needs, one run at a time."""
 
@@ -41,7 +37,7 @@ class Room:
         self.stub = MessagesStub(self.scenario)
         self.hooks = HookRecorder()
         self.terminal = Terminal()
-        self.extra_settings: dict[str, Any] = {"permissions": {"allow": ["Bash(*)"]}, "statusLine": STATUS_LINE}
+        self.extra_settings: dict[str, Any] = {"permissions": {"allow": ["Bash(*)"]}}
         self.extra_env: dict[str, str] = {}
         self._settings = directory / "settings.json"
         self._program = directory / "hook-program"

@@ -49,3 +49,6 @@ class Around:
     lost: tuple[str, ...] = ()
     queued: tuple[str, ...] = ()
     is_ours: Callable[[str], bool] = _nothing
+
+
+NOTHING_KNOWN = Around()

@@ -26,6 +26,15 @@ TIME_LIMIT = 5.0
 MOST_HASHED = 200
 LARGEST_HASHED = 5 << 20
 COMMITS = 3
+MOST_DIRTY, MOST_AHEAD = 2000, 10_000
+OPERATIONS = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+)
+"""Files of git's own, and what is under way while they are there."""
 MOST_MADE = 50
 MOST_LISTED = 500
 """Commits made here that are told, and commits among which they are looked for; the newest of each."""
@@ -57,9 +66,12 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         commits = tuple(_commits(plumbing)) if head else ()
         made = tuple(_made(plumbing, os.fsencode(git_directory), (branch or "").encode())) if head else ()
         indexed, written, _ = index_of(plumbing, os.fsencode(top), os.fsencode(git_directory), object_format)
-        changed = _count_changed(plumbing, Path(top), indexed, written, head)
+        changed = _changed(plumbing, Path(top), indexed, written, head)
         others = plumbing.fields("ls-files", "--others", "--exclude-standard", "--directory", "-z", cwd=top)
-        return GitSummary(branch, commits, changed, len(others), made=made)
+        dirty = tuple(os.fsdecode(path) for path in (*sorted(changed), *others))[:MOST_DIRTY]
+        ahead = _ahead(plumbing) if head and branch else None
+        operation = _operation(git_directory)
+        return GitSummary(branch, commits, len(changed), len(others), None, top, dirty, ahead, operation, made)
     except PlumbingFailed as failure:
         return GitSummary(branch, commits, problem=str(failure), made=made)
 
@@ -95,8 +107,20 @@ def _made(plumbing: Plumbing, git_directory: bytes, branch: bytes) -> Iterator[M
             yield Made(short, float(by_id[whole]), subject)
 
 
-def _count_changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> int:
-    """Count the tracked paths whose file differs from the index, or whose index differs from the last commit."""
+def _ahead(plumbing: Plumbing) -> int | None:
+    """Count the commits of the branch that no remote is known to have; None where there is no remote."""
+    if not plumbing.lines("for-each-ref", "--count=1", "--format=%(refname)", "refs/remotes"):
+        return None
+    return int(plumbing.lines("rev-list", "--count", f"--max-count={MOST_AHEAD}", "HEAD", "--not", "--remotes")[0])
+
+
+def _operation(git_directory: str) -> str:
+    """What git was begun to do here and has not ended, told by the files that it keeps meanwhile."""
+    return next((name for file, name in OPERATIONS if os.path.lexists(os.path.join(git_directory, file))), "")
+
+
+def _changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> set[bytes]:
+    """The tracked paths whose file differs from the index, or whose index differs from the last commit."""
     committed = tree_entries(plumbing.output("ls-tree", "-r", "-z", "--full-tree", head)) if head else {}
     staged = {entry.path for entry in indexed if entry.stage or committed.get(entry.path) != (entry.mode, entry.blob)}
     staged |= committed.keys() - {entry.path for entry in indexed}
@@ -111,7 +135,7 @@ def _count_changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written:
             plumbing.require_time()
         if verdict:
             staged.add(entry.path)
-    return len(staged)
+    return staged
 
 
 def differs_by_stat(entry: Entry, path: bytes, index_written: int) -> bool | None:

@@ -55,7 +55,7 @@ def compose_brief(
         goal=agent.spec.prompt,
         situation=clean(situation),
         happenings=tuple(happenings),
-        git=_cleaned(git, clean) if git is not None else None,
+        git=cleaned_git(git, clean) if git is not None else None,
         risks=tuple(clean(risk) for risk in _risks(agent, state, now)),
         narrative=narrative,
         words=seen.words if seen is not None else None,
@@ -130,7 +130,9 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
     return risks
 
 
-def _cleaned(git: GitSummary, clean: Clean) -> GitSummary:
+def cleaned_git(git: GitSummary, clean: Clean) -> GitSummary:
+    """The same without secrets: commits and names are whoever's words."""
     commits = tuple(Commit(commit.id, commit.day, clean(commit.subject)) for commit in git.commits)
+    dirty = tuple(clean(name) for name in git.dirty) if git.dirty is not None else None
     made = tuple(replace(one, subject=clean(one.subject)) for one in git.made)
-    return replace(git, commits=commits, made=made)
+    return replace(git, commits=commits, made=made, dirty=dirty)

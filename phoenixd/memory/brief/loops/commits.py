@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from phoenixd.documents.ledger_rows import Run
+from phoenixd.documents.workspace import Made
 from phoenixd.memory.brief.loops.commands import commands_in
 from phoenixd.memory.brief.loops.seen import Seen
 
@@ -18,8 +19,13 @@ def subjects(seen: Seen) -> Iterator[str]:
     """The first lines of the messages of this session's commits."""
     for run in commits(seen):
         yield from subjects_in(run.text)
-    if seen.git is not None and any(True for _ in commits(seen)):
-        yield from (commit.subject for commit in seen.git.commits)
+    yield from (one.subject for one in made(seen))
+
+
+def made(seen: Seen) -> tuple[Made, ...]:
+    """Commits that git says were made here since the session began, newest first."""
+    began = seen.ledger.began_at
+    return tuple(one for one in seen.git.made if one.at >= began) if seen.git is not None and began is not None else ()
 
 
 def commits(seen: Seen) -> Iterator[Run]:

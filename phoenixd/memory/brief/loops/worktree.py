@@ -11,7 +11,7 @@ from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.memory.brief.loops.commands import commands_in
-from phoenixd.memory.brief.loops.commits import commits
+from phoenixd.memory.brief.loops.commits import commits, made
 from phoenixd.memory.brief.loops.seen import Found, Seen, source_in
 
 UNCOMMITTED, UNPUSHED, MERGE = "uncommitted", "unpushed", "merge"
@@ -42,12 +42,14 @@ def uncommitted_closed(loop: OpenLoop, seen: Seen) -> str | None:
 
 def unpushed(seen: Seen) -> Iterator[Found]:
     git = seen.git
-    made = list(commits(seen))
-    if git is not None and git.ahead and made:
+    ours, told = list(commits(seen)), made(seen)
+    if git is not None and git.ahead and (ours or told):
         plural = "s" if git.ahead > 1 else ""
-        newest = f', the newest "{one_line(git.commits[0].subject, 120)}"' if git.commits else ""
+        subjects = [one.subject for one in told] + [one.subject for one in git.commits]
+        newest = f', the newest "{one_line(subjects[0], 120)}"' if subjects else ""
         text = f"{git.ahead} commit{plural} of {_branch(git)} not pushed{newest}"
-        yield Found(UNPUSHED, f"branch {_branch(git)}", text, made[-1].ended, is_same=True)
+        at = told[0].at if told else ours[-1].ended
+        yield Found(UNPUSHED, f"branch {_branch(git)}", text, at, is_same=True)
 
 
 def unpushed_closed(loop: OpenLoop, seen: Seen) -> str | None:
