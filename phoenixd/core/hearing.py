@@ -91,7 +91,10 @@ TABLE: dict[type[Any], Row] = {
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
         fleet.overhear,
-        (workplaces.hear, progress.hear, parking.hear, session.hear_hook, turns.hear, dead_end.hear, *ASKED),
+        (
+            workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, dead_end.hear,
+            *ASKED,
+        ),
         fleet.give_answer, *RUN,
     ),
     hooks.PermissionDenied: (

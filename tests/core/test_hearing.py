@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from phoenixd.core import fleet, hearing, parts, taking
+from phoenixd.core import fleet, hearing, parts, session, taking
 from phoenixd.core.agent import Running
 from phoenixd.core.events import (
     AgentDeclared,
@@ -28,7 +28,7 @@ from phoenixd.core.events import (
     TroubleSeen,
     WorkMeasured,
 )
-from phoenixd.core.hooks import EVIDENCE, TurnFailed
+from phoenixd.core.hooks import EVIDENCE, HOOKS, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import accounts, outage, parking, waits
 from phoenixd.core.turn import calls, claims, due, liveness
 from phoenixd.documents.hooks import hook_of
@@ -181,6 +181,18 @@ def test_a_signal_goes_only_to_a_later_part(event: type) -> None:
         for earlier in row[:place]:
             late = signals_in(module)[0] & signals_in(earlier)[1]
             assert not late, f"{earlier} reads {sorted(late)}, which {module} tells after it"
+
+
+@pytest.mark.parametrize("event", HOOKS.values(), ids=lambda event: event.__name__)
+def test_every_hook_is_heard_by_the_turn_before_the_session(event: type) -> None:
+    row = flat(hearing.TABLE[event])
+
+    assert row.index(liveness.hear) + 1 == row.index(session.hear_hook)
+
+
+@pytest.mark.parametrize("event", [TurnFailed, TurnEnded, ToolStarted, ToolEnded, PromptSubmitted, ScreenSeen])
+def test_what_begins_or_ends_a_wait_is_heard_by_the_limits(event: type) -> None:
+    assert parking.hear in flat(hearing.TABLE[event])
 
 
 def test_what_a_part_tells_is_seen_by_those_after_it_and_by_none_before(monkeypatch: pytest.MonkeyPatch) -> None:
