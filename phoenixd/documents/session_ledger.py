@@ -89,8 +89,8 @@ class SessionLedger:
         """Take one record of the main thread into account."""
         if record.at is not None:
             self.newest_at = record.at
-            if self.began_at is None:
-                self.began_at = record.at
+            # A CLI may write a prompt behind the answer to it.
+            self.began_at = record.at if self.began_at is None else min(self.began_at, record.at)
         if record.kind in ("assistant", "tool"):
             self.turn_open, self.ending = True, None
         for fact in record.facts:

@@ -269,6 +269,13 @@ def test_the_last_words_of_person_and_agent_are_known_and_which_ended_a_turn() -
         assert [one.turn for one in recorded(name).speech.person if one.text == asked] == ["interrupted"]
 
 
+def test_a_prompt_that_was_written_behind_its_answer_was_said_before_it() -> None:
+    ledger = recorded("claude-work")
+
+    assert [one.text for one in ledger.speech.newest()][:2] == ["Write a parser.", "I plan it."]
+    assert ledger.began_at == ledger.speech.newest()[0].at
+
+
 def test_gemini_says_a_record_anew_and_it_is_said_once() -> None:
     said = [one.text for one in recorded("gemini-permission-open").speech.agent]
 
