@@ -41,7 +41,7 @@ from phoenixd.documents.deeds import (
     cut,
     task_status,
 )
-from phoenixd.documents.json_line import Table, parse_line, table, tables, text
+from phoenixd.documents.json_line import Table, parse_line, table, tables, text, whole
 from phoenixd.harness.questions import questions
 
 EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,6})\b")
@@ -101,8 +101,8 @@ def completed(item: Table, at: float | None) -> tuple[Deed, ...]:
             return _executed(item, call, at)
         case "FileChange":
             failed = text(item, "status") != "completed"
-            paths = [path for path in list(table(item, "changes"))[:MOST_PATHS] if path]
-            return tuple(FileWritten(call, path[:PATH_LIMIT], failed, at) for path in paths)
+            paths = [cut(whole(path), PATH_LIMIT) for path in list(table(item, "changes"))[:MOST_PATHS]]
+            return tuple(FileWritten(call, path, failed, at) for path in paths if path is not None)
         case "Plan":
             return (PlanProposed(call, cut(text(item, "text"), PLAN_LIMIT), None, at),)
         case _:
