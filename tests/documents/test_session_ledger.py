@@ -9,6 +9,7 @@ import pytest
 
 from phoenixd.documents import session_ledger
 from phoenixd.documents.deeds import PromptQueued, TaskRow, TasksListed, TimerAsked
+from phoenixd.documents.kept_ledger import KeptLedger, read_kept, render_kept
 from phoenixd.documents.ledger_tasks import MOST_TASKS
 from phoenixd.documents.ledger_words import AGENT_CHARS, WORDS_LIMIT
 from phoenixd.documents.session_ledger import SessionLedger
@@ -269,6 +270,13 @@ def test_the_last_words_of_person_and_agent_are_known_and_which_ended_a_turn() -
         assert [one.turn for one in recorded(name).speech.person if one.text == asked] == ["interrupted"]
 
 
+def test_a_prompt_that_was_written_behind_its_answer_was_said_before_it() -> None:
+    ledger = recorded("claude-work")
+
+    assert [one.text for one in ledger.speech.newest()][:2] == ["Write a parser.", "I plan it."]
+    assert ledger.began_at == ledger.speech.newest()[0].at
+
+
 def test_gemini_says_a_record_anew_and_it_is_said_once() -> None:
     said = [one.text for one in recorded("gemini-permission-open").speech.agent]
 
@@ -361,10 +369,11 @@ def test_every_value_of_a_recorded_line_may_be_anything(name: str) -> None:
     ledger = SessionLedger()
     for line in (HERE / f"{name}.jsonl").read_bytes().splitlines():
         found = json.loads(line)
-        for other in (None, 7, -1.5, True, "x", [], {}, [None, 7, "x", {}, []], {"x": {"id": 7}}):
+        for other in (None, 7, -1.5, True, "\ud800x", [], {}, [None, 7, "x", {}, []], {"\ud800": {"id": 7}}):
             for twisted in twists(found, other):
                 if (record := form.record(json.dumps(twisted).encode())) is not None:
                     ledger.hear(record)
+    assert read_kept(render_kept(KeptLedger(1, "", 0, 0, 0, "", True, ledger))) is not None
     assert facts_in(HERE / f"{name}.jsonl")
 
 

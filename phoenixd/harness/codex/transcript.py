@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -184,7 +184,7 @@ def _from_item(payload: Table, at: float | None) -> Record | None:
         return Record("tool", at, (*told, ToolEnded(call, refused or _failed(output), at)))
     if kind == "message" and payload.get("role") == "assistant":
         words = _joined(payload.get("content"))
-        return Record("assistant", at, (Spoke(words[:SPOKEN_LIMIT], None, at),) if words else ())
+        return Record("assistant", at, (Spoke(clipped(words, SPOKEN_LIMIT), None, at),) if words else ())
     return None
 
 
