@@ -5,7 +5,7 @@ It judges nothing: which of it is an open loop is for the brief to say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phoenixd.documents.deeds import (
     SPOKEN_LIMIT,
@@ -75,6 +75,8 @@ class SessionLedger:
     """Whether a turn is open; None: unknown."""
     ending: TurnEnded | None = None
     """How the last turn ended; None while one is open."""
+    prompt_turn: str | None = None
+    """The CLI's name of the turn that the newest prompt belongs to."""
     tasks: TaskList = field(default_factory=TaskList)
     runs: dict[str, Run] = field(default_factory=dict)
     """The newest ended run of each command; a command is known by its whole text."""
@@ -107,6 +109,9 @@ class SessionLedger:
             case SessionNamed(session_id):
                 self.session_id = session_id[:200]
             case Prompted():
+                if fact.turn is not None and fact.turn == self.prompt_turn:
+                    fact = replace(fact, queued=True)
+                self.prompt_turn = fact.turn
                 self._read_from_queue(fact.text)
                 self.speech.prompted(fact)
                 if not fact.queued:
