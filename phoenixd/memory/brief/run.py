@@ -85,8 +85,10 @@ class BriefRuns:
         held = self._held(self._newest(agent))
         able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
         choice = choose_writer(record.ledger, agent.spec.brief, due.cause, began, able=able, held=held)
-        ledger = begin(record.ledger, choice, began)
         conversation = await self._heard(agent)
+        if choice.writer is WriterKind.AUTO and (conversation is None or not conversation.utterances):
+            choice = Choice(WriterKind.DETERMINISTIC, "nothing was said that its CLI could read")
+        ledger = begin(record.ledger, choice, began)
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
         stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
