@@ -8,7 +8,7 @@ from typing import Any
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
-from phoenixd.api.service import Change, Facts, Finding, LoopCounts
+from phoenixd.api.service import BriefFace, Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
@@ -21,6 +21,7 @@ from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
 from phoenixd.core.turns import is_judged
+from phoenixd.documents.brief.evaluation import EVALUATIONS
 from phoenixd.documents.codec import encode
 from phoenixd.ports import Leftovers, StoredEntry
 
@@ -58,6 +59,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "resonance": None,
         "open_loops": loops.open,
         "stale_loops": loops.stale,
+        "brief": _brief(loops.brief) if loops.brief is not None else None,
         "parked_until": rfc3339(row.parked_until),
         "due_in": None if row.due is None else round(row.due, 3),
         "hooks": row.hooks,
@@ -96,6 +98,19 @@ def tokens(told: Agent, gauge: Gauge) -> Json:
         "source": gauge.source,
         "threshold": gauge.threshold,
         "at": rfc3339(gauge.at_wall),
+    }
+
+
+def _brief(face: BriefFace) -> Json:
+    """How old a brief is, who wrote it, and how much that writer told when that was last measured (P85)."""
+    measured = EVALUATIONS.get(face.writer or "")
+    return {
+        "written_at": rfc3339(face.written),
+        "age": round(face.age, 3),
+        "writer": face.writer,
+        "recall": measured.recall if measured is not None else None,
+        "page_recall": measured.page_recall if measured is not None else None,
+        "evaluated_on": measured.on if measured is not None else None,
     }
 
 

@@ -96,6 +96,21 @@ SCHEMAS: dict[str, Schema] = {
             "resonance": {"oneOf": [_object({"state": STRING, "last_verified": _or_null(TIME)}), {"type": "null"}]},
             "open_loops": COUNT,
             "stale_loops": COUNT,
+            "brief": {
+                "oneOf": [
+                    _object(
+                        {
+                            "written_at": TIME,
+                            "age": NUMBER,
+                            "writer": _or_null(STRING),
+                            "recall": _or_null(NUMBER),
+                            "page_recall": _or_null(NUMBER),
+                            "evaluated_on": _or_null(STRING),
+                        }
+                    ),
+                    {"type": "null"},
+                ]
+            },
             "parked_until": _or_null(TIME),
             "due_in": _or_null(NUMBER),
             "hooks": _words("ok", "missing", "none", "lost", "refused"),

@@ -44,11 +44,21 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class BriefFace:
+    """What a list of agents says of a brief. written: wall seconds; age: seconds. writer: None before the first run."""
+
+    written: float
+    age: float
+    writer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LoopCounts:
-    """Open loops of an agent, and how many of them are stale."""
+    """Open loops of an agent, and how many of them are stale. brief: the page that tells them; None: none is known."""
 
     open: int = 0
     stale: int = 0
+    brief: BriefFace | None = None
 
 
 @dataclass(frozen=True, slots=True)

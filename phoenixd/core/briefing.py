@@ -31,6 +31,7 @@ class Cause(StrEnum):
     CHANGE = "change"
     TURN = "turn"
     LEFT = "left"
+    DEATH = "death"
     END = "end"
     HANDOFF = "handoff"
     OPERATOR = "operator"
@@ -141,7 +142,7 @@ def choose_writer(
 
     able: whether the agent's own CLI can write. held: why it may not be asked now.
     """
-    if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT):
+    if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT, Cause.DEATH):
         return Choice(WriterKind.DETERMINISTIC)
     used = of_the_day(ledger, now)
     if rules.writer is WriterKind.AUTO:

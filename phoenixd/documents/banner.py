@@ -11,6 +11,7 @@ from phoenixd.documents.times import timestamp
 
 TASK_LIMIT = 500
 
+TITLE = "RECOVERY DETECTED - "
 INTERRUPTED = "You were interrupted"
 """How the sentence begins with which a run is told to go on."""
 
@@ -33,7 +34,7 @@ def banner(state: StateDocument, interruption: Interruption | None) -> str:
     how = f" ({interruption.how})" if interruption.how else ""
     what = "in the middle of its work" if interruption.during == "working" else "with an error"
     return (
-        f"RECOVERY DETECTED - Last task: {task}\n"
+        f"{TITLE}Last task: {task}\n"
         f"The previous run of this agent ended {what}{when}{how}.\n"
         f"Open loops: {len(state.open_loops)}"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.transcript import Piece, Said
 
@@ -11,8 +13,25 @@ DEFAULT_BUDGET = 200_000
 COST_OF_ONE = 32
 """Characters that an utterance costs beyond its text, for who said it and when."""
 
+NAME_LIMIT = 200
+"""Characters of a tool's name, of a call's, and of a time."""
+
 TOOL_SHARE, VOICE_SHARE = 50, 4
 """What part of the budget one tool's input or result may take, and what part one thing that somebody said."""
+
+
+def bounded(said: Said, budget: int) -> Said:
+    """What a line says, no longer than a conversation within that budget takes it."""
+    return Said(tuple(_bounded(piece, budget) for piece in said.pieces), said.key)
+
+
+def _bounded(piece: Piece, budget: int) -> Piece:
+    limit = max(200, budget // (TOOL_SHARE if piece.speaker == "tool" or piece.tool else VOICE_SHARE))
+    if max(len(piece.at or ""), len(piece.tool), len(piece.call)) <= NAME_LIMIT and len(piece.text) <= limit:
+        return piece
+    at = piece.at[:NAME_LIMIT] if piece.at is not None else None
+    text = cut_in_the_middle(piece.text, limit)
+    return replace(piece, text=text, at=at, tool=piece.tool[:NAME_LIMIT], call=piece.call[:NAME_LIMIT])
 
 
 class ConversationEnd:
@@ -20,8 +39,8 @@ class ConversationEnd:
 
     def __init__(self, budget: int = DEFAULT_BUDGET) -> None:
         self._left = budget
-        self._tool_limit, self._voice_limit = max(200, budget // TOOL_SHARE), max(200, budget // VOICE_SHARE)
-        self._pieces: list[tuple[Piece, str]] = []
+        self._budget = budget
+        self._pieces: list[Piece] = []
         self._keys: set[str] = set()
         self._names: dict[str, str] = {}
         self._gap = False
@@ -32,14 +51,12 @@ class ConversationEnd:
             if said.key in self._keys:
                 return True
             self._keys.add(said.key)
-        for piece in reversed(said.pieces):
-            is_tools = piece.speaker == "tool" or bool(piece.tool)
-            text = cut_in_the_middle(piece.text, self._tool_limit if is_tools else self._voice_limit)
-            if len(text) + COST_OF_ONE > self._left:
+        for piece in reversed(bounded(said, self._budget).pieces):
+            if len(piece.text) + COST_OF_ONE > self._left:
                 self._gap = True
                 return False
-            self._left -= len(text) + COST_OF_ONE
-            self._pieces.append((piece, text))
+            self._left -= len(piece.text) + COST_OF_ONE
+            self._pieces.append(piece)
             if piece.call and piece.tool:
                 self._names[piece.call] = piece.tool
         return True
@@ -51,8 +68,8 @@ class ConversationEnd:
     def conversation(self, session_id: str | None, reached_the_beginning: bool) -> Conversation:
         """All that was taken, oldest first."""
         utterances = tuple(
-            Utterance(piece.speaker, text, piece.at, piece.tool or self._names.get(piece.call, ""), piece.failed)
-            for piece, text in reversed(self._pieces)
+            Utterance(piece.speaker, piece.text, piece.at, piece.tool or self._names.get(piece.call, ""), piece.failed)
+            for piece in reversed(self._pieces)
         )
         return Conversation(session_id, utterances, reached_the_beginning and not self._gap)
 

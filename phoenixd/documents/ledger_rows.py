@@ -28,7 +28,10 @@ class Task:
 
 @dataclass(slots=True)
 class Run:
-    """The newest run of a command. failed None: unknown; interrupted: its end says nothing of what it was to show."""
+    """The newest run of a command. failed None: unknown; interrupted: its end says nothing of what it was to show.
+
+    first_code, first_failed: of the session's first run of it that came to an end of its own; None: as yet none.
+    """
 
     call: str
     text: str
@@ -37,6 +40,8 @@ class Run:
     code: int | None
     failed: bool | None
     interrupted: bool
+    first_code: int | None = None
+    first_failed: bool | None = None
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from phoenixd.documents.deeds import Spoke
@@ -13,6 +14,10 @@ WORDS_LIMIT = 4000
 
 PERSON_CHARS, AGENT_CHARS, MOST_WORDS = 24_000, 24_000, 64
 CUT = "\n[…]\n"
+
+_WORD_AT_END = re.compile(r"\S{1,4000}\Z")
+_TORN = re.compile(r"\A\S{0,4000}(?:\s{0,100}(?:-----END[^\n]{0,100}|\S{21,4000})(?=\s|\Z))*")
+"""The rest of a word, and single long words after it, as a key block has them in its lines."""
 
 
 @dataclass(slots=True)
@@ -67,8 +72,13 @@ class Speech:
 
 
 def _shortened(text: str) -> str:
-    """What came last says most about how things stand: it gets two thirds of the room."""
+    """What came last says most about how things stand: it gets two thirds of the room.
+
+    It is cut between words, and the lines of a key block that the cut has opened go with it: secrets are taken out
+    later, and half of one may not be known as one.
+    """
     if len(text) <= WORDS_LIMIT:
         return text
     room = WORDS_LIMIT - len(CUT)
-    return text[: room // 3] + CUT + text[len(text) - (room - room // 3) :]
+    head, tail = text[: room // 3], text[len(text) - (room - room // 3) :]
+    return _WORD_AT_END.sub("", head) + CUT + _TORN.sub("", tail, count=1)

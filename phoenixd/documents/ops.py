@@ -96,6 +96,23 @@ def read_happenings(content: bytes) -> Iterator[Happening]:
             yield Happening(wall, _words(str(found.get("event"))[:64], plain(reason[:TEXT_LIMIT])))
 
 
+def read_spoken(content: bytes) -> tuple[float, str] | None:
+    """When the newest turn of the main thread ended, and the agent's last words in it, as far as a line keeps them."""
+    for line in reversed(content.split(b"\n")):
+        if b'"stop"' not in line:
+            continue
+        try:
+            found = from_json(line, allow_inf_nan=False)
+        except ValueError:
+            continue
+        meta = found.get("meta") if isinstance(found, dict) and found.get("event") == "stop" else None
+        text = meta.get("text") if isinstance(meta, dict) and not meta.get("sub") else None
+        wall = read_time(found.get("ts")) if isinstance(text, str) else None
+        if wall is not None and isinstance(text, str):
+            return wall, text
+    return None
+
+
 def _words(name: str, reason: str) -> str:
     return f"{name.replace('_', ' ')}: {reason}"
 

@@ -223,7 +223,12 @@ class SessionLedger:
         self, begun: CommandBegan, ended: float | None, code: int | None, failed: bool | None, interrupted: bool
     ) -> None:
         key = digest(" ".join(begun.text.split()))
+        before = self.runs.get(key)
         run = Run(begun.call, begun.text, begun.at, ended, code, failed, interrupted)
+        if before is not None and before.first_failed is not None:
+            run.first_code, run.first_failed = before.first_code, before.first_failed
+        elif not interrupted:
+            run.first_code, run.first_failed = code, failed
         keep_row(self.runs, key, run, MOST_RUNS)
 
     def _job_over(self, fact: JobEnded) -> None:

@@ -67,8 +67,11 @@ class ClaudeCode:
         # What stands in the settings goes before the environment: the operator's own limits would be lost.
         extra |= {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
         bypasses = "--dangerously-skip-permissions" in spec.argv
-        made = claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
-        return {**made, "statusLine": claude_status_line.ours(hook_program)} if spec.context.status_line else made
+        return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        is_passed = spec.context.status_line and claude_status_line.is_readable(version)
+        return {"statusLine": claude_status_line.ours(hook_program)} if is_passed else {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return claude_status_line.operators(environment, cwd, read)
@@ -181,6 +184,9 @@ class AnyCommand:
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        return {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None

@@ -97,6 +97,11 @@ class Harness(Protocol):
         """The content of the settings file; None for a harness without one."""
         ...
 
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        """What the settings hold besides, so that the CLI's status line tells the window; nothing where the operator
+        wants none, or where the screen of that version cannot be read with it."""
+        ...
+
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         """The command of the operator's own status line, which ours takes the place of; None for none. `cwd` is without
         symbolic links."""

@@ -23,9 +23,13 @@ from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.incident import DIRECTORY as INCIDENTS
 from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
 from phoenixd.documents.incident import render_incident, screen_lines
+from phoenixd.documents.kept_ledger import FILE as LEDGER_FILE
+from phoenixd.documents.kept_ledger import SIZE_LIMIT as LEDGER_LIMIT
+from phoenixd.documents.kept_ledger import read_kept
 from phoenixd.documents.ops import Happening, Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.state_merge import later
 from phoenixd.documents.times import timestamp, utc_date
@@ -33,9 +37,12 @@ from phoenixd.documents.workspace import GitSummary
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.aside import AsideFiles
 from phoenixd.memory.brief.composition import compose_brief, current_task, interruption_before
+from phoenixd.memory.brief.last_words import HeardByHooks
+from phoenixd.memory.brief.session_seen import SeenSession, seen_session
 from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
+from phoenixd.memory.log_files import signature
 from phoenixd.memory.shelf import Shelf
 
 SKEW = 60.0
@@ -84,6 +91,12 @@ class Desk:
     """What the agent's transcript tells."""
     prompts: TaskInHand = field(default_factory=TaskInHand)
     task: str | None = None
+    ledger: SessionLedger | None = None
+    """What stands of the newest session in which the agent spoke, without secrets."""
+    _ledger_read: bool = False
+    _seen: tuple[object, ...] = ()
+    """What the newest `SeenSession` was made of, and that itself: most publications change nothing of it."""
+    _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
     """The run, by incarnation and id, before which it was taken down how the last one ended."""
@@ -139,6 +152,15 @@ class Desk:
             self.clean,
         )
 
+    def take_ledger(self, found: SessionLedger | None) -> None:
+        """Keep a ledger that was heard, unless a newer session has spoken, or this one has not yet."""
+        known = self.ledger
+        if found is None or (
+            known is not None and found.session_id != known.session_id and not _is_newer(found, known)
+        ):
+            return
+        self.ledger = found
+
     def owes_brief(self, agent: Agent) -> bool:
         """Whether the agent's run waits for the file that tells it the brief."""
         return agent.run is not None and self._told != (agent.run.incarnation, agent.run.run_id)
@@ -160,6 +182,7 @@ class Desk:
         documents = self._rendered(agent, state, now, self.brief_record().narrative)
         for name, text in documents.items():
             self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
+        self._brief_written = _written(self.shelf.place("brief.md"))
         self._tell_run(agent, documents)
 
     def forget_brief_of(self, run_id: str, incarnation: int) -> None:
@@ -204,6 +227,12 @@ class Desk:
         return self._record
 
     @property
+    def brief_face(self) -> tuple[float, str | None]:
+        """When brief.md was written (wall; 0 while that is unknown), and by which writer; asking waits for no disk."""
+        told = self._record.narrative if self._record is not None else None
+        return self._brief_written, told.writer if told is not None else None
+
+    @property
     def has_record(self) -> bool:
         """Whether brief.json was read already, so that asking for it waits for no disk."""
         return self._record is not None
@@ -229,12 +258,33 @@ class Desk:
         begin_switch(self.shelf, switch)
         state = finish_switch(self.shelf, switch)
         self._record = record
+        self._brief_written = _written(self.shelf.place("brief.md"))
         if not self.owes_brief(agent):
             self._tell_run(agent, documents)
         return state
 
     def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
-        return compose_brief(agent, state, tuple(self.shelf.happenings), self.git, now, self.clean, narrative)
+        happenings, seen = tuple(self.shelf.happenings), self._session_seen(agent)
+        return compose_brief(agent, state, happenings, self.git, now, self.clean, narrative, seen)
+
+    def _session_seen(self, agent: Agent) -> SeenSession:
+        if self.ledger is None and not self._ledger_read:
+            # What an earlier daemon heard: a session that is told now cannot wait for the transcript.
+            self._ledger_read = True
+            content = self.shelf.content(LEDGER_FILE, LEDGER_LIMIT)
+            kept = read_kept(content) if content is not None else None
+            self.ledger = kept.ledger if kept is not None else None
+        spoken_at, words = self.shelf.spoken or (None, None)
+        heard = HeardByHooks(agent.last_prompt, self.prompts.heard_at, words, spoken_at)
+        made_of = (self.ledger, heard, agent.session and agent.session.session_id, agent.spec)
+        if self._seen and all(one is other or one == other for one, other in zip(self._seen, made_of, strict=False)):
+            seen = self._seen[-1]
+            assert isinstance(seen, SeenSession)
+            return seen
+        length = HARNESSES[agent.spec.harness].told_length
+        seen = seen_session(agent, self.ledger, heard, self.clean, self.limit, length)
+        self._seen = (*made_of, seen)
+        return seen
 
     def _rendered(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> dict[str, str]:
         facts = self._facts(agent, state, now, narrative)
@@ -304,3 +354,13 @@ class Desk:
             seen.append(min(session.newest_at, now))
         known = [when for when in seen if when is not None]
         return timestamp(max(known)) if known else None
+
+
+def _written(path: Path) -> float:
+    found = signature(path)
+    return found[0] / 1e9 if found else 0.0
+
+
+def _is_newer(found: SessionLedger, known: SessionLedger) -> bool:
+    """Whether another session is the one to be told of: it went on later, and the agent has spoken in it."""
+    return bool(found.speech.agent) and (found.newest_at or 0.0) >= (known.newest_at or 0.0)

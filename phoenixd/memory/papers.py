@@ -84,6 +84,7 @@ class Papers:
         self.briefing = Briefing(
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
+        self.publication.hear = self.briefing.hear_on
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
         self._changes = changes
         if changes is not None:
@@ -140,6 +141,8 @@ class Papers:
         self.briefing.replan(agent)
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        if agent.run is not None and self.publication.desk(agent.name).owes_brief(agent):
+            await self.briefing.settle(agent)
         await self.publication.publish(agent, entries)
         self.briefing.hear(agent, entries)
         found = await self.breakers.publish(agent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +12,7 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.api.service import BriefPage, BriefWriting, LoopCounts
+from phoenixd.api.service import BriefFace, BriefPage, BriefWriting, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
@@ -48,6 +49,10 @@ GIT_LATER = 2.0
 """Seconds by which git is asked after a brief that did not wait for it: in a burst the starts come first."""
 
 GIT_EVENTS = frozenset({"agent_exited", "agent_started", "run_adopted"})
+ENDS = frozenset({"agent_exited", "agent_vanished", "run_missing", "run_adopted", "rebooted"})
+"""Events after which a new session may be told of the one before: what that one wrote is heard first."""
+HEARING_LIMIT, HEARING_SPACING = 1.0, 60.0
+"""Seconds: how long a brief waits for that, and how often it is done at the ends of turns."""
 
 log = structlog.get_logger("phoenixd.documents")
 
@@ -73,6 +78,9 @@ class Publication:
         self.damaged: Callable[[str, str], None] = lambda name, what: None
         self.published: Callable[[Agent], None] = lambda agent: None
         self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
+        self.hear: Callable[[Agent], Awaitable[object]] = _hear_nothing
+        """Has an agent's transcript heard on; the desk is given what stands of its session."""
+        self._heard_at: dict[str, float] = {}
         self.watch: Callable[[Path], object] = lambda directory: None
         """Has changes in a directory told of, from when it is there on."""
         self.edited: Callable[[str], None] = lambda name: None
@@ -92,6 +100,7 @@ class Publication:
             for entry in entries
         ]
         desk = self.desk(agent.name)
+        await self._hear_on(agent, occurrences)
         if any(_may_have_changed_files(seen) for seen in occurrences):
             if desk.owes_brief(agent):
                 # Its program boots, and waits for the brief: what git says follows.
@@ -105,6 +114,19 @@ class Publication:
             self.watch(desk.shelf.directory)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
         self.published(agent)
+
+    async def _hear_on(self, agent: Agent, occurrences: Sequence[Occurrence]) -> None:
+        """Have its session heard on where the brief may soon be told to another one, or the last time is long ago."""
+        at = self._clock.now().at
+        turned = any(_is_turns_end(seen) for seen in occurrences)
+        is_due = not 0.0 <= at - self._heard_at.get(agent.name, -math.inf) < HEARING_SPACING
+        if not any(seen.event in ENDS for seen in occurrences) and not (turned and is_due):
+            return
+        self._heard_at[agent.name] = at
+        desk = self.desk(agent.name)
+        await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
+        with bulkhead(agent.name, "what its session wrote"), anyio.move_on_after(HEARING_LIMIT):
+            await self.hear(agent)
 
     async def look_for_edit(self, name: str) -> None:
         """Take over what another hand did to an agent's state.json, if anything: our own writes are none."""
@@ -147,6 +169,11 @@ class Publication:
             # No event tells that a stranger has finished writing.
             await anyio.sleep(TORN_PAUSE)
             waited += TORN_PAUSE
+
+    async def newest_git(self, desk: Desk, agent: Agent) -> None:
+        """Ask git for a brief's loops, unless it was asked a moment ago; a start waits a second for it, and no more."""
+        if self._wants_git(desk):
+            self._take_git(desk, await self._git(agent.spec.cwd, FIRST_GIT_LIMIT))
 
     async def first_git(self, desk: Desk, agent: Agent) -> None:
         """Take the git summary for a brief that has none yet; a start waits a second for it, and no more."""
@@ -233,15 +260,18 @@ class Publication:
         return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9, writing)
 
     def loops(self, name: str) -> LoopCounts:
-        """How many loops are open, and how many of them stale, from what was read last; none where nothing can be."""
+        """How many loops are open and how many of them stale, and of the brief, from what was read or written last."""
         today = utc_date(self._clock.now().wall)
         state: StateDocument | None = None
         with bulkhead(name, "a look at its loops"):
             state = self.desk(name).shelf.glance(today)
+        written, writer = self.desk(name).brief_face
+        age = max(0.0, self._clock.now().wall - written)
+        brief = BriefFace(written, age, writer) if written else None
         if state is None:
-            return LoopCounts()
+            return LoopCounts(brief=brief)
         loops = flag_stale(state, today, self.stale_days).open_loops
-        return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+        return LoopCounts(len(loops), sum(loop.stale for loop in loops), brief)
 
     async def run(self) -> None:
         """Bring up to date, for ever, what changes without an event of its own."""
@@ -322,4 +352,12 @@ def _due(desks: Sequence[Desk], now: float) -> list[Desk]:
 
 
 def _may_have_changed_files(seen: Occurrence) -> bool:
-    return seen.event in GIT_EVENTS or (seen.event == "hook_seen" and seen.detail.get("kind") == "stop")
+    return seen.event in GIT_EVENTS or _is_turns_end(seen)
+
+
+def _is_turns_end(seen: Occurrence) -> bool:
+    return seen.event == "hook_seen" and seen.detail.get("kind") == "stop"
+
+
+async def _hear_nothing(agent: Agent) -> None:
+    """For rooms without transcripts."""

@@ -20,7 +20,14 @@ from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
 from phoenixd.documents.heartbeat import read_heartbeat
 from phoenixd.documents.incident import DIRECTORY as INCIDENTS
 from phoenixd.documents.incident import OLDER as OLDER_INCIDENTS
-from phoenixd.documents.ops import Happening, Occurrence, happenings, read_happenings, render_occurrence
+from phoenixd.documents.ops import (
+    Happening,
+    Occurrence,
+    happenings,
+    read_happenings,
+    read_spoken,
+    render_occurrence,
+)
 from phoenixd.documents.resolved import Resolution, Resolved, apply_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
@@ -85,6 +92,8 @@ class Shelf:
     """What could not be relied on; taken by whoever tells the operator."""
     last_end: tuple[int, bool] | None = None
     """The newest incarnation whose end was told, and whether as an error."""
+    spoken: tuple[float, str] | None = None
+    """When the newest turn ended that a hook told of (wall), and the agent's last words in it."""
     _unwritten: deque[bytes] = field(default_factory=lambda: deque(maxlen=OPS_UNWRITTEN))
     """Lines of ops.jsonl that a full disk did not take, to be written before any other."""
     _kept: Bookkeeping | None = None
@@ -104,8 +113,10 @@ class Shelf:
         self._clear_away()
         self._gather_incidents()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
+        lines = tail(self.directory / "ops.jsonl", OPS_TAIL) if not self.happenings or self.spoken is None else b""
         if not self.happenings:
-            self.happenings.extend(read_happenings(tail(self.directory / "ops.jsonl", OPS_TAIL)))
+            self.happenings.extend(read_happenings(lines))
+        self.spoken = self.spoken or read_spoken(lines)
 
     def look(self, today: date) -> str | None:
         """Read state.json; returns why it is broken, which may be a write of another hand in progress."""
@@ -239,6 +250,8 @@ class Shelf:
         for occurrence in seen:
             if occurrence.event == "agent_exited":
                 self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
+            if occurrence.key == "hook stop" and not occurrence.detail.get("sub") and occurrence.detail.get("text"):
+                self.spoken = (occurrence.wall, str(occurrence.detail["text"]))
         self.happenings.extend(happenings(seen, clean))
         self._unwritten.extend(render_occurrence(occurrence, clean) for occurrence in seen)
         path = self.directory / "ops.jsonl"

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from phoenixd.memory.brief.extract import extract_answer
+
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection
 from phoenixd.documents.plain_text import plain
@@ -22,7 +24,6 @@ from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
 from phoenixd.harness.claude import transcript as claude_transcript
-from phoenixd.memory.brief.extract import extract_answer
 from phoenixd.memory.brief.guard import accept
 from tests.bench.scale import Scale
 from tests.transcripts.samples import answer, prompt, tool_result

@@ -15,7 +15,7 @@ from phoenixd.documents.kept_ledger import KeptLedger, read_kept, render_kept
 from phoenixd.documents.redact import redact
 from phoenixd.drivers.files import plain
 from phoenixd.drivers.transcripts.ledger import LedgerTail
-from phoenixd.drivers.transcripts.tail import read_conversation
+from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.harness.claude import transcript as claude_transcript
 from tests.bench.arena import Figures
 from tests.bench.scale import Scale
@@ -86,7 +86,9 @@ def measure(megabytes: int, turns: int = 100) -> Reading:
 
         figures = processor(turns, turn, work)
         assert turn().ledger.runs != kept.ledger.runs
-        conversation = processor(turns, lambda: read_conversation(str(path), claude_transcript), work)
+        talk = TalkTail(str(path), claude_transcript)
+        talk.conversation()
+        conversation = processor(turns, talk.conversation, work)
         turn()
         content = kept_file.read_bytes()
         began = time.process_time()

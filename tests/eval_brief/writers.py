@@ -11,12 +11,12 @@ from typing import Any, Self
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers.command import AGENT, CommandWriter
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.installed import SOURCE, interpreter
-from phoenixd.memory.brief.writing import PlainWriter
-from phoenixd.ports import BriefWriter
+from phoenixd.ports import BriefWriter, WriterAnswer
 from tests.eval_brief.sessions import Session
 from tests.stub.messages import MessagesStub
 from tests.stub.scenario import Step
@@ -85,6 +85,13 @@ ANSWERS: Mapping[str, Callable[[Session], dict[str, Any]]] = {"honest": honest, 
 WRITERS = ("deterministic", "command-honest", "command-hostile", "model-honest", "model-hostile")
 
 
+class Unasked:
+    """Stands where no writer is asked."""
+
+    async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+        raise AssertionError("a brief without a model asks no writer")
+
+
 class Writers:
     """Makes the writers by name. As a context it runs the stub of the API that the models are asked at."""
 
@@ -103,7 +110,7 @@ class Writers:
     def make(self, name: str, session: Session) -> tuple[BriefWriter, BriefRules]:
         """The writer, and what the agent's configuration says of it; the user's own command has any other name."""
         if name == "deterministic":
-            return PlainWriter(), BriefRules()
+            return Unasked(), BriefRules()
         if name not in WRITERS:
             return self._runner(_everything), BriefRules(
                 writer=WriterKind.COMMAND, command=self._command, timeout=TIMEOUT

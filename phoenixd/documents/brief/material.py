@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from phoenixd.documents.brief.around import NOTHING_KNOWN, Around
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.plain_text import plain
 from phoenixd.documents.resolved import Resolution
@@ -46,6 +47,9 @@ class BriefMaterial:
     """Told so that the writer knows the aim; what stands in the brief is copied by our own code."""
     ledger: SessionLedger | None = None
     """What stands of the session's work, by its structure alone; None where no transcript tells."""
+    around: Around = NOTHING_KNOWN
+    proven: frozenset[str] = frozenset()
+    """Loops of the state that the session's structure proves to be open: no claim closes them."""
 
 
 def bounded_conversation(found: Conversation | None, limit: int, clean: Callable[[str], str]) -> Conversation:

@@ -49,6 +49,8 @@ class BriefRecord(BaseModel):
     """Numbers of an operator's, and since when they are known to be (wall seconds)."""
     texts: dict[str, str] = Field(default_factory=dict)
     """The texts of loops by id, for when they are resolved and another comes in their words."""
+    sessions: dict[str, int] = Field(default_factory=dict)
+    """The numbers of the agent's sessions, in the order in which they were read."""
 
 
 def read_record(content: bytes, agent: str) -> BriefRecord | None:

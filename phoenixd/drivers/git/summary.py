@@ -17,14 +17,27 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.documents.workspace import Commit, GitSummary, Made
 from phoenixd.drivers.git.index import GITLINK, Entry, index_of
 from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed, tree_entries
+from phoenixd.drivers.git.reflog import appended, kind_of
 
 TIME_LIMIT = 5.0
 MOST_HASHED = 200
 LARGEST_HASHED = 5 << 20
 COMMITS = 3
+MOST_DIRTY, MOST_AHEAD = 2000, 10_000
+OPERATIONS = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+)
+"""Files of git's own, and what is under way while they are there."""
+MOST_MADE = 50
+MOST_LISTED = 500
+"""Commits made here that are told, and commits among which they are looked for; the newest of each."""
 FILE_TYPE = 0o170000
 WHERE = ("--show-toplevel", "--absolute-git-dir", "--show-object-format")
 """What `rev-parse` is asked of a repository, one line each."""
@@ -46,16 +59,21 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         return None if failure.no_repository else GitSummary(problem=str(failure))
     branch: str | None = None
     commits: tuple[Commit, ...] = ()
+    made: tuple[Made, ...] = ()
     try:
         branch = next(iter(plumbing.lines("symbolic-ref", "-q", "--short", "HEAD", accepted=(0, 1))), None)
         head = next(iter(plumbing.lines("rev-parse", "-q", "--verify", "HEAD^{commit}", accepted=(0, 1))), None)
         commits = tuple(_commits(plumbing)) if head else ()
+        made = tuple(_made(plumbing, os.fsencode(git_directory), (branch or "").encode())) if head else ()
         indexed, written, _ = index_of(plumbing, os.fsencode(top), os.fsencode(git_directory), object_format)
-        changed = _count_changed(plumbing, Path(top), indexed, written, head)
+        changed = _changed(plumbing, Path(top), indexed, written, head)
         others = plumbing.fields("ls-files", "--others", "--exclude-standard", "--directory", "-z", cwd=top)
-        return GitSummary(branch, commits, changed, len(others))
+        dirty = tuple(os.fsdecode(path) for path in (*sorted(changed), *others))[:MOST_DIRTY]
+        ahead = _ahead(plumbing) if head and branch else None
+        operation = _operation(git_directory)
+        return GitSummary(branch, commits, len(changed), len(others), None, top, dirty, ahead, operation, made)
     except PlumbingFailed as failure:
-        return GitSummary(branch, commits, problem=str(failure))
+        return GitSummary(branch, commits, problem=str(failure), made=made)
 
 
 def _commits(plumbing: Plumbing) -> Iterator[Commit]:
@@ -68,8 +86,41 @@ def _commits(plumbing: Plumbing) -> Iterator[Commit]:
         yield Commit(commit_id, day, subject)
 
 
-def _count_changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> int:
-    """Count the tracked paths whose file differs from the index, or whose index differs from the last commit."""
+def _made(plumbing: Plumbing, git_directory: bytes, branch: bytes) -> Iterator[Made]:
+    """The newest commits that the reflog of this worktree's HEAD says were made here, and that HEAD still holds."""
+    try:
+        moves = appended(git_directory + b"/logs/HEAD", "", 0.0).moves
+    except OSError as error:
+        raise PlumbingFailed(f"the reflog of HEAD cannot be read: {error.strerror}") from error
+    by_id = {move.new: move.at for move in moves if kind_of(move, branch) in ("commit", "pick", "merge")}
+    if not by_id:
+        return
+    lines = plumbing.lines(
+        "rev-list", f"--max-count={MOST_LISTED}", "--no-commit-header", "--format=%H%x09%h%x09%s", "HEAD"
+    )
+    told = 0
+    for line in lines:
+        whole, _, rest = line.partition("\t")
+        if whole in by_id and told < MOST_MADE:
+            told += 1
+            short, _, subject = rest.partition("\t")
+            yield Made(short, float(by_id[whole]), subject)
+
+
+def _ahead(plumbing: Plumbing) -> int | None:
+    """Count the commits of the branch that no remote is known to have; None where there is no remote."""
+    if not plumbing.lines("for-each-ref", "--count=1", "--format=%(refname)", "refs/remotes"):
+        return None
+    return int(plumbing.lines("rev-list", "--count", f"--max-count={MOST_AHEAD}", "HEAD", "--not", "--remotes")[0])
+
+
+def _operation(git_directory: str) -> str:
+    """What git was begun to do here and has not ended, told by the files that it keeps meanwhile."""
+    return next((name for file, name in OPERATIONS if os.path.lexists(os.path.join(git_directory, file))), "")
+
+
+def _changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> set[bytes]:
+    """The tracked paths whose file differs from the index, or whose index differs from the last commit."""
     committed = tree_entries(plumbing.output("ls-tree", "-r", "-z", "--full-tree", head)) if head else {}
     staged = {entry.path for entry in indexed if entry.stage or committed.get(entry.path) != (entry.mode, entry.blob)}
     staged |= committed.keys() - {entry.path for entry in indexed}
@@ -84,7 +135,7 @@ def _count_changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written:
             plumbing.require_time()
         if verdict:
             staged.add(entry.path)
-    return len(staged)
+    return staged
 
 
 def differs_by_stat(entry: Entry, path: bytes, index_written: int) -> bool | None:

@@ -11,7 +11,7 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.transcript import Record, TranscriptForm
 from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.place import Place
-from phoenixd.drivers.transcripts.tail import record_of
+from phoenixd.drivers.transcripts.records import record_of
 
 SLICE = 32 << 20
 """Bytes that are read before others get their turn."""

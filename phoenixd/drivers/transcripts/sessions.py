@@ -21,7 +21,8 @@ from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
+from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.harness import HARNESSES
 
@@ -30,6 +31,9 @@ QUEUE_LIMIT = 16 << 20
 
 MOST_LEDGERS = 16
 """Ledgers that are held in memory; the others go on from what was kept of them."""
+
+MOST_TALKS = 16
+"""Ends of conversations that are held in memory; of the others the end is read anew."""
 
 MOST_SLICES = 128
 """Slices of one reading; where a transcript is longer, the next reading goes on."""
@@ -47,6 +51,8 @@ class TranscriptFiles:
         self._lock = threading.Lock()
         self._ledgers: dict[tuple[str, str], LedgerTail] = {}
         self._ledgers_lock = threading.Lock()
+        self._talks: dict[tuple[str, str], TalkTail] = {}
+        self._talks_lock = threading.Lock()
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
@@ -120,7 +126,16 @@ class TranscriptFiles:
 
     def _conversation(self, agent: Agent, budget: int) -> Conversation | None:
         path, form = self._file(agent), _form(agent)
-        return read_conversation(path, form, budget) if path is not None and form is not None else None
+        if path is None or form is None:
+            return None
+        with self._talks_lock:
+            talk = self._talks.pop((agent.name, path), None)
+            if talk is None or talk.form is not form or talk.budget != budget:
+                talk = TalkTail(path, form, budget)
+            self._talks[agent.name, path] = talk
+            while len(self._talks) > MOST_TALKS:
+                del self._talks[next(iter(self._talks))]
+            return talk.conversation()
 
     def _answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, allow: bool) -> bool | None:
         harness = HARNESSES.get(agent.spec.harness)

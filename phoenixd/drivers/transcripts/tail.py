@@ -6,20 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from phoenixd.documents.conversation import Conversation
-from phoenixd.documents.conversation_end import DEFAULT_BUDGET, ConversationEnd
+from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.session_facts import SessionFacts, SessionReading, says_prompt, says_usage
-from phoenixd.documents.transcript import Compacted, Record, SessionNamed, TranscriptForm, Used
+from phoenixd.documents.transcript import Compacted, Record, TranscriptForm, Used
 from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
 from phoenixd.drivers.transcripts.place import Place
+from phoenixd.drivers.transcripts.records import MOST_LINES, first_name, record_of
+from phoenixd.drivers.transcripts.talk import TalkTail
 
 LOOK_BACK = 64 << 20
 """Bytes of the end in which the newest request, the turn in hand and its prompt are looked for: past them, unknown."""
-
-MOST_LINES = 50_000
-"""Lines looked at in one go: a file of nothing but newlines must not take seconds."""
-
-FIRST_LINE = 1 << 20
-"""Bytes in which the first line is looked for, which says whose the transcript is and what the model was told."""
 
 
 @dataclass(slots=True)
@@ -74,7 +70,7 @@ class TranscriptTail:
         for record in reversed(gathered):
             self._reading.hear(record)
         if self._reading.session_id is None:
-            self._reading.session_id = _first_name(lines, self.form)
+            self._reading.session_id = first_name(lines, self.form)
         self._place.settle(lines)
 
 
@@ -95,22 +91,7 @@ def newest_usage(path: str, form: TranscriptForm) -> Used | None:
 
 def read_conversation(path: str, form: TranscriptForm, budget: int = DEFAULT_BUDGET) -> Conversation | None:
     """The end of what was said, within a budget of characters; None where there is no transcript."""
-    with open_lines(path) as lines:
-        if lines is None:
-            return None
-        end = ConversationEnd(budget)
-        start, session_id = lines.size, None
-        for line in _bounded(lines.backwards()):
-            start = line.start
-            if line.is_clipped:
-                if form.matters(line.content):
-                    end.miss()
-                continue
-            if session_id is None:
-                session_id = _session_id(form.record(line.content))
-            if (said := form.said(line.content)) is not None and not end.add(said):
-                break
-        return end.conversation(session_id or _first_name(lines, form), start == 0)
+    return TalkTail(path, form, budget).conversation()
 
 
 def read_whole(path: str, form: TranscriptForm) -> SessionFacts | None:
@@ -130,19 +111,3 @@ def _bounded(lines: Iterator[Line]) -> Iterator[Line]:
         if seen >= MOST_LINES:
             return
         yield line
-
-
-def record_of(form: TranscriptForm, line: Line) -> Record | None:
-    """What a line tells, also of one that is too long to be parsed."""
-    return form.beginning(line.content) if line.is_clipped else form.record(line.content)
-
-
-def _first_name(lines: OpenLines, form: TranscriptForm) -> str | None:
-    """Whose the transcript is, by its first line, where some CLIs say it once and for all."""
-    first, newline, _ = lines.bytes_at(0, FIRST_LINE).partition(b"\n")
-    return _session_id(form.record(first)) if newline else None
-
-
-def _session_id(record: Record | None) -> str | None:
-    facts = record.facts if record is not None else ()
-    return next((fact.session_id for fact in facts if isinstance(fact, SessionNamed)), None)

@@ -103,6 +103,9 @@ class Gemini:
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
 
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        return {}
+
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None
 

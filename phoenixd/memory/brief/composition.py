@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
 from phoenixd.core.projection import activity_word
@@ -16,6 +17,7 @@ from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
 from phoenixd.documents.state import StateDocument, Status
 from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.memory.brief.session_seen import SeenSession
 
 TASK_LIMIT = 2000
 """Characters of a prompt that state.json keeps as the current task."""
@@ -42,6 +44,7 @@ def compose_brief(
     now: float,
     clean: Clean,
     narrative: Narrative | None = None,
+    seen: SeenSession | None = None,
 ) -> BriefFacts:
     """Gather the facts of a brief. Everything but the goal is redacted; state and happenings come redacted already."""
     activity = activity_word(agent)
@@ -52,9 +55,12 @@ def compose_brief(
         goal=agent.spec.prompt,
         situation=clean(situation),
         happenings=tuple(happenings),
-        git=_cleaned(git, clean) if git is not None else None,
+        git=cleaned_git(git, clean) if git is not None else None,
         risks=tuple(clean(risk) for risk in _risks(agent, state, now)),
         narrative=narrative,
+        words=seen.words if seen is not None else None,
+        told=seen.told if seen is not None else None,
+        work=seen.work if seen is not None else None,
     )
 
 
@@ -124,6 +130,9 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
     return risks
 
 
-def _cleaned(git: GitSummary, clean: Clean) -> GitSummary:
+def cleaned_git(git: GitSummary, clean: Clean) -> GitSummary:
+    """The same without secrets: commits and names are whoever's words."""
     commits = tuple(Commit(commit.id, commit.day, clean(commit.subject)) for commit in git.commits)
-    return GitSummary(git.branch, commits, git.changed, git.untracked, git.problem)
+    dirty = tuple(clean(name) for name in git.dirty) if git.dirty is not None else None
+    made = tuple(replace(one, subject=clean(one.subject)) for one in git.made)
+    return replace(git, commits=commits, made=made, dirty=dirty)

@@ -31,9 +31,12 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.brief.cleaned import Cleaners
+from phoenixd.memory.brief.composition import cleaned_git
 from phoenixd.memory.brief.ledgers import LedgerLook, Ledgers
+from phoenixd.memory.brief.surroundings import around, numbered
 from phoenixd.memory.brief.switch import Switch
-from phoenixd.memory.brief.writing import Outcome, PlainWriter, write_brief
+from phoenixd.memory.brief.writing import Outcome, write_brief
 from phoenixd.memory.desk import Desk
 from phoenixd.memory.publication import Publication
 from phoenixd.ports import BriefWriter, Clock
@@ -62,10 +65,11 @@ class BriefRuns:
         self._publication = publication
         self._clock = clock
         self._conversation = conversation
-        self._writers = {WriterKind.DETERMINISTIC: PlainWriter(), **writers}
+        self._writers = writers
         self._newest = newest
         self._held = held
         self._ledgers = Ledgers(publication, ledger)
+        self._cleaners = Cleaners()
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
@@ -92,7 +96,7 @@ class BriefRuns:
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
         stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
-        await self._publication.first_git(desk, agent)
+        await self._publication.newest_git(desk, agent)
         async with desk.lock:
             material, counted = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
@@ -103,6 +107,10 @@ class BriefRuns:
                 desk, lambda: self._switch(desk, agent, due, choice, material, counted, outcome)
             )
         return outcome
+
+    async def hear_on(self, agent: Agent) -> None:
+        """Bring the ledger of an agent's session up to date, and the desk with it."""
+        await self._ledgers.heard(agent, keep=True)
 
     async def _heard(self, agent: Agent) -> Conversation | None:
         """The session's end, far more of it than is told: machine noise is taken out of it afterwards."""
@@ -140,20 +148,21 @@ class BriefRuns:
             for name, value in state.numbers.items()
             if record.numbers.get(name) != value
         }
-        record = record.model_copy(update={"ledger": ledger, "held": held})
+        record = numbered(record.model_copy(update={"ledger": ledger, "held": held}), agent)
         desk.keep_record(record)
         resolutions = tuple(read_resolutions(desk.shelf.read_end("resolved.jsonl", RESOLVED_TAIL)))
         material = BriefMaterial(
             agent=agent.name,
             now=moment.wall,
             state=state,
-            conversation=bounded_conversation(conversation, agent.spec.brief.transcript_chars, desk.clean),
+            conversation=bounded_conversation(conversation, agent.spec.brief.transcript_chars, self._cleaners.of(desk)),
             resolutions=resolutions,
             closed_texts={name: text for name, text in record.texts.items() if state.loop(name) is None},
-            git=desk.git,
+            git=cleaned_git(desk.git, desk.clean) if desk.git is not None else None,
             nonce=moment.nonce,
             goal=desk.clean(agent.spec.prompt) if agent.spec.prompt else None,
             ledger=stands,
+            around=around(agent, record, desk.clean),
         )
         return material, record
 
@@ -177,7 +186,7 @@ class BriefRuns:
         # The run knows its own changes; what others changed while the writer thought is news for the next one.
         seen = seen_of(agent, accepted.state)
         ledger = record.ledger
-        if due.cause is not Cause.LEFT:
+        if due.cause not in (Cause.LEFT, Cause.DEATH):
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
         texts = {loop.id: loop.text for loop in (*material.state.open_loops, *accepted.state.open_loops)}
@@ -211,7 +220,7 @@ def _keeps(record: BriefRecord, due: Due, rules: BriefRules) -> bool:
     """The end of a turn or session brings loops and numbers up to date, and leaves what a better writer said."""
     told = record.narrative
     return (
-        due.cause in (Cause.TURN, Cause.LEFT)
+        due.cause in (Cause.TURN, Cause.LEFT, Cause.DEATH)
         and told is not None
         and rules.writer is not WriterKind.DETERMINISTIC
         and told.writer == writer_name(rules.writer)

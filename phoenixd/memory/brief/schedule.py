@@ -26,6 +26,9 @@ RECHECK = 300.0
 RETRY = 600.0
 """Seconds until a run whose files could not be written is tried again."""
 
+SETTLE_LIMIT = 3.0
+"""Seconds that a start waits for the loops of the run before."""
+
 MOST_LEFT = 3
 """Sessions of an agent that wait to be read for the last time."""
 
@@ -76,6 +79,8 @@ class Briefing:
         self._agents: dict[str, Agent] = {}
         self._turned: dict[str, float] = {}
         """When the newest turn ended, of agents whose last words no run has read (wall)."""
+        self._settled: dict[str, int] = {}
+        """The run before which the loops of the one before it were settled, by incarnation."""
         self._left: dict[str, list[Agent]] = {}
         """Agents as they were before they went on in another session, of which the last words are to be read."""
         self._asked: dict[str, Cause] = {}
@@ -98,12 +103,17 @@ class Briefing:
         if agent.removing:
             self._agents.pop(agent.name, None)
             self._plans.pop(agent.name, None)
+            self._settled.pop(agent.name, None)
             return
         self._note(agent)
         ends = [entry.wall for entry in entries if entry.event == "hook_seen" and entry.detail.get("kind") == "stop"]
         if ends:
             self._turned[agent.name] = ends[-1]
         self.replan(agent)
+
+    async def hear_on(self, agent: Agent) -> None:
+        """Have what an agent's session wrote since the last time heard, for the page that its next one is told."""
+        await self._runs.hear_on(agent)
 
     def replan(self, agent: Agent) -> None:
         """Look again when an agent's brief is due, because its documents changed; never waits."""
@@ -121,6 +131,18 @@ class Briefing:
         self._note(agent)
         await self._write(agent, Due(self._now(), Cause.OPERATOR, "an operator asked for it"))
         return await self.status(agent)
+
+    async def settle(self, agent: Agent) -> None:
+        """Settle the loops that a run left which is over, before the next one is told of them; waits a little for it.
+
+        Once for each run. No model is asked, and where it takes too long the next brief run settles them.
+        """
+        before = self._agents.get(agent.name, agent)
+        if agent.last_exit is None or before.session is None or self._settled.get(agent.name) == agent.incarnation:
+            return
+        self._settled[agent.name] = agent.incarnation
+        with bulkhead(agent.name, "its loops before a start"), anyio.move_on_after(SETTLE_LIMIT):
+            await self._runs.write(before, Due(self._now(), Cause.DEATH, "the run before is over"))
 
     async def status(self, agent: Agent) -> BriefStatus:
         """When an agent's brief was written last, and when it will be next."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
-from phoenixd.documents.banner import INTERRUPTED
+from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.session_facts import SessionFacts
 
 POINTER = "The goal that you were given stands in "
@@ -22,6 +22,11 @@ class TaskInHand:
     _heard_wall: float | None = None
     _told: str | None = None
     _begun: bool = False
+
+    @property
+    def heard_at(self) -> float | None:
+        """When a hook told the newest prompt (wall); None for one of before."""
+        return self._heard_wall
 
     def words(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
         """The newest prompt of a person or of `send`, else the operator's goal; None where nothing new is known."""
@@ -51,7 +56,7 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    begins = (INTERRUPTED, POINTER, leftover.ASKED)
+    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
     return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
 
 

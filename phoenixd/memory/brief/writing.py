@@ -1,10 +1,10 @@
-"""One brief run without its files: ask a writer, judge the answer, ask once more, and else do without it."""
+"""One brief run without its files: settle the loops, ask a writer, judge the answer, ask once more, or do without."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 from anyio import to_thread
@@ -14,9 +14,12 @@ from phoenixd.core.briefing import Choice, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.answer import AnswerRefused, read_answer
 from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.documents.state_reading import MOST_NUMBERS
 from phoenixd.errors import WriterFailed
-from phoenixd.memory.brief.extract import extract_answer
+from phoenixd.memory.brief.closing import Settled, settle
 from phoenixd.memory.brief.guard import Accepted, accept
+from phoenixd.memory.brief.loops.seen import Seen
+from phoenixd.memory.brief.printed import printed_numbers
 from phoenixd.ports import BriefWriter, WriterAnswer
 
 TRIES = 2
@@ -36,14 +39,6 @@ class Outcome:
     """Whether the command or model failed; None where none was asked."""
 
 
-class PlainWriter:
-    """Implements ports.BriefWriter without a model."""
-
-    async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
-        answer = await to_thread.run_sync(extract_answer, material)
-        return WriterAnswer(answer.model_dump_json())
-
-
 async def write_brief(
     agent: Agent,
     material: BriefMaterial,
@@ -51,9 +46,15 @@ async def write_brief(
     writers: Mapping[WriterKind, BriefWriter],
     held: Mapping[str, float],
 ) -> Outcome:
-    """Write by the chosen writer, or by the deterministic one with a note why: a brief there always is."""
+    """Write by the chosen writer, or by the deterministic one with a note why: a brief there always is.
+
+    Whoever writes, loops are settled by the session's structure first; a writer is told what came of that.
+    """
+    settled = await to_thread.run_sync(settled_loops, material)
+    plain = _plainly(material, settled, held)
     if choice.writer is WriterKind.DETERMINISTIC:
-        return Outcome(await _plainly(agent, material, held), choice.writer, choice.reason)
+        return Outcome(plain, choice.writer, choice.reason)
+    material = replace(material, state=settled.state, proven=settled.proven)
     tokens, complaint = 0, None
     kept: Accepted | None = None
     for _ in range(TRIES):
@@ -79,9 +80,10 @@ async def write_brief(
         if choice.room is not None and 2 * tokens > choice.room:
             break
     if kept is not None:
+        kept = replace(kept, resolved=(*settled.resolved, *kept.resolved))
         return Outcome(kept, choice.writer, tokens=tokens, failed=False)
     note = f"the {writer_name(choice.writer)} writer was not used: {complaint}"
-    return Outcome(await _plainly(agent, material, held), WriterKind.DETERMINISTIC, note, tokens, failed=True)
+    return Outcome(plain, WriterKind.DETERMINISTIC, note, tokens, failed=True)
 
 
 async def _ask(
@@ -100,9 +102,21 @@ async def _ask(
     raise WriterFailed(f"it gave no answer within {agent.spec.brief.timeout:g} s")
 
 
-async def _plainly(agent: Agent, material: BriefMaterial, held: Mapping[str, float]) -> Accepted:
-    answer = await PlainWriter().write(agent, material)
-    return await to_thread.run_sync(_judge, answer.text, agent.name, material, held)
+def settled_loops(material: BriefMaterial) -> Settled:
+    """Which loops are open by the structure of the session; all that were known where no session is."""
+    if material.ledger is None:
+        return Settled(material.state)
+    return settle(material.state, Seen.of(material), material.resolutions, material.closed_texts)
+
+
+def _plainly(material: BriefMaterial, settled: Settled, held: Mapping[str, float]) -> Accepted:
+    """What is known without asking anybody: loops by structure, and numbers as the newest checks printed them."""
+    known = material.state.numbers
+    printed = printed_numbers(material.conversation.utterances, known, held)
+    room = MOST_NUMBERS - len(known)
+    taken = {name: value for name, value in printed.items() if name in known or (room := room - 1) >= 0}
+    state = settled.state.model_copy(update={"numbers": {**known, **taken}})
+    return Accepted(state, settled.resolved, numbers=taken)
 
 
 def _judge(text: str, agent: str, material: BriefMaterial, held: Mapping[str, float]) -> Accepted:

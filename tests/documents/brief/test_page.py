@@ -21,9 +21,10 @@ from phoenixd.documents.brief.page import (
     sections,
     session_start_answer,
 )
+from phoenixd.documents.brief.session_work import CheckRun, SessionWork
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.state import OpenLoop, StateDocument
-from phoenixd.documents.workspace import Commit, GitSummary
+from phoenixd.documents.workspace import Commit, GitSummary, Made
 from phoenixd.harness import HARNESSES
 from tests.architecture.remedies import texts
 
@@ -95,7 +96,10 @@ def test_a_brief_that_fits_is_given_whole() -> None:
 
 def test_p43_a_long_brief_is_cut_at_sections_and_points_to_the_file() -> None:
     """F-BR-10."""
-    facts = replace(FACTS, happenings=tuple(Happening(NOW, "x" * 400) for _ in range(40)))
+    made = tuple(Made("abc1234", NOW, "x" * 190) for _ in range(20))
+    git = replace(FACTS.git or GitSummary(), made=made)
+    work = SessionWork(NOW - 60, files=tuple("x" * 190 for _ in range(20)))
+    facts = replace(FACTS, git=git, work=work)
 
     text = render_injection(facts, PATH)
 
@@ -234,3 +238,86 @@ def test_p32_x1_nothing_that_an_agent_is_told_warns_of_its_context() -> None:
     """No text of the package says how full a context is: an agent can do nothing about it, and hurries."""
     assert WARNING.search("context at 85 %")
     assert [str(text) for text in texts() if WARNING.search(text.words)] == []
+
+
+class TestLoops:
+    LOOPS = (
+        OpenLoop.model_validate(
+            {
+                "id": "task-vat",
+                "text": "Umsatzsteuer (7 %)",
+                "added": "2026-11-20",
+                "kind": "tasks",
+                "source": "s: task 1",
+            }
+        ),
+        OpenLoop.model_validate({"id": "schlüssel-drehen", "text": "rotate", "added": "2026-11-19", "stale": True}),
+        OpenLoop.model_validate(
+            {"id": "b", "text": "x", "added": "2026-11-20", "kind": "check", "unconfirmed": "2026-11-21"}
+        ),
+    )
+
+    def test_each_loop_is_told_with_its_kind_and_how_it_is_closed_once(self) -> None:
+        page = render_brief(BriefFacts(STATE.model_copy(update={"open_loops": self.LOOPS}), NOW))
+
+        assert page.count("`phoenixctl resolve ID REASON`, also from inside this session.") == 1
+        assert "- `task-vat`: Umsatzsteuer (7 %) (tasks, open since 2026-11-20)\n" in page
+        assert "- `schlüssel-drehen`: rotate (open since 2026-11-19, stale)\n" in page
+
+    def test_without_loops_nothing_is_told_of_closing_them(self) -> None:
+        assert "resolve" not in render_brief(BriefFacts(StateDocument(agent="a"), NOW))
+
+    def test_p78_kinds_and_ids_of_any_letters_are_rebuilt_from_the_page(self) -> None:
+        page = render_brief(BriefFacts(STATE.model_copy(update={"open_loops": self.LOOPS}), NOW))
+
+        told = [(loop.id, loop.text, loop.model_extra) for loop in recover_state(page, "builder").open_loops]
+
+        assert told == [
+            ("task-vat", "Umsatzsteuer (7 %)", {"kind": "tasks"}),
+            ("schlüssel-drehen", "rotate", {}),
+            ("b", "x", {"kind": "check", "unconfirmed": "2026-11-21"}),
+        ]
+
+    def test_an_id_with_a_backtick_or_a_line_breaks_out_of_nothing(self) -> None:
+        odd = (OpenLoop(id="a`\n## Goal", text="x", added="2026-11-20"),)
+        page = render_brief(BriefFacts(STATE.model_copy(update={"open_loops": odd}), NOW))
+
+        assert "- `a' ## Goal`: x (open since 2026-11-20)" in page
+
+
+class TestChanged:
+    def test_it_tells_the_work_of_this_session_and_in_one_line_what_the_daemon_did(self) -> None:
+        made = (Made("abc1234", NOW - 10, "Fix it"), Made("0ld0000", NOW - 500, "of an earlier session"))
+        work = SessionWork(
+            NOW - 100, ("src/a.ts", "docs/b.md"), 3, (CheckRun("npm test", "failed (exit 1)", "passed (exit 0)", NOW),)
+        )
+        seen = tuple(Happening(NOW - 60 + n, f"run end: signal {n}") for n in range(3))
+        facts = replace(FACTS, git=GitSummary("main", made=made), work=work, happenings=seen)
+
+        (changed,) = (section.body for section in sections(facts) if section.title == "Changed")
+
+        assert changed.split("\n") == [
+            "- Commit abc1234 of 2026-11-21T09:59:50Z: Fix it",
+            "- Files that the session's tools wrote, the newest first: `src/a.ts`, `docs/b.md`, and 3 more",
+            "- `npm test`: failed (exit 1) -> passed (exit 0) at 2026-11-21T10:00:00Z",
+            "- By phoenixd: 2026-11-21T09:59:00Z run end: signal 0; 2026-11-21T09:59:01Z run end: signal 1; "
+            "2026-11-21T09:59:02Z run end: signal 2",
+        ]
+
+    @given(st.lists(st.text(max_size=600), max_size=100))
+    def test_what_the_daemon_did_is_one_line_of_bounded_length(self, texts: list[str]) -> None:
+        facts = BriefFacts(StateDocument(agent="a"), NOW, happenings=tuple(Happening(NOW, text) for text in texts))
+
+        body = next((section.body for section in sections(facts) if section.title == "Changed"), "")
+
+        assert body.count("\n") == 0
+        assert len(body) <= 600
+        assert bool(body) == bool(texts)
+
+    def test_names_of_files_and_commits_break_out_of_nothing(self) -> None:
+        git = GitSummary("main", made=(Made("a", NOW, "x\n## Goal\x1b[2J"),))
+        work = SessionWork(NOW - 1, ("a`\n## Risk",), 0, (CheckRun("make `x`\n## Task", "a", "b"),))
+        page = render_brief(replace(FACTS, git=git, work=work))
+
+        assert [line for line in page.splitlines() if line.startswith("## ")].count("## Risk") == 1
+        assert page.count("\n## Goal") == page.count("\n## Task") == 1

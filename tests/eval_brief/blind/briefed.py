@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.briefing import Choice
 from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.documents.brief.around import Around, Asking, Waits
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.page import BriefFacts, render_brief
 from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.redact import redact
-from phoenixd.documents.state import StateDocument
-from phoenixd.documents.times import timestamp
+from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.state import StateDocument, resolve_loop
+from phoenixd.documents.times import timestamp, utc_date
+from phoenixd.documents.workspace import GitSummary
+from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
-from phoenixd.memory.brief.writing import PlainWriter, write_brief
+from phoenixd.memory.brief.loops.commands import commands_in
+from phoenixd.memory.brief.writing import write_brief
 from phoenixd.ports import BriefWriter, WriterAnswer
 from tests.eval_brief.blind.rendered import AGENT, Rendered
 
@@ -50,14 +56,22 @@ async def briefed(found: Rendered, answer: str | None = None) -> Briefed:
     """The brief after a session; answer: what a model says that was asked, None where none is asked."""
     kind = WriterKind.DETERMINISTIC if answer is None else WriterKind.MODEL
     rules = BriefRules() if answer is None else BriefRules(writer=kind, model="test:x")
-    writers: Mapping[WriterKind, BriefWriter] = {kind: PlainWriter() if answer is None else Says(answer)}
+    writers: Mapping[WriterKind, BriefWriter] = {} if answer is None else {kind: Says(answer)}
     agent = Agent(
         AgentSpec(AGENT, ("x",), found.cwd, brief=rules, prompt=found.goal), Desired.STOPPED, Stopped(), 0.0, ""
     )
-    git = found.git.summary if found.git is not None else None
+    git, ledger = _git(found), _ledger(found)
     conversation = bounded_conversation(_conversation(found), rules.transcript_chars, redact)
     material = BriefMaterial(
-        AGENT, found.ended, found.before, conversation, git=git, nonce="7d0c5f1e2b9a4c6d8e3f", goal=found.goal
+        AGENT,
+        found.ended,
+        _before(found, ledger),
+        conversation,
+        git=git,
+        nonce="7d0c5f1e2b9a4c6d8e3f",
+        goal=found.goal,
+        ledger=ledger,
+        around=_around(found),
     )
     outcome = await write_brief(agent, material, Choice(kind), writers, {})
     accepted = outcome.accepted
@@ -67,6 +81,49 @@ async def briefed(found: Rendered, answer: str | None = None) -> Briefed:
     )  # fmt: skip
     page = render_brief(BriefFacts(accepted.state, found.ended, goal=found.goal, git=git, narrative=narrative))
     return Briefed(accepted.state, page, len(accepted.refused), outcome.failed is True)
+
+
+def _ledger(found: Rendered) -> SessionLedger:
+    with tempfile.TemporaryDirectory(prefix="phoenixd-eval-") as directory:
+        path = Path(directory) / "transcript.jsonl"
+        path.write_bytes(b"".join(found.transcript))
+        tail = LedgerTail(str(path), HARNESSES[found.cli].transcript_form)
+        while tail.read_slice():
+            pass
+        return tail.kept(redact).ledger
+
+
+def _before(found: Rendered, ledger: SessionLedger) -> StateDocument:
+    """The state as it stood at the end: `phoenixctl resolve` in the session closed its loop at once."""
+    state = found.before
+    for run in ledger.runs.values():
+        for words in commands_in(run.text):
+            if words[:2] == ("phoenixctl", "resolve") and len(words) > 3 and not run.failed:
+                state = resolve_loop(state, words[2], words[3], utc_date(found.ended)) or state
+    return state
+
+
+def _git(found: Rendered) -> GitSummary | None:
+    """What git says of the repository, as the driver tells it."""
+    git = found.git
+    if git is None:
+        return None
+    return replace(
+        git.summary, top=found.cwd, dirty=(*git.modified, *git.untracked), ahead=git.ahead, operation=git.state
+    )
+
+
+def _around(found: Rendered) -> Around:
+    """What the daemon knows by the hooks, and by itself."""
+    asked = found.asked
+    return Around(
+        session=found.session_id,
+        number=1,
+        cwd=found.cwd,
+        turn_open=found.turn_open,
+        asking=(Asking(asked.text, asked.options, found.ended),) if asked is not None else (),
+        inbox=tuple(Waits(str(number), item.kind, item.text) for number, item in enumerate(found.inbox, 1)),
+    )
 
 
 def _conversation(found: Rendered) -> Conversation | None:

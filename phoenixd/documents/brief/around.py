@@ -1,0 +1,54 @@
+"""What the daemon itself knows around a session: its number, its process, what it asks, and what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question or a permission that nobody has answered."""
+
+    text: str
+    options: tuple[str, ...] = ()
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """An item of the operator's inbox that is open, other than a question of the agent's own."""
+
+    id: str
+    kind: str
+    text: str
+    at: float | None = None
+
+
+def _nothing(text: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Facts that stand in no transcript.
+
+    number: which session of the agent's it is, counted from 1. turn_open: what the hooks told, None: nothing.
+    process_began: wall seconds at which the process began that works in the session now; None: none does.
+    lost: what the daemon saw end with an earlier process. queued: prompts that wait to be typed.
+    is_ours: whether a prompt is one of the daemon's own.
+    """
+
+    session: str = ""
+    number: int = 0
+    cwd: str = ""
+    turn_open: bool | None = None
+    process_began: float | None = None
+    asking: tuple[Asking, ...] = ()
+    inbox: tuple[Waits, ...] = ()
+    lost: tuple[str, ...] = ()
+    queued: tuple[str, ...] = ()
+    is_ours: Callable[[str], bool] = _nothing
+
+
+NOTHING_KNOWN = Around()

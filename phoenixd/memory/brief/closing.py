@@ -1,0 +1,240 @@
+"""Which loops are open after a reading: known ones that stay or are proven closed, and new ones that are proven open.
+
+Nothing but this and the guard changes the open loops. An operator's own loop is not touched here at all. What is proven
+neither open nor closed stays, and is unconfirmed once ten sessions went by without a sign of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from phoenixd.documents.resolved import Resolution
+from phoenixd.documents.state import UNCONFIRMED, OpenLoop, ResolvedLoop, StateDocument
+from phoenixd.documents.times import read_time
+from phoenixd.memory.brief.loops import KINDS, kind_named
+from phoenixd.memory.brief.loops.alike import normal, same
+from phoenixd.memory.brief.loops.names import free_id, is_named, loop_id
+from phoenixd.memory.brief.loops.seen import (
+    KIND,
+    LAST_SEEN,
+    SOURCE,
+    Found,
+    Seen,
+    kind_of,
+    source_in,
+    source_of,
+)
+
+MOST_OF_KIND, MOST_LOOPS, MOST_RESOLVED = 30, 100, 200
+"""Bounds of what sessions leave; an operator's loops are never dropped."""
+UNSEEN = 10
+"""Sessions after which a loop that none of them saw is unconfirmed."""
+MORE = "more"
+BY_HAND = "a person took it out of state.json"
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """state: with the loops as they stand. resolved: those that this reading closed, with the proof. proven: ids of
+    loops that are proven open now, so that no writer's claim closes them."""
+
+    state: StateDocument
+    resolved: tuple[tuple[str, str], ...] = ()
+    proven: frozenset[str] = frozenset()
+
+
+def settle(
+    state: StateDocument,
+    seen: Seen,
+    resolutions: Sequence[Resolution] = (),
+    gone_texts: Mapping[str, str] | None = None,
+) -> Settled:
+    """Settle what is open. gone_texts: the texts of loops that were known and are open no longer, by id."""
+    reading = _Reading(state, seen, tuple(resolutions), dict(gone_texts or {}))
+    return reading.settled()
+
+
+@dataclass(slots=True)
+class _Standing:
+    """A loop that stays; at: when what proves it open now came about. is_proven: something does."""
+
+    loop: OpenLoop
+    at: float = -math.inf
+    is_proven: bool = False
+
+
+@dataclass(slots=True)
+class _Reading:
+    state: StateDocument
+    seen: Seen
+    resolutions: tuple[Resolution, ...]
+    gone_texts: dict[str, str]
+    closed: list[tuple[str, str, str]] = field(default_factory=list)
+    """Id, reason, kind."""
+
+    def settled(self) -> Settled:
+        found = [one for kind in KINDS.values() for one in _distinct(kind.found(self.seen))]
+        standing = list(self._known(found))
+        standing += self._new(found, {one.loop.id for one in standing})
+        kept, left_out = _bounded(standing)
+        loops = [one.loop for one in kept] + self._told_as_numbers(left_out, {one.loop.id for one in kept})
+        today = self.seen.today.isoformat()
+        closed = tuple(
+            ResolvedLoop.model_validate({"id": name, "reason": reason, "resolved_date": today, KIND: kind})
+            for name, reason, kind in self.closed
+        )
+        gone = {item.id for item in closed}
+        open_now = {loop.id for loop in loops}
+        resolved = [item for item in self.state.resolved if item.id not in gone | open_now]
+        settled = self.state.model_copy(
+            update={"open_loops": tuple(loops), "resolved": _newest_resolved((*resolved, *closed))}
+        )
+        proven = frozenset(one.loop.id for one in kept if one.is_proven)
+        return Settled(settled, tuple((name, reason) for name, reason, _ in self.closed), proven)
+
+    def _known(self, found: list[Found]) -> Iterator[_Standing]:
+        """Known loops that stay; what was found of them is taken out of `found`."""
+        for loop in self.state.open_loops:
+            kind = kind_of(loop)
+            if not kind:
+                yield _Standing(loop, math.inf)
+                continue
+            if source_of(loop) == MORE:
+                # Counted anew with each reading of its own session.
+                if source_in(loop, self.seen.session) != MORE:
+                    yield _Standing(self._aged(loop))
+                continue
+            match = next((one for one in found if one.kind == kind and self._is_the_same(loop, one)), None)
+            if match is not None:
+                found.remove(match)
+                yield _Standing(self._renewed(loop, match), _when(match.at), is_proven=True)
+            elif (reason := kind_named(kind).closed(loop, self.seen)) is not None:
+                self.closed.append((loop.id, reason, kind))
+            else:
+                yield _Standing(self._aged(loop))
+
+    def _new(self, found: Iterable[Found], taken: set[str]) -> Iterator[_Standing]:
+        taken = taken | {made.id for made in self.resolutions} | {item.id for item in self.state.resolved}
+        taken |= {name for name, _, _ in self.closed}
+        for one in found:
+            base = loop_id(one)
+            if self._is_resolved(one, base):
+                continue
+            name = free_id(base, taken)
+            taken.add(name)
+            extras = {KIND: one.kind, SOURCE: f"{self.seen.session}: {one.source}", LAST_SEEN: self.seen.around.number}
+            loop = _loop(name, one.text, self.seen.today.isoformat(), extras)
+            yield _Standing(loop, _when(one.at), is_proven=True)
+
+    def _is_the_same(self, loop: OpenLoop, found: Found) -> bool:
+        mine = source_in(loop, self.seen.session)
+        if mine:
+            return mine == found.source
+        return (found.is_same and source_of(loop) == found.source) or same(loop.text, found.text)
+
+    def _is_resolved(self, found: Found, base: str) -> bool:
+        """Whether somebody closed it after what proves it open came about."""
+        when = self._resolved_at(found, base)
+        if when is not None:
+            return found.at is None or found.at <= when
+        removed = next((name for name, text in self.gone_texts.items() if same(text, found.text)), None)
+        if removed is not None and not self._is_on_record(removed):
+            self.closed.append((removed, BY_HAND, found.kind))
+            return True
+        return False
+
+    def _resolved_at(self, found: Found, base: str) -> float | None:
+        """When the loop that was found was closed last; None: never."""
+        times = [_when(read_time(made.ts)) for made in self.resolutions if self._is_of(made.id, found, base)]
+        logged = {made.id for made in self.resolutions}
+        for item in self.state.resolved:
+            if item.id not in logged and self._is_of(item.id, found, base):
+                times.append(_when(read_time(f"{item.resolved_date}T00:00:00Z")) + DAY)
+        return max(times, default=None)
+
+    def _is_of(self, closed_id: str, found: Found, base: str) -> bool:
+        text = self.gone_texts.get(closed_id)
+        if text is not None and same(text, found.text):
+            return True
+        return is_named(closed_id, base) and (text is None or found.is_same)
+
+    def _is_on_record(self, name: str) -> bool:
+        return any(made.id == name for made in self.resolutions) or any(one.id == name for one in self.state.resolved)
+
+    def _renewed(self, loop: OpenLoop, found: Found) -> OpenLoop:
+        plain = {**loop.model_dump(), KIND: found.kind, LAST_SEEN: self.seen.around.number}
+        plain.pop(UNCONFIRMED, None)
+        if source_of(loop) and normal(loop.text) != normal(found.text):
+            plain["text"] = found.text
+        return _same_or(loop, plain)
+
+    def _aged(self, loop: OpenLoop) -> OpenLoop:
+        """The loop with the session that saw it last, and marked where that was long ago."""
+        number = self.seen.around.number
+        last = (loop.model_extra or {}).get(LAST_SEEN)
+        if not isinstance(last, int) or isinstance(last, bool) or last > number:
+            return _same_or(loop, {**loop.model_dump(), LAST_SEEN: number})
+        if number - last >= UNSEEN and UNCONFIRMED not in (loop.model_extra or {}):
+            return _same_or(loop, {**loop.model_dump(), UNCONFIRMED: self.seen.today.isoformat()})
+        return loop
+
+    def _told_as_numbers(self, left_out: Mapping[str, int], taken: set[str]) -> list[OpenLoop]:
+        loops = []
+        for kind, count in left_out.items():
+            name = free_id(f"{kind}-{MORE}", taken)
+            taken.add(name)
+            extras = {KIND: kind, SOURCE: f"{self.seen.session}: {MORE}", LAST_SEEN: self.seen.around.number}
+            loops.append(_loop(name, f"and {count} more of the kind {kind}", self.seen.today.isoformat(), extras))
+        return loops
+
+
+def _bounded(standing: list[_Standing]) -> tuple[list[_Standing], dict[str, int]]:
+    """What there is room for: of each kind what is proven and newest first; and how many of each kind are left out."""
+    ranked = sorted(
+        (one for one in enumerate(standing) if kind_of(one[1].loop)),
+        key=lambda one: (not one[1].is_proven, -one[1].at, one[0]),
+    )
+    room: dict[str, int] = {}
+    chosen: set[int] = set()
+    left_out: dict[str, int] = {}
+    for place, one in ranked:
+        kind = kind_of(one.loop)
+        if room.get(kind, 0) < MOST_OF_KIND and len(chosen) < MOST_LOOPS:
+            room[kind] = room.get(kind, 0) + 1
+            chosen.add(place)
+        else:
+            left_out[kind] = left_out.get(kind, 0) + 1
+    return [one for place, one in enumerate(standing) if place in chosen or not kind_of(one.loop)], left_out
+
+
+def _distinct(found: Iterable[Found]) -> Iterator[Found]:
+    """Each source once: the newest of it, for what is said again is said anew."""
+    yield from {one.source: one for one in found}.values()
+
+
+def _newest_resolved(resolved: Sequence[ResolvedLoop]) -> tuple[ResolvedLoop, ...]:
+    """Without the oldest of those that readings closed, where there are too many; resolved.jsonl keeps them all."""
+    excess = len(resolved) - MOST_RESOLVED
+    kept = []
+    for item in resolved:
+        if excess > 0 and KIND in (item.model_extra or {}):
+            excess -= 1
+        else:
+            kept.append(item)
+    return tuple(kept)
+
+
+def _loop(name: str, text: str, added: str, extras: Mapping[str, Any]) -> OpenLoop:
+    return OpenLoop.model_validate({"id": name, "text": text, "added": added, **extras})
+
+
+def _same_or(loop: OpenLoop, plain: Mapping[str, Any]) -> OpenLoop:
+    return loop if loop.model_dump() == plain else OpenLoop.model_validate(plain)
+
+
+def _when(at: float | None) -> float:
+    return -math.inf if at is None else at

@@ -1,0 +1,49 @@
+"""The question or permission that was open when the process ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from phoenixd.documents.ledger_rows import AskedQuestion, digest
+from phoenixd.documents.state import OpenLoop
+from phoenixd.memory.brief.loops.alike import normal, same
+from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
+
+KIND = "question"
+
+
+def found(seen: Seen) -> Iterator[Found]:
+    known: list[str] = []
+    for asking in seen.around.asking:
+        known.append(normal(asking.text))
+        yield _found(asking.text, asking.options, asking.at)
+    for asked in _unanswered(seen):
+        for question in asked.questions:
+            # The hook that told of it has the same words, and often more of them.
+            if not any(normal(question.text) in one or one in normal(question.text) for one in known if one):
+                yield _found(question.text, question.options, asked.asked)
+
+
+def closed(loop: OpenLoop, seen: Seen) -> str | None:
+    mine = source_in(loop, seen.session)
+    if any(one.source == mine or same(one.text, loop.text) for one in found(seen)):
+        return None
+    if mine:
+        return "it was answered, or the session went on without an answer"
+    asked = [question for one in seen.ledger.questions.values() for question in one.questions]
+    is_told = any(question.text and normal(question.text) in normal(loop.text) for question in asked)
+    return "it was asked again, and is no longer open" if is_told else None
+
+
+def _unanswered(seen: Seen) -> Iterator[AskedQuestion]:
+    """Questions without an answer, after which nothing was said by the person, and no turn came to its end."""
+    person = seen.ledger.speech.person
+    for asked in seen.ledger.questions.values():
+        went_on = person and asked.asked is not None and (person[-1].at or 0.0) > asked.asked and not person[-1].queued
+        if asked.answers is None and not went_on and seen.turn_open is not False:
+            yield asked
+
+
+def _found(text: str, options: tuple[str, ...], at: float | None) -> Found:
+    choices = f" ({' / '.join(options)})" if options else ""
+    return Found(KIND, f"question {digest(normal(text))[:8]}", f"Asked, not answered: {quoted(text + choices)}", at)

@@ -1,0 +1,106 @@
+"""What a kind of loop may look at, and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from phoenixd.documents.brief.around import Around
+from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.state import OpenLoop
+from phoenixd.documents.times import utc_date
+from phoenixd.documents.workspace import GitSummary
+
+TEXT_LIMIT = 300
+QUOTE_LIMIT = 240
+
+KIND, SOURCE, LAST_SEEN = "kind", "source", "seen"
+"""Keys of a loop in state.json: what kind it is, whence it comes, and the number of the session that saw it last."""
+OLD_SOURCE = "session"
+"""The source of loops that an earlier version took from a session."""
+SHORT_ID = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All facts of one reading. session: what the sources of its loops begin with."""
+
+    ledger: SessionLedger
+    git: GitSummary | None
+    around: Around
+    now: float
+    today: date
+    session: str
+    goal: str = ""
+
+    @classmethod
+    def of(cls, material: BriefMaterial) -> Seen:
+        ledger = material.ledger or SessionLedger()
+        session = (material.around.session or ledger.session_id or "")[:SHORT_ID]
+        return cls(
+            ledger, material.git, material.around, material.now, utc_date(material.now), session, material.goal or ""
+        )
+
+    @property
+    def turn_open(self) -> bool | None:
+        """Whether a turn is open; the hooks tell it where the transcript does not."""
+        told = self.ledger.turn_open
+        return self.around.turn_open if told is None else told
+
+    def is_dead(self, began: float | None) -> bool:
+        """Whether the process that something lived in, which began then, is gone."""
+        process = self.around.process_began
+        return process is None or (began is not None and began < process)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A loop that its kind's own proof shows to be open.
+
+    source: what it is within its session: `task 3`, `npm test`. at: when what proves it came about, None: unknown.
+    is_same: whether another session's loop of the same source is the same one (a key, a place), not only one with the
+    same text.
+    """
+
+    kind: str
+    source: str
+    text: str
+    at: float | None = None
+    is_same: bool = False
+
+
+def extra(loop: OpenLoop, key: str) -> str:
+    """A key of a loop that is a text; empty where there is none."""
+    value = (loop.model_extra or {}).get(key)
+    return value if isinstance(value, str) else ""
+
+
+def kind_of(loop: OpenLoop) -> str:
+    """The kind of a loop of a session; empty for an operator's."""
+    source = extra(loop, SOURCE)
+    if not source:
+        return ""
+    named = extra(loop, KIND)
+    return named or "said"
+
+
+def source_in(loop: OpenLoop, session: str) -> str:
+    """What a loop is within that session; empty where it comes from another."""
+    head, sign, rest = extra(loop, SOURCE).partition(": ")
+    return rest if sign and session and head == session else ""
+
+
+def source_of(loop: OpenLoop) -> str:
+    """What a loop is within the session that it comes from, whichever that is."""
+    head, sign, rest = extra(loop, SOURCE).partition(": ")
+    return rest if sign and len(head) <= SHORT_ID else ""
+
+
+def quoted(text: str, limit: int = QUOTE_LIMIT) -> str:
+    """Somebody's own words, as such. Of long ones the end is kept too: it often says what is wanted."""
+    line = one_line(text, 100_000).replace('"', "'")
+    if len(line) > limit:
+        line = f"{line[: limit - 81].rstrip()} … {line[-78:].lstrip()}"
+    return f'"{line}"'

@@ -1,0 +1,104 @@
+"""Numbers as the newest run of a check printed them. The shapes are those of programs, and no language's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic_core import from_json
+
+from phoenixd.documents.conversation import Utterance
+from phoenixd.documents.times import read_time
+from phoenixd.memory.brief.loops.commands import keys_in
+
+MOST_READ = 20_000
+"""Characters of an output's end: that is where programs sum up."""
+
+KEY_LIMIT = 80
+
+_COMMAND_KEYS = ("command", "cmd")
+_BARE = r"\d{1,7}"
+_COUNT = rf"({_BARE})"
+_SHARE = r"\d{1,3}(?:\.\d{1,4})?"
+_SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(shape, re.MULTILINE))
+    for name, shape in (
+        ("tests_passed", rf"(?<![\w./-]){_COUNT} (?:passed|passing|pass)\b|(?<![\w./-])({_BARE}/{_BARE}) passed\b"),
+        ("tests_passed", rf"\bPassed: +{_COUNT}\b|^. pass {_COUNT}$|^OK \({_COUNT} tests?\b|\bPASS={_COUNT}\b"),
+        ("tests_passed", rf"^\d\d:\d\d \+{_COUNT}(?: [~-]\d+)*:"),
+        ("tests_passed", rf"(?<![\w./-])({_BARE} of {_BARE}) test configurations passed\b"),
+        ("tests_failed", rf"(?<![\w./-]){_COUNT} (?:failed|failing|fail|tests failed)\b|\bFailed: +{_COUNT}\b"),
+        ("tests_failed", rf"^. fail {_COUNT}$|\bFailures: {_COUNT}\b|\b\d+ examples?, {_COUNT} failures?\b"),
+        ("tests_failed", rf"\bwith {_COUNT} failures?\b|^\d\d:\d\d \+\d+(?: ~\d+)? -{_COUNT}:|\bERROR={_COUNT}\b"),
+        ("tests", rf"\bRan {_COUNT} tests? in\b|\bTests run: {_COUNT}\b|^Tests: {_COUNT}, Assertions\b"),
+        ("tests", rf"\bExecuted {_COUNT} tests?\b|\b{_COUNT} tests completed\b"),
+        ("tests", rf"\btests failed out of {_COUNT}\b|\bTOTAL={_COUNT}\b"),
+        ("examples", rf"\b{_COUNT} examples?, \d+ failures?\b"),
+        ("errors", rf"\b[Ff]ound {_COUNT} errors?\b|\({_COUNT} errors?, \d+ warnings?\)"),
+        ("errors", rf"\bdue to {_COUNT} previous errors?\b"),
+        ("warnings", rf"\(\d+ errors?, {_COUNT} warnings?\)|\bgenerated {_COUNT} warnings?\b"),
+        ("coverage", rf"^TOTAL\b[^\n%]{{1,120}}?({_SHARE}%)|^All files +\| +({_SHARE})|\bcoverage: ({_SHARE}%) of"),
+        ("pages", rf"^Output written on [^\n]{{1,200}} \({_COUNT} pages?\b"),
+    )
+)
+
+
+def printed_numbers(
+    utterances: Iterable[Utterance], known: Mapping[str, str], held: Mapping[str, float]
+) -> dict[str, str]:
+    """The numbers that the newest run of each check printed, named after it: `cargo test: tests_passed`.
+
+    known: numbers as they stand. held: those that an operator wrote, with the wall time since which they stand: only
+    what was printed later than that changes them.
+    """
+    found: dict[str, str] = {}
+    for at, key, output in _outputs(utterances):
+        numbers = {f"{key}: {name}": value for name, value in _numbers(output).items()}
+        failed = f"{key}: tests_failed"
+        if f"{key}: tests_passed" in numbers and failed not in numbers and failed in {*known, *found}:
+            # Programs leave out what there is none of.
+            numbers[failed] = "0"
+        found |= {name: value for name, value in numbers.items() if name not in held or (at or 0.0) > held[name]}
+    return {name: value for name, value in found.items() if known.get(name) != value}
+
+
+def _outputs(utterances: Iterable[Utterance]) -> Iterator[tuple[float | None, str, str]]:
+    """What checks printed, oldest first, with their keys. Calls that were made at once come back in their order."""
+    waiting: dict[str, list[str]] = {}
+    for one in utterances:
+        if not one.tool:
+            continue
+        calls = waiting.setdefault(one.tool, [])
+        if one.speaker == "assistant":
+            calls.append(" && ".join(keys_in(_command(one.text)))[:KEY_LIMIT])
+        elif calls and (key := calls.pop(0)):
+            yield read_time(one.at), key, one.text[-MOST_READ:]
+
+
+def _command(text: str) -> str:
+    """The command of a shell tool's call, as the three CLIs write it; empty for another tool's."""
+    try:
+        found: Any = from_json(text)
+    except ValueError:
+        return ""
+    if not isinstance(found, dict):
+        return ""
+    given = next((found[key] for key in _COMMAND_KEYS if key in found), "")
+    if isinstance(given, list):
+        given = next((one for one in reversed(given) if isinstance(one, str)), "")
+    return given if isinstance(given, str) else ""
+
+
+def _numbers(output: str) -> dict[str, str]:
+    """Of each name the largest count where several are printed, as by a workspace's crates; else the last."""
+    numbers: dict[str, str] = {}
+    for name, shape in _SHAPES:
+        values = [next(group for group in match.groups() if group) for match in shape.finditer(output)]
+        if values and name not in numbers:
+            numbers[name] = max(values, key=_size) if name.startswith("tests") else values[-1]
+    return numbers
+
+
+def _size(value: str) -> float:
+    return float(re.split(r"[^0-9.]", value, maxsplit=1)[0])
