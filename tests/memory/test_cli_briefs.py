@@ -7,7 +7,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from phoenixd.core.agent import Agent, Parked
+from phoenixd.core.agent import Agent, LastExit, Parked
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
@@ -133,3 +133,15 @@ async def test_a_call_that_takes_its_time_stands_in_no_other_brief_s_way(desk: C
 
     assert status.writer == "deterministic"
     assert (await papers.briefing.status(agent)).writer == "cli"
+
+
+async def test_a_death_is_settled_without_the_cli_and_the_cli_is_asked_afterwards(desk: CliDesk) -> None:
+    agent = desk.own()
+    desk.writer.answers = [says()]
+    await desk.room.papers.publish(agent, [])
+    died = replace(agent, last_exit=LastExit(1, None, 9, "signal 9", 60.0, NOW))
+
+    await desk.room.papers.briefing.settle(died)
+
+    assert desk.writer.asked == []
+    await until(lambda: len(desk.writer.asked) == 1, desk.room.papers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import structlog
 
@@ -186,6 +187,8 @@ class BriefRuns:
         # The run knows its own changes; what others changed while the writer thought is news for the next one.
         seen = seen_of(agent, accepted.state)
         ledger = record.ledger
+        if due.cause is Cause.DEATH and choice.later:
+            ledger = replace(ledger, owed=True)
         if due.cause not in (Cause.LEFT, Cause.DEATH):
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
