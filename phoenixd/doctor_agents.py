@@ -65,7 +65,11 @@ def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding:
             return Finding("ok", f"its brief is written by the model {rules.model}")
         case WriterKind.DETERMINISTIC:
             can = headless is not None
-            why = 'its CLI could: writer = "auto" in its [brief] table' if can else "its program cannot write one"
+            why = (
+                f'its CLI could: writer = "auto" in [agent.{agent.name}.brief]'
+                if can
+                else "its program cannot write one"
+            )
             return Finding("ok", "its brief is written without a model", why)
         case WriterKind.AUTO:
             return _cli_finding(agent, harness, environment)
@@ -74,9 +78,10 @@ def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding:
 
 
 def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str, str]) -> Finding:
+    table = f"[agent.{agent.name}.brief]"
     told = 'its brief is written without a model, though it says writer = "auto"'
     if harness is None or harness.headless is None:
-        remedy = 'set writer = "deterministic" or "command" in its [brief] table'
+        remedy = f'set writer = "deterministic" or "command" in {table}'
         return Finding("warning", told, f"{agent.spec.harness} cannot write one", remedy)
     if (problem := harness.headless.problem(agent.spec)) is not None:
         return Finding("warning", told, *problem)
@@ -86,7 +91,7 @@ def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str
     rules = agent.spec.brief
     if 0 < rules.tokens_per_day < tokens_of_a_run(rules):
         why = f"a call may take {tokens_of_a_run(rules)} tokens, and a day has {rules.tokens_per_day}"
-        return Finding("warning", told, why, "raise brief.tokens_per_day, or lower brief.transcript_chars")
+        return Finding("warning", told, why, f"raise tokens_per_day in {table}, or lower transcript_chars there")
     cap = f"at most {rules.tokens_per_day} tokens a day" if rules.tokens_per_day else "without a cap of tokens"
     return Finding("ok", f"its brief is written by its own CLI ({harness.headless.model}), {cap}")
 

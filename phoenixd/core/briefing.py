@@ -143,7 +143,8 @@ def choose_writer(
     able: whether the agent's own CLI can write. held: why it may not be asked now.
     """
     if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT, Cause.DEATH):
-        return Choice(WriterKind.DETERMINISTIC)
+        # What is written of a death is plain at once: the next run waits for it, and its own CLI is asked afterwards.
+        return Choice(WriterKind.DETERMINISTIC, later=rules.writer is WriterKind.AUTO and able and cause is Cause.DEATH)
     used = of_the_day(ledger, now)
     if rules.writer is WriterKind.AUTO:
         if not able:

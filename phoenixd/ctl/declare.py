@@ -37,7 +37,7 @@ def add(command: Command) -> int:
 def run(command: Command) -> int:
     """A daemon, an agent, its start, and a seat at its terminal."""
     given = dict(command.given)
-    detached = given.pop("detached", False) or not (sys.stdin.isatty() and sys.stdout.isatty())
+    detached = given.pop("detached", False) or not at_a_terminal()
     if not given.get("argv"):
         return refuse(exits.USAGE, "say what to run", "phoenixctl run NAME -- claude")
     name = given.setdefault("name", _name_from(given["argv"][0]))
@@ -107,8 +107,7 @@ def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | 
         remedy = '--brief-writer plain, or name a program that writes: brief.writer = "command"'
         refuse(exits.USAGE, f"{declared.get('harness')} cannot write a brief", remedy)
         return None
-    is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not command.as_json
-    if "brief_writer" in declared or not can or not is_asked:
+    if "brief_writer" in declared or not can or command.as_json or not at_a_terminal():
         return declared
     print(QUESTION.format(cli=declared["harness"]), file=sys.stderr)
     try:
@@ -117,6 +116,11 @@ def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | 
         print()
         word = ""
     return {**declared, "brief_writer": "cli" if word in ("y", "yes") else "plain"}
+
+
+def at_a_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _name_from(command: str) -> str:

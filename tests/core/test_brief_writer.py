@@ -41,9 +41,9 @@ def test_the_cli_writes_what_is_not_urgent_and_a_turns_end_costs_nothing() -> No
 
     for cause in Cause:
         chosen = choose_writer(ledger, AUTO, cause, NOW)
-        plain = cause in (Cause.TURN, Cause.LEFT, Cause.HANDOFF)
+        plain = cause in (Cause.TURN, Cause.LEFT, Cause.DEATH, Cause.HANDOFF)
         assert chosen.writer is (WriterKind.DETERMINISTIC if plain else WriterKind.AUTO), cause
-        assert chosen.later is (cause is Cause.HANDOFF)
+        assert chosen.later is (cause in (Cause.HANDOFF, Cause.DEATH))
     assert (writer_name(WriterKind.AUTO), writer_name(WriterKind.MODEL)) == ("cli", "model")
 
 

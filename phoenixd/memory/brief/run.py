@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import structlog
 
@@ -89,8 +90,10 @@ class BriefRuns:
         held = self._held(self._newest(agent))
         able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
         choice = choose_writer(record.ledger, agent.spec.brief, due.cause, began, able=able, held=held)
-        ledger = begin(record.ledger, choice, began)
         conversation = await self._heard(agent)
+        if choice.writer is WriterKind.AUTO and (conversation is None or not conversation.utterances):
+            choice = Choice(WriterKind.DETERMINISTIC, "nothing was said that its CLI could read")
+        ledger = begin(record.ledger, choice, began)
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
         stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
@@ -184,6 +187,8 @@ class BriefRuns:
         # The run knows its own changes; what others changed while the writer thought is news for the next one.
         seen = seen_of(agent, accepted.state)
         ledger = record.ledger
+        if due.cause is Cause.DEATH and choice.later:
+            ledger = replace(ledger, owed=True)
         if due.cause not in (Cause.LEFT, Cause.DEATH):
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)

@@ -307,4 +307,4 @@ class Briefing:
 
 def _is_slow(agent: Agent, due: Due) -> bool:
     """Whether the agent's own CLI may write, for minutes."""
-    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in (Cause.TURN, Cause.LEFT)
+    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in (Cause.TURN, Cause.LEFT, Cause.DEATH)
