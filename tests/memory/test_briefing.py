@@ -246,7 +246,7 @@ async def test_p67_f_st_8_a_resolved_loop_does_not_come_back_under_its_own_or_an
 
 async def test_a_resolution_that_the_session_bears_out_is_put_on_record(desk: Desk) -> None:
     agent = desk.agent()
-    place(desk.room, open_loops=[LOOP])
+    place(desk.room, open_loops=[{**LOOP, "source": "session"}])
     desk.talk = (Utterance("assistant", "I tested the OAuth redirect in Safari and Firefox, it works."),)
     quote = "tested the OAuth redirect in Safari"
     claim = {"id": "auth-flow", "reason": "tested in Safari and Firefox", "quote": quote}
@@ -255,7 +255,7 @@ async def test_a_resolution_that_the_session_bears_out_is_put_on_record(desk: De
     await desk.room.papers.briefing.generate(agent)
 
     assert ids(desk.room) == []
-    assert desk.room.document()["resolved"][0]["reason"] == "tested in Safari and Firefox"
+    assert desk.room.document()["resolved"][0]["reason"] == f'the agent said: "{desk.talk[0].text}"'
     assert json.loads(desk.room.text("resolved.jsonl"))["id"] == "auth-flow"
 
 
@@ -346,7 +346,7 @@ class TestSchedule:
 
     async def test_a_turns_end_costs_no_model_and_keeps_what_it_said(self, desk: Desk) -> None:
         agent = desk.agent(daily=False)
-        desk.writer.answers = [says(summary="The login page is being finished.")]
+        desk.writer.answers = [says(summary="Please finish the login page.")]
         await desk.room.papers.publish(agent, [])
         await desk.room.papers.briefing.generate(agent)
 
@@ -354,7 +354,7 @@ class TestSchedule:
         await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
 
         assert len(desk.writer.asked) == 1
-        assert "The login page is being finished." in desk.room.text("brief.md")
+        assert "Please finish the login page." in desk.room.text("brief.md")
 
     async def test_a_turns_last_words_are_waited_for(self, desk: Desk) -> None:
         """Claude Code tells of a turn's end before it has written down the answer that ended it."""

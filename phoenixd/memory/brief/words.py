@@ -1,96 +1,102 @@
-"""Whose words a conversation is made of, and how texts are compared by their words."""
+"""What two texts have in common, by the words or pairs of characters that both have. It knows no word of a language."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from phoenixd.documents.brief.material import PLAN_TOOLS
-from phoenixd.documents.conversation import Utterance
-
-_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Scripts that set no blank between words, or hang what changes a word onto it: pairs of characters stand for words."""
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
+_KANA_ONLY = re.compile("[\u3040-\u309f]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_QUOTED = re.compile(r'"[^"\n]{1,600}"|“[^”]{1,600}”|«[^»]{1,600}»')
-_SET_OFF = re.compile(r"^[ \t]*>[^\n]*$|^[ \t]*```[^\n]*\n.{0,20000}?^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
-"""Lines that are marked as quotations, and blocks of code."""
-LEAST_QUOTED = 3
-"""Words that make a quotation; fewer are a name."""
-_MARKS = ".,;:!?()[]{}<>\"'`*_…“”‘’"
-GRAVE = frozenset(
-    """
-    delet drop push force forc deploy send upload disabl remov publis revok transf pay merg wip reset overwr instal
-    execut downlo destro eras kill shutdo grant expos skip bypass
-    """.split()
-)
-"""Beginnings of words for deeds that are not taken back: one that nobody spoke of is never borne."""
-
-BEFORE, AFTER = 2, 6
-"""How many telling words around the word for a deed say what it is done to."""
-
-_STOP = frozenset(
-    """
-    the and for was were are not has have had with that this from but its been will would can could should into
-    still yet then than when where which what who how why all any some more most one two does did done there here
-    they them their his her our your you about after before over under only also very just being
-    """.split()
-)
+LEAST_WORD, LEAST_STEM, LONG_STEM, STEM_SHARE = 4, 4, 5, 0.6
+MOST_GRAMS = 400
 
 
-def is_own_word(utterance: Utterance) -> bool:
-    """Whether a person or the agent itself said this; the lists that an agent keeps of its own work are its words."""
-    return utterance.speaker != "tool" or utterance.tool in PLAN_TOOLS
+def grams(text: str) -> frozenset[str]:
+    """The telling parts of a text: words of some length, numbers, and pairs of characters of unspaced scripts."""
+    found: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
+        if re.match(f"[{_UNSPACED}]", run):
+            # A pair of hiragana is grammar more often than not.
+            found += [pair for at in range(len(run) - 1) if not _KANA_ONLY.fullmatch(pair := run[at : at + 2])]
+        elif len(run) >= LEAST_WORD or any(character.isdigit() for character in run):
+            found.append(run)
+        if len(found) > MOST_GRAMS:
+            break
+    return frozenset(found[:MOST_GRAMS])
 
 
-def own_words(utterance: Utterance) -> str:
-    """What somebody said, without what the agent only quotes or shows."""
-    if utterance.speaker != "assistant" or utterance.tool:
-        return utterance.text
-    return without_quotations(utterance.text)
+class Forms:
+    """Grams, and what begins as they do: pass has passing as another form of it."""
+
+    def __init__(self, known: frozenset[str]) -> None:
+        self._known = known
+        self._begins: dict[str, list[str]] = {}
+        for gram in known:
+            if len(gram) >= LEAST_STEM:
+                self._begins.setdefault(gram[:LEAST_STEM], []).append(gram)
+
+    def among(self, found: Iterable[str]) -> frozenset[str]:
+        """Those of other grams that are here, or are here in another form."""
+        return frozenset(
+            gram for gram in found
+            if gram in self._known or any(_is_form(gram, each) for each in self._begins.get(gram[:LEAST_STEM], ()))
+        )  # fmt: skip
 
 
-def without_quotations(text: str) -> str:
-    """A text without its quotations, quoted lines and blocks of code."""
-    return _QUOTED.sub(lambda found: found[0] if len(found[0].split()) < LEAST_QUOTED else " ", _SET_OFF.sub("", text))
-
-
-def stems(text: str) -> frozenset[str]:
-    """The beginnings of a text's words that mean something: "tested", "testing" and "tests" are one."""
-    return frozenset(_stem(word) for word in _WORD.findall(text.casefold()) if len(word) > 2 and word not in _STOP)
-
-
-def deeds(text: str) -> frozenset[tuple[str, str]]:
-    """Each grave deed that a text speaks of in plain words, with each of the words around it."""
-    telling = [word for raw in text.casefold().split() if len(word := raw.strip(_MARKS)) > 2 and word not in _STOP]
-    return frozenset(_deeds([(word, _stem(word)) for word in telling]))
+def shared(one: Iterable[str], other: frozenset[str]) -> frozenset[str]:
+    """The grams of `one` that `other` has too, in the same form or another."""
+    return Forms(other).among(one)
 
 
 def similarity(one: str, other: str) -> float:
-    """How alike two texts are by their words: 0 to 1."""
-    left, right = stems(one), stems(other)
+    """How alike two texts are by their grams: 0 to 1."""
+    return likeness(grams(one), grams(other))
+
+
+def likeness(left: frozenset[str], right: frozenset[str]) -> float:
+    """The same of texts whose grams are known."""
     return len(left & right) / len(left | right) if left and right else 0.0
+
+
+def share_of(part: frozenset[str], whole: frozenset[str]) -> float:
+    """How much of a text's grams another has: 0 to 1."""
+    if not part or len(part) > len(whole) * 4:
+        return 0.0
+    return len(shared(part, whole)) / len(part)
+
+
+def common(texts: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Grams that stand in so many of the texts that they tell nothing: the small words of whatever language it is."""
+    count: Counter[str] = Counter()
+    number = 0
+    for found in texts:
+        number += 1
+        count.update(found)
+    most = max(3, number // 8)
+    return frozenset(gram for gram, seen in count.items() if seen > most)
 
 
 def numbers(text: str) -> list[str]:
     """The numbers of a text, without separators of thousands."""
-    return [re.sub(r",(?=\d{3}(?!\d))", "", found) for found in _NUMBER.findall(text)]
+    return [number for number, _, _ in located_numbers(text)]
 
 
-def squeezed(text: str) -> str:
-    """A text as it is compared: blanks are one blank, case and the kind of quotation mark do not count."""
-    return " ".join(text.casefold().replace("’", "'").replace("“", '"').replace("”", '"').split())
+def located_numbers(text: str) -> Iterator[tuple[str, int, int]]:
+    """The same with where each begins and ends in the text as it is compared (NFKC)."""
+    for found in _NUMBER.finditer(unicodedata.normalize("NFKC", text)):
+        yield re.sub(r",(?=\d{3}(?!\d))", "", found[0]), found.start(), found.end()
 
 
-def _deeds(telling: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for at, (word, deed) in enumerate(telling):
-        # A part of an identifier, test_delete_user for instance, is no deed.
-        if deed in GRAVE and word.isalpha():
-            around = telling[max(0, at - BEFORE) : at] + telling[at + 1 : at + 1 + AFTER]
-            yield from ((deed, stem) for _, stem in around)
-
-
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s", "ly", "e"):
-        if word.endswith(ending) and len(word) - len(ending) > 2:
-            word = word[: -len(ending)]
-            break
-    return word[:6]
+def _is_form(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if not short.isalpha():
+        return False
+    if long.startswith(short):
+        return 2 * len(short) >= len(long)
+    same = next((at for at, (left, right) in enumerate(zip(short, long, strict=False)) if left != right), len(short))
+    return same >= LONG_STEM and same >= STEM_SHARE * len(long)

@@ -146,6 +146,7 @@ def test_a_long_transcript_is_heard_in_slices(tmp_path: Path, monkeypatch: pytes
         half = through_disk(tail.kept(as_it_is))
         assert half is not None
         assert not half.is_whole
+        assert path.read_bytes()[: half.offset].endswith(bytes.fromhex(half.mark) or b"no mark")
         tail = LedgerTail.going_on(str(path), claude_transcript, half)
 
     assert slices > 20
