@@ -55,7 +55,9 @@ def ending(text: str, room: int, length: Length, *, starts_within: bool = False)
         at = min(at, places[index]) if index < len(places) else at
         if costs[len(text) - at] * LEAST >= room:
             break
-    return text[at:].lstrip()
+    kept = text[at:].lstrip()
+    # A blank may bear a mark, and then they belong together.
+    return kept if not _is_mark(kept[:1]) else text[at:]
 
 
 def _places(text: str, begin: int, end: int, *, starts_within: bool) -> Iterator[list[int]]:
@@ -75,8 +77,7 @@ def _outside(text: str, places: Iterable[int], fences: tuple[tuple[int, int], ..
     kept = {0}
     for place in places:
         index = bisect_left(begins, place) - 1
-        is_mark = place < len(text) and unicodedata.category(text[place]).startswith("M")
-        if not is_mark and (index < 0 or place >= fences[index][1]):
+        if not _is_mark(text[place : place + 1]) and (index < 0 or place >= fences[index][1]):
             kept.add(place)
     return sorted(kept)
 
@@ -106,3 +107,8 @@ def _fences(text: str, *, starts_within: bool) -> Iterator[tuple[int, int]]:
             opened = None
     if opened is not None:
         yield opened[0], len(text) + 1
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it belongs to the letter before it; no character is none."""
+    return character != "" and unicodedata.category(character).startswith("M")
