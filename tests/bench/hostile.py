@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from phoenixd.memory.brief.extract import extract_answer
-
+from phoenixd.documents.brief.answer import BriefAnswer, LoopClaim
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection
 from phoenixd.documents.plain_text import plain
@@ -25,6 +24,7 @@ from phoenixd.documents.state import StateDocument
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.memory.brief.guard import accept
+from phoenixd.memory.brief.printed import printed_numbers
 from tests.bench.scale import Scale
 from tests.transcripts.samples import answer, prompt, tool_result
 
@@ -94,7 +94,11 @@ def briefed(kind: str, megabytes: int) -> Callable[[], object]:
     def brief() -> str:
         conversation = bounded_conversation(read_conversation(path, claude_transcript), 60_000, redact)
         material = BriefMaterial("a", NOW, StateDocument(agent="a"), conversation)
-        accepted = accept(extract_answer(material), material)
+        last = conversation.utterances[-1].text if conversation.utterances else ""
+        claims = [LoopClaim(text=f"It is {last[at : at + 300]}", quote=last[at : at + 300]) for at in (0, 60, 600)]
+        answer = BriefAnswer(agent="a", summary=last[:600], open_loops=claims)
+        printed_numbers(conversation.utterances, {}, {})
+        accepted = accept(answer, material)
         facts = BriefFacts(accepted.state, NOW)
         return render_brief(facts) + render_injection(facts, "/brief.md")
 

@@ -11,16 +11,12 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
-from phoenixd.memory.brief.writing import PlainWriter
 from phoenixd.ports import WriterAnswer
 from tests.eval_brief.__main__ import measure
 from tests.eval_brief.score import Score, score, written
 from tests.eval_brief.sessions import SESSIONS, Session
 from tests.eval_brief.transcripts import WRITTEN
-from tests.eval_brief.writers import WRITERS, honest, hostile
-
-LOOPS, NUMBERS, DECISIONS = 25, 15, 4
-"""What the writer without a model came to when it was last made better. It may get better; then raise these."""
+from tests.eval_brief.writers import WRITERS, Unasked, honest, hostile
 
 
 def assert_harmless(result: Score) -> None:
@@ -30,13 +26,9 @@ def assert_harmless(result: Score) -> None:
 
 
 @pytest.mark.parametrize("cli", WRITTEN)
-async def test_f_br_3_f_br_4_without_a_model_the_score_does_not_fall(cli: str) -> None:
-    result = await measure("deterministic", cli)
-
-    assert_harmless(result)
-    assert result.loops >= LOOPS, result.missed
-    assert result.numbers >= NUMBERS, result.missed
-    assert result.decisions >= DECISIONS, result.missed
+async def test_f_br_3_f_br_4_without_a_model_words_alone_change_nothing(cli: str) -> None:
+    """What these sessions say, they say in words; what structure shows is measured by the blind sessions."""
+    assert_harmless(await measure("deterministic", cli))
 
 
 @dataclass(frozen=True)
@@ -64,8 +56,8 @@ async def test_f_br_3_f_br_4_f_br_7_what_is_so_gets_in_and_nothing_else() -> Non
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.name)
 async def test_a_session_that_is_read_again_brings_nothing_new(session: Session) -> None:
-    first = await written(session, "claude", PlainWriter(), BriefRules())
-    again = await written(session, "claude", PlainWriter(), BriefRules(), first.accepted.state)
+    first = await written(session, "claude", Unasked(), BriefRules())
+    again = await written(session, "claude", Unasked(), BriefRules(), first.accepted.state)
 
     assert again.accepted.state == first.accepted.state
 

@@ -16,6 +16,9 @@ from phoenixd.core.briefing import DAY, LAG
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
+from phoenixd.documents.deeds import TaskRow, TasksListed
+from phoenixd.documents.kept_ledger import KeptLedger
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.brief import switch as brief_switch
 from phoenixd.memory.brief.run import BriefRuns
@@ -26,9 +29,12 @@ from tests.start.places import NOW, Room, entry
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
 TALK = (
     Utterance("user", "Please finish the login page.", "2026-11-21T09:00:00Z"),
+    Utterance("assistant", '{"command": "pytest -q"}', "2026-11-21T09:30:00Z", "Bash"),
     Utterance("tool", "5 failed, 47 passed in 3.2s", "2026-11-21T09:30:00Z", "Bash"),
     Utterance("assistant", "Remaining:\n- the token refresh is untested", "2026-11-21T09:31:00Z"),
 )
+
+TASKS = ("Refresh the token",)
 
 
 @dataclass
@@ -61,14 +67,27 @@ class Desk:
     talks: dict[str, tuple[Utterance, ...]] = field(default_factory=dict)
     """By session id, where it is not the one above."""
     heard: list[str] = field(default_factory=list)
+    tasks: tuple[str, ...] = ()
+    """What stands on the session's own list, and is not done."""
+    tasks_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By session id, where it is not the one above."""
 
     async def said(self, agent: Agent, budget: int) -> Conversation | None:
         session_id = agent.session.session_id if agent.session is not None else ""
         self.heard.append(session_id)
         return Conversation("s", self.talks.get(session_id, self.talk), is_whole=True)
 
+    async def stands(self, agent: Agent, kept: object, clean: object) -> KeptLedger:
+        session_id = agent.session.session_id if agent.session is not None else ""
+        ledger = SessionLedger(session_id=session_id)
+        rows = tuple(TaskRow(None, text, "open") for text in self.tasks_of.get(session_id, self.tasks))
+        ledger.tasks.listed(TasksListed(None, rows, True, NOW - 600))
+        return KeptLedger(1, "/t.jsonl", 0, 0, 0, "", True, ledger)
+
     def restarted(self) -> Papers:
-        self.room.options = {"conversation": self.said, "writers": {WriterKind.COMMAND: self.writer}}
+        self.room.options = {
+            "conversation": self.said, "writers": {WriterKind.COMMAND: self.writer}, "ledger": self.stands,
+        }  # fmt: skip
         return self.room.restarted()
 
     def agent(self, **rules: Any) -> Agent:
@@ -105,7 +124,8 @@ async def until(condition: Callable[[], bool], papers: Papers) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_p24_p25_without_a_model_loops_and_numbers_come_from_the_conversation(desk: Desk) -> None:
+async def test_p24_p25_without_a_model_loops_and_numbers_come_from_what_the_session_did(desk: Desk) -> None:
+    desk.tasks = TASKS
     agent = desk.plain()
     place(desk.room, open_loops=[LOOP])
     await desk.room.papers.publish(agent, [])
@@ -113,9 +133,10 @@ async def test_p24_p25_without_a_model_loops_and_numbers_come_from_the_conversat
     status = await desk.room.papers.briefing.generate(agent)
 
     state = desk.room.document()
-    assert ids(desk.room) == ["auth-flow", "token-refresh-untested"]
-    assert state["numbers"] == {"tests_passed": "47", "tests_failed": "5"}
-    assert "`token-refresh-untested`: the token refresh is untested" in desk.room.text("brief.md")
+    assert ids(desk.room) == ["auth-flow", "task-refresh-the-token"]
+    assert state["open_loops"][1]["kind"] == "tasks"
+    assert state["numbers"] == {"pytest: tests_passed": "47", "pytest: tests_failed": "5"}
+    assert "`task-refresh-the-token`: Refresh the token" in desk.room.text("brief.md")
     assert (status.written, status.writer, status.note) == (NOW, "deterministic", "")
 
 
@@ -151,6 +172,7 @@ async def test_p65_an_answer_of_the_wrong_shape_is_asked_for_once_more_with_the_
 async def test_f_br_1_f_br_5_a_writer_that_fails_is_replaced_by_facts_and_the_reason_is_noted(
     desk: Desk, answers: list[Any]
 ) -> None:
+    desk.tasks = TASKS
     agent = desk.agent()
     desk.writer.answers = answers
 
@@ -158,7 +180,7 @@ async def test_f_br_1_f_br_5_a_writer_that_fails_is_replaced_by_facts_and_the_re
 
     assert status.writer == "deterministic"
     assert "the command writer was not used: " in status.note
-    assert "token-refresh-untested" in ids(desk.room)
+    assert "task-refresh-the-token" in ids(desk.room)
     assert "Note of phoenixd: the command writer was not used" in desk.room.text("brief.md")
     assert desk.room.document("brief.json")["ledger"]["failures"] == 1
 
@@ -219,14 +241,15 @@ async def test_f_st_5_f_st_9_what_others_do_while_the_writer_thinks_survives(des
 
 async def test_an_operators_number_stands_until_the_session_says_another_later(desk: Desk) -> None:
     agent = desk.plain()
-    place(desk.room, numbers={"tests_passed": "50"})
+    place(desk.room, numbers={"pytest: tests_passed": "50"})
     await desk.room.papers.briefing.generate(agent)
-    assert desk.room.document()["numbers"]["tests_passed"] == "50"
+    assert desk.room.document()["numbers"]["pytest: tests_passed"] == "50"
 
     desk.room.clock.wall += 3600
-    desk.talk = (*TALK, Utterance("tool", "51 passed", "2026-11-21T10:30:00Z", "Bash"))
+    again = (TALK[1], Utterance("tool", "51 passed", "2026-11-21T10:30:00Z", "Bash"))
+    desk.talk = (*TALK, *again)
     await desk.room.papers.briefing.generate(agent)
-    assert desk.room.document()["numbers"]["tests_passed"] == "51"
+    assert desk.room.document()["numbers"]["pytest: tests_passed"] == "51"
 
 
 async def test_p67_f_st_8_a_resolved_loop_does_not_come_back_under_its_own_or_another_id(desk: Desk) -> None:
@@ -345,25 +368,29 @@ class TestSchedule:
         assert desk.writer.asked[1][0].now == NOW
 
     async def test_a_turns_end_costs_no_model_and_keeps_what_it_said(self, desk: Desk) -> None:
+        desk.tasks = TASKS
         agent = desk.agent(daily=False)
         desk.writer.answers = [says(summary="Please finish the login page.")]
         await desk.room.papers.publish(agent, [])
+        desk.tasks = ()
         await desk.room.papers.briefing.generate(agent)
+        desk.tasks = TASKS
 
         await desk.room.papers.publish(agent, [entry("hook_seen", kind="stop", reason="the turn ended")])
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
+        await until(lambda: "task-refresh-the-token" in ids(desk.room), desk.room.papers)
 
         assert len(desk.writer.asked) == 1
         assert "Please finish the login page." in desk.room.text("brief.md")
 
     async def test_a_turns_last_words_are_waited_for(self, desk: Desk) -> None:
         """Claude Code tells of a turn's end before it has written down the answer that ended it."""
+        desk.tasks = TASKS
         agent = desk.plain(daily=False)
         await desk.room.papers.publish(agent, [])
         ended = entry("hook_seen", kind="stop", reason="the turn ended")
 
         await desk.room.papers.publish(agent, [ended])
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
+        await until(lambda: "task-refresh-the-token" in ids(desk.room), desk.room.papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + LAG
 
@@ -371,12 +398,12 @@ class TestSchedule:
         agent = desk.plain(daily=False, spacing=60.0)
         ended = entry("hook_seen", kind="stop", reason="the turn ended")
         await desk.room.papers.publish(agent, [ended])
-        talk, desk.talk = desk.talk, desk.talk[:2]
+        desk.tasks = ()
         await desk.room.papers.briefing.generate(agent)
-        desk.talk = talk
+        desk.tasks = TASKS
         assert ids(desk.room) == []
 
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
+        await until(lambda: "task-refresh-the-token" in ids(desk.room), desk.room.papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + 60
 
@@ -384,17 +411,17 @@ class TestSchedule:
         """By /clear, or by a fresh start after a death: the next run would read another transcript."""
         agent = desk.plain(daily=False, spacing=600.0)
         assert agent.session is not None
-        talk, desk.talk = desk.talk, ()
+        desk.tasks = ()
         await desk.room.papers.publish(agent, [])
         await desk.room.papers.briefing.generate(agent)
-        desk.talks[agent.session.session_id] = talk
+        desk.tasks_of[agent.session.session_id] = TASKS
         desk.room.clock.wall += 60
         cleared = replace(agent, session=replace(agent.session, session_id="another"))
 
         await desk.room.papers.publish(cleared, [])
-        await until(lambda: "token-refresh-untested" in ids(desk.room), desk.room.papers)
+        await until(lambda: "task-refresh-the-token" in ids(desk.room), desk.room.papers)
 
-        assert "token-refresh-untested" in desk.room.text("session-start.txt")
+        assert "task-refresh-the-token" in desk.room.text("session-start.txt")
         # The next run, for the change, is due 600 s after the first, and the clock here runs fast.
         last_run = desk.room.document("brief.json")["ledger"]["last_run"]
         assert last_run in (NOW, NOW + 600.0), "the new session's runs are not put off"

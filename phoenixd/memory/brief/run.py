@@ -94,7 +94,9 @@ class BriefRuns:
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
         stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
-        await self._publication.newest_git(desk, agent)
+        if due.cause is not Cause.DEATH:
+            # A start waits for no repository; what it was found to be last has to do.
+            await self._publication.newest_git(desk, agent)
         async with desk.lock:
             material, counted = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
