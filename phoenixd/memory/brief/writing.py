@@ -54,7 +54,7 @@ async def write_brief(
     plain = _plainly(material, settled, held)
     if choice.writer is WriterKind.DETERMINISTIC:
         return Outcome(plain, choice.writer, choice.reason)
-    material = replace(material, state=settled.state, proven=settled.proven)
+    material = replace(material, state=plain.state, proven=settled.proven)
     tokens, complaint = 0, None
     kept: Accepted | None = None
     for _ in range(TRIES):
@@ -80,7 +80,8 @@ async def write_brief(
         if choice.room is not None and 2 * tokens > choice.room:
             break
     if kept is not None:
-        kept = replace(kept, resolved=(*settled.resolved, *kept.resolved))
+        numbers = {**plain.numbers, **kept.numbers}
+        kept = replace(kept, resolved=(*settled.resolved, *kept.resolved), numbers=numbers)
         return Outcome(kept, choice.writer, tokens=tokens, failed=False)
     note = f"the {writer_name(choice.writer)} writer was not used: {complaint}"
     return Outcome(plain, WriterKind.DETERMINISTIC, note, tokens, failed=True)
