@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from anyio import create_task_group, to_thread
@@ -18,7 +18,7 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding
+from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding, writer_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
@@ -208,6 +208,9 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
+        writer = await _aside(lambda: writer_finding(agent, look.environment))
+        named = replace(writer, title=f"{name}: {writer.title}")
+        findings += [named] if writer.level != "ok" else []
         findings += hearing_findings(row(agent, self.now()), self.now())
         if agent.run is not None and (pid := agent.run.pid) is not None:
             held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
@@ -215,7 +218,10 @@ class Doctor:
         if asks_tmux and (small := size_finding(name, await self.size_of(name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
-            findings.append(Finding("ok", f"{name} is {agent.state_name}", agent.reason))
+            told = f"{agent.reason}; {writer.title}" if agent.reason else writer.title
+            findings.append(Finding("ok", f"{name} is {agent.state_name}", told))
+        elif writer.level == "ok":
+            findings.append(named)
         return findings
 
 

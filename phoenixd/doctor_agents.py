@@ -10,11 +10,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import assert_never
 
 from phoenixd.api.service import Finding
 from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import tokens_of_a_run
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.projection import Row
+from phoenixd.core.spec import WriterKind
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import HARNESSES, Harness
@@ -48,6 +51,49 @@ def cli_findings(agent: Agent, environment: Mapping[str, str]) -> Iterator[Findi
     yield from _login(agent.name, harness, environment)
     yield from _trust(agent, harness, environment)
     yield from _own_files(agent, harness, environment)
+
+
+def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding:
+    """Who writes the agent's brief, and why that is not who it could be; the title is to stand behind its name."""
+    rules = agent.spec.brief
+    harness = HARNESSES.get(agent.spec.harness)
+    headless = harness.headless if harness is not None else None
+    match rules.writer:
+        case WriterKind.COMMAND:
+            return Finding("ok", f"its brief is written by {rules.command[0]}")
+        case WriterKind.MODEL:
+            return Finding("ok", f"its brief is written by the model {rules.model}")
+        case WriterKind.DETERMINISTIC:
+            can = headless is not None
+            why = (
+                f'its CLI could: writer = "auto" in [agent.{agent.name}.brief]'
+                if can
+                else "its program cannot write one"
+            )
+            return Finding("ok", "its brief is written without a model", why)
+        case WriterKind.AUTO:
+            return _cli_finding(agent, harness, environment)
+        case _:
+            assert_never(rules.writer)
+
+
+def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str, str]) -> Finding:
+    table = f"[agent.{agent.name}.brief]"
+    told = 'its brief is written without a model, though it says writer = "auto"'
+    if harness is None or harness.headless is None:
+        remedy = f'set writer = "deterministic" or "command" in {table}'
+        return Finding("warning", told, f"{agent.spec.harness} cannot write one", remedy)
+    if (problem := harness.headless.problem(agent.spec)) is not None:
+        return Finding("warning", told, *problem)
+    missing = harness.login_missing(environment)
+    if missing is not None and not any(os.path.exists(path) for path in missing[0]):
+        return Finding("warning", told, "no login is to be found", missing[1])
+    rules = agent.spec.brief
+    if 0 < rules.tokens_per_day < tokens_of_a_run(rules):
+        why = f"a call may take {tokens_of_a_run(rules)} tokens, and a day has {rules.tokens_per_day}"
+        return Finding("warning", told, why, f"raise tokens_per_day in {table}, or lower transcript_chars there")
+    cap = f"at most {rules.tokens_per_day} tokens a day" if rules.tokens_per_day else "without a cap of tokens"
+    return Finding("ok", f"its brief is written by its own CLI ({harness.headless.model}), {cap}")
 
 
 def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:

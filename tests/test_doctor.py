@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,9 @@ from phoenixd import doctor_versions
 from phoenixd.core.agent import Activity, Agent, Deaf, Desired, Mode, PromptKind, Run, Running, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
 from phoenixd.doctor import Doctor
-from phoenixd.doctor_agents import cli_findings, size_finding, version_finding
+from phoenixd.doctor_agents import cli_findings, size_finding, version_finding, writer_finding
 from phoenixd.doctor_versions import AT_ONCE
 from phoenixd.errors import LaunchFailed, TerminalFailed
 from tests.waiting import eventually
@@ -343,3 +344,40 @@ async def test_f_tmux_9_a_terminal_that_is_too_small_is_told_of_its_agent(tmp_pa
     found = await examined(claude_agent(tmp_path), tmp_path, (2, 1))
 
     assert "warning: a: its terminal is 2 columns by 1 lines" in found
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "its brief is written without a model"),
+        ({"writer": WriterKind.AUTO}, "its brief is written by its own CLI (haiku), at most 500000 tokens a day"),
+        ({"writer": WriterKind.COMMAND, "command": ("mine",)}, "its brief is written by mine"),
+        ({"writer": WriterKind.MODEL, "model": "x:y"}, "its brief is written by the model x:y"),
+    ],
+)
+async def test_p85_it_says_which_writer_is_in_force(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    program(tmp_path, "echo '2.1.197 (Claude Code)'")
+    asked = claude_agent(tmp_path)
+    asked = replace(asked, spec=replace(asked.spec, brief=BriefRules(**changes)))
+
+    found = await doctor(tmp_path).examine(Fleet(agents={"a": asked}))
+
+    assert [one for one in found if told in f"{one.title} {one.detail}"]
+
+
+def test_p85_it_says_why_the_cli_does_not_write(tmp_path: Path) -> None:
+    def finding(found: Agent, environment: dict[str, str], **changes: Any) -> str:
+        rules = BriefRules(writer=WriterKind.AUTO, **changes)
+        said = writer_finding(replace(found, spec=replace(found.spec, brief=rules)), environment)
+        assert (said.level, bool(said.remedy)) == ("warning", True)
+        assert "written without a model" in said.title
+        return said.detail
+
+    claude, key = claude_agent(tmp_path), {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+    codex = replace(claude, spec=replace(claude.spec, harness="codex", argv=("codex", "--oss")))
+    plain = replace(claude, spec=replace(claude.spec, harness="command"))
+
+    assert finding(claude, {"HOME": str(tmp_path)}) == "no login is to be found"
+    assert finding(claude, key, tokens_per_day=1000).startswith("a call may take 34000 tokens")
+    assert finding(codex, key).startswith("codex is started with --oss")
+    assert finding(plain, key) == "command cannot write one"

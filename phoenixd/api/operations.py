@@ -131,6 +131,11 @@ DECLARATION = (
         "answer the CLI's own first questions beforehand: trust in the directory, its API key",
         flag="--seed-trust",
     ),
+    Parameter(
+        "brief_writer", "body", "string",
+        "who writes its brief: cli (it is asked itself, without tools; that costs tokens) or plain (no model)",
+        flag="--brief-writer", choices=("cli", "plain"),
+    ),
 )
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -308,7 +308,18 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Brief": _object(
-        {"name": AGENT_NAME, "path": STRING, "text": STRING, "written_at": TIME, "age": NUMBER, "message": STRING}
+        {
+            "name": AGENT_NAME,
+            "path": STRING,
+            "writer": _or_null(STRING),
+            "writer_note": STRING,
+            "tokens": COUNT,
+            "tokens_today": COUNT,
+            "text": STRING,
+            "written_at": TIME,
+            "age": NUMBER,
+            "message": STRING,
+        }
     ),
     "BriefCheck": _object(
         {

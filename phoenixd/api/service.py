@@ -64,12 +64,23 @@ class LoopCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class BriefWriting:
+    """The newest brief run: its writer, why it was not the one that is configured, and the tokens that it took."""
+
+    writer: str
+    note: str = ""
+    tokens: int = 0
+    tokens_today: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class BriefPage:
-    """brief.md as it stands. written: wall seconds."""
+    """brief.md as it stands. written: wall seconds. writing: who wrote of the session, and what it cost."""
 
     path: str
     text: str
     written: float
+    writing: BriefWriting | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ class ContextTable(Table):
 class AgentBriefTable(Table):
     """Who writes an agent's brief, when, and at what price."""
 
-    writer: Literal["deterministic", "command", "model"] = "deterministic"
+    writer: Literal["deterministic", "auto", "command", "model"] = "deterministic"
     command: Words = ()
     model: Text | None = None
     timeout: Annotated[Duration, Field(ge=1, le=3600)] = _BRIEF.timeout

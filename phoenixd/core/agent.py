@@ -510,7 +510,27 @@ class Agent:
             return View(self.spec, self.incarnation, state.name, is_news=is_news)
         waiting, turn_open = state.activity.waiting, state.activity.turn_open
         asks = waiting.kind if waiting is not None else ""
-        return View(self.spec, state.run.incarnation, state.name, turn_open, asks, is_news)
+        run = state.run
+        return View(
+            self.spec,
+            run.incarnation,
+            state.name,
+            turn_open,
+            asks,
+            is_news,
+            hooks_seen=self.hooks_seen,
+            is_parked=self.limits.parking is not None,
+            session_id=run.session_id if run.session_seen else "",
+            prompt_seen=run.prompt_seen,
+            began=run.began,
+            up_since=run.exec_at if run.exec_at is not None else run.began,
+            deaf_since=run.deaf.since if run.deaf is not None else None,
+        )
+
+    @property
+    def activity(self) -> Activity | None:
+        """What the living run is at, if any."""
+        return self.state.activity if isinstance(self.state, Starting | Running | Stopping) else None
 
     @property
     def item(self) -> InboxItem | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from phoenixd.core import liveness, requests, session
+from phoenixd.core import requests, session
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent, InboxItem, Running
 from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
@@ -20,6 +20,7 @@ from phoenixd.core.question.call import ASKS, QUESTION, call_of
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import Said, asked_in, limits, understand
 from phoenixd.core.transitions import keep, put_item
+from phoenixd.core.turn import liveness
 
 BY_CONFIGURATION = "the configuration"
 

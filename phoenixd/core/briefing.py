@@ -6,16 +6,22 @@ kept on disk: a daemon that was down over any number of days owes one run, not o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
+from phoenixd.core.agent import Agent, BackingOff, Starting, Stopping
+from phoenixd.core.limits.waits import account_of
 from phoenixd.core.spec import BriefRules, Kind, WriterKind
 
 DAY = 86400.0
 
 LAG = 2.0
 """Seconds in which a CLI has written down what it said last: its hook comes sooner than its transcript is written."""
+
+ANSWER_TOKENS = 4000
+"""What an answer takes at most, about, and the words around the material."""
 
 
 class Cause(StrEnum):
@@ -29,6 +35,8 @@ class Cause(StrEnum):
     END = "end"
     HANDOFF = "handoff"
     OPERATOR = "operator"
+    LATER = "later"
+    """The agent's own CLI was not to be asked when the brief was due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class BriefLedger:
     """Runs by a command or a model on that day, and their tokens as far as known."""
     failures: int = 0
     """Such runs in a row that failed."""
+    owed: bool = False
+    """The agent's own CLI was not to be asked at the last run that was its; it is asked later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +72,15 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none."""
+    """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none.
+    held: why its own CLI may not be asked now, empty where it may."""
 
     name: str
     kind: Kind
     marks: str
     ended: int = 0
     turned: float = 0.0
+    held: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +94,15 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who writes; reason: why it is not the configured writer, else empty."""
+    """Who writes; reason: why it is not the configured writer, else empty.
+
+    later: that one is to be asked when it may be. room: the tokens that it may still use today, None for any number.
+    """
 
     writer: WriterKind
     reason: str = ""
+    later: bool = False
+    room: int | None = None
 
 
 def first_look(ledger: BriefLedger, seen: Seen, now: float) -> BriefLedger:
@@ -113,23 +130,67 @@ def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: S
         # A clock that was set back must not put it off either.
         written = seen.turned + LAG if seen.turned <= now else now
         owed.append(Due(max(spaced, written), Cause.TURN, "a turn ended"))
+    if ledger.owed and rules.writer is WriterKind.AUTO and not seen.held:
+        owed.append(Due(spaced, Cause.LATER, "its own CLI was not to be asked before"))
     return min(owed, key=lambda due: due.at, default=None)
 
 
-def choose_writer(ledger: BriefLedger, rules: BriefRules, cause: Cause, now: float) -> Choice:
-    """Who writes this run, within the day's budget."""
+def choose_writer(
+    ledger: BriefLedger, rules: BriefRules, cause: Cause, now: float, *, able: bool = True, held: str = ""
+) -> Choice:
+    """Who writes this run, within the day's budget.
+
+    able: whether the agent's own CLI can write. held: why it may not be asked now.
+    """
     if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT, Cause.DEATH):
-        return Choice(WriterKind.DETERMINISTIC)
+        # What is written of a death is plain at once: the next run waits for it, and its own CLI is asked afterwards.
+        return Choice(WriterKind.DETERMINISTIC, later=rules.writer is WriterKind.AUTO and able and cause is Cause.DEATH)
     used = of_the_day(ledger, now)
+    if rules.writer is WriterKind.AUTO:
+        if not able:
+            return Choice(WriterKind.DETERMINISTIC, "its program cannot write briefs")
+        if cause is Cause.HANDOFF or held:
+            return Choice(WriterKind.DETERMINISTIC, held or "its successor waits for the brief", later=True)
     if used.runs >= rules.runs_per_day:
-        return Choice(
-            WriterKind.DETERMINISTIC, f"the day's budget of {rules.runs_per_day} runs by {rules.writer} is used up"
-        )
+        by = writer_name(rules.writer)
+        return Choice(WriterKind.DETERMINISTIC, f"the day's budget of {rules.runs_per_day} runs by {by} is used up")
     if 0 < rules.tokens_per_day <= used.tokens:
         return Choice(
             WriterKind.DETERMINISTIC, f"the day's budget of {rules.tokens_per_day} tokens is used up ({used.tokens})"
         )
-    return Choice(rules.writer)
+    room = rules.tokens_per_day - used.tokens if rules.tokens_per_day > 0 else None
+    if rules.writer is WriterKind.AUTO and room is not None and room < tokens_of_a_run(rules):
+        return Choice(
+            WriterKind.DETERMINISTIC,
+            f"{room} of the day's {rules.tokens_per_day} tokens are left, and a run may take {tokens_of_a_run(rules)}: "
+            "raise brief.tokens_per_day, or lower brief.transcript_chars",
+        )
+    return Choice(rules.writer, room=room)
+
+
+def tokens_of_a_run(rules: BriefRules) -> int:
+    """What one call may take: scripts differ, from four characters for a token to one."""
+    return rules.transcript_chars // 2 + ANSWER_TOKENS
+
+
+def writer_name(writer: WriterKind) -> str:
+    """A writer as people are told of it: "auto" chooses, and what it chooses is the agent's own CLI."""
+    return "cli" if writer is WriterKind.AUTO else writer.value
+
+
+def held_back(agent: Agent, fleet: Iterable[Agent]) -> str:
+    """Why the agent's own CLI may not be asked now; empty where it may.
+
+    What it asks for would count against a limit that the account has met, or wait in the way of a restart.
+    """
+    account = account_of(agent.spec)
+    for one in fleet:
+        if account_of(one.spec) == account and one.parking is not None:
+            whose = "it" if one.name == agent.name else f"{one.name}, which shares its account,"
+            return f"{whose} is parked"
+    if isinstance(agent.state, Starting | Stopping | BackingOff):
+        return f"it is {agent.state.name.replace('_', ' ')}"
+    return ""
 
 
 def of_the_day(ledger: BriefLedger, now: float) -> BriefLedger:
@@ -143,15 +204,26 @@ def begin(ledger: BriefLedger, choice: Choice, now: float) -> BriefLedger:
     match choice.writer:
         case WriterKind.DETERMINISTIC:
             return of_the_day(ledger, now)
-        case WriterKind.COMMAND | WriterKind.MODEL:
+        case WriterKind.AUTO | WriterKind.COMMAND | WriterKind.MODEL:
             used = of_the_day(ledger, now)
             return replace(used, runs=used.runs + 1)
         case _:
             assert_never(choice.writer)
 
 
-def finish(ledger: BriefLedger, seen: Seen, now: float, *, tokens: int = 0, failed: bool | None = None) -> BriefLedger:
-    """Enter what came of a run; failed is None where no command or model was asked."""
+def finish(
+    ledger: BriefLedger,
+    seen: Seen,
+    now: float,
+    *,
+    tokens: int = 0,
+    failed: bool | None = None,
+    owed: bool | None = None,
+) -> BriefLedger:
+    """Enter what came of a run.
+
+    failed: None where no command or model was asked. owed: whether one is to be asked later; None leaves that as it is.
+    """
     failures = ledger.failures if failed is None else ledger.failures + 1 if failed else 0
     return replace(
         ledger,
@@ -160,6 +232,7 @@ def finish(ledger: BriefLedger, seen: Seen, now: float, *, tokens: int = 0, fail
         ended=max(seen.ended, ledger.ended),
         tokens=ledger.tokens + max(0, tokens),
         failures=failures,
+        owed=ledger.owed if owed is None else owed,
     )
 
 

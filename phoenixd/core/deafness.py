@@ -1,6 +1,6 @@
 """An agent that cannot be heard: its shim's link is lost, or hooks of it were refused. Told, and no reason to end it.
 
-Meanwhile its screen is looked at (core.looks), and its silence proves nothing (core.liveness). A link is found again by
+Meanwhile its screen is looked at, and its silence proves nothing (core.turn.due). A link is found again by
 what is said on it, and by nothing else.
 """
 

@@ -11,7 +11,7 @@ from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.parts import Signal
 
-Part = TypeVar("Part")
+Part = TypeVar("Part", covariant=True)
 
 RefusalCode = Literal["not_found", "conflict", "denied", "invalid"]
 Readings = tuple[tuple[str, str | int | float | None], ...]
@@ -70,3 +70,4 @@ class Heard(Generic[Part]):
     actions: tuple[Action, ...] = ()
     reason: str = ""
     readings: Readings = ()
+    weight: Weight | None = None

@@ -15,8 +15,6 @@ from typing import Any
 
 from phoenixd.core import (
     answers,
-    call_work,
-    calls,
     cleanup,
     deafness,
     events,
@@ -32,25 +30,24 @@ from phoenixd.core import (
     weights,
     workplaces,
 )
-from phoenixd.core.agent import Agent, Running, Starting, Stopping
+from phoenixd.core.agent import Activity, Agent, Running, Starting, Stopping
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.limits import accounts, outage, parking
+from phoenixd.core.meter import dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
 from phoenixd.core.taking import take
+from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
 OwnPart = Callable[[Any, Any, View, Moment], Heard[Any]]
 FleetPart = Callable[[Fleet, Step, Any, Moment], Step]
 Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
-
-# The parts that have a dataclass of their own, and where in the agent it stands. The others are asked for the agent.
-OWN: dict[Any, str] = {parking.hear: "limits"}
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
@@ -59,14 +56,20 @@ RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
-TOLD: Row = (fleet.overhear, (workplaces.hear, session.hear_hook, *ASKED), fleet.give_answer, *RUN)
+TOLD: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, *RUN)
 TURN_OVER: Row = (
-    fleet.overhear, (workplaces.hear, progress.hear, parking.hear, session.hear_hook, turns.hear, *ASKED),
+    fleet.overhear,
+    (workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
     fleet.give_answer, *RUN,
 )  # fmt: skip
 # The short way: that a call began or ended decides nothing for accounts, outages and sequences.
-EVIDENCE: Row = (fleet.overhear, (workplaces.hear, session.hear_hook, *ASKED), fleet.give_answer, *DUE)
-CALL: Row = (fleet.overhear, (workplaces.hear, parking.hear, session.hear_hook, *ASKED), fleet.give_answer, *DUE)
+EVIDENCE: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, *DUE)
+CALL: Row = (
+    fleet.overhear,
+    (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED),
+    fleet.give_answer,
+    *DUE,
+)
 
 TABLE: dict[type[Any], Row] = {
     # Hooks.
@@ -76,17 +79,26 @@ TABLE: dict[type[Any], Row] = {
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
     hooks.SessionStarted: (
-        fleet.overhear, (workplaces.hear, session.hear_hook, meter.hear_session, *ASKED), fleet.give_answer, *RUN,
+        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED),
+        fleet.give_answer, *RUN,
     ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
-        fleet.overhear, (workplaces.hear, parking.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
+        fleet.overhear,
+        (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
         fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
-    hooks.TurnFailed: TURN_OVER,
+    hooks.TurnFailed: (
+        fleet.overhear,
+        (
+            workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, dead_end.hear,
+            *ASKED,
+        ),
+        fleet.give_answer, *RUN,
+    ),
     hooks.PermissionDenied: (
-        fleet.overhear, (workplaces.hear, progress.hear, session.hear_hook, turns.hear, *ASKED),
+        fleet.overhear, (workplaces.hear, progress.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
         fleet.give_answer, *RUN,
     ),
     hooks.PermissionAsked: TOLD,
@@ -95,8 +107,8 @@ TABLE: dict[type[Any], Row] = {
     hooks.Compacted: TOLD,
     hooks.OtherHook: TOLD,
     # Other signs of life, and what was looked at.
-    events.EvidenceSeen: ((session.hear_evidence, answers.let_go), *DUE),
-    events.CallWorkSeen: ((call_work.hear,), *DUE),
+    events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
+    events.CallWorkSeen: ((liveness.hear,), *DUE),
     events.UsageSeen: ((meter.hear,), *DUE),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
@@ -186,6 +198,7 @@ def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...],
     decision = Decision(agent)
     signals: tuple[Signal, ...] = ()
     is_news = not isinstance(event, Hook) or _is_news(agent, event)
+    viewed: Agent | None = None
     part: Any
     for part in parts:
         left = decision.agent
@@ -193,11 +206,26 @@ def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...],
         if part not in OWN:
             decision = part(left, event, Seen(agent, decision, signals, is_news), now)
             continue
-        heard = part(getattr(left, OWN[part]), event, left.view(is_news), now)
-        if heard.part is not getattr(left, OWN[part]):
-            decision = _joined(decision, take(left, heard, now))
-            signals = (*signals, *heard.signals)
+        place, taken = OWN[part]
+        if left is not viewed:
+            viewed, view = left, left.view(is_news)
+        heard = part(getattr(left, place), event, view, now)
+        if heard.part is not getattr(left, place):
+            decision = _joined(decision, taken(left, heard, now))
+        signals = (*signals, *heard.signals)
     return answer(found, outage.once(before, agent, decision) if decision.actions else decision, now)
+
+
+def _take_turn(agent: Agent, heard: Heard[Activity], now: Moment) -> Decision:
+    """Take in what became of the run's turn."""
+    assert isinstance(agent.state, Starting | Running | Stopping)
+    changed = replace(agent, state=replace(agent.state, activity=heard.part))
+    return Decision(changed, heard.actions, heard.reason, heard.readings, weight=heard.weight)
+
+
+# The parts that have a dataclass of their own, where in the agent it stands, and how it is taken in. The others are
+# asked for the agent.
+OWN: dict[Any, tuple[str, Any]] = {parking.hear: ("limits", take), liveness.hear: ("activity", _take_turn)}
 
 
 def _joined(first: Decision, then: Decision) -> Decision:

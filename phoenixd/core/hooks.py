@@ -13,9 +13,10 @@ from typing import Literal
 Beginning = Literal["startup", "resume", "clear", "other"]
 """How a session began: anew, with the context of an earlier one, or emptied by a person."""
 
-Failure = Literal["limit", "overload", "login", "billing", "other"]
-"""Why a turn failed. limit: its account's. overload: a service that is overloaded or out of reach. other: by a word
-that none of our rules knows, or knows no remedy for."""
+Failure = Literal["limit", "overload", "login", "billing", "full", "request", "length", "other"]
+"""Why a turn failed. limit: its account's. overload: a service that is overloaded or out of reach. full: the window
+cannot hold what was asked, in so many words. request: the request was refused; length: the answer was cut; either may
+be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
 
 Notice = Literal["idle", "permission", "question", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""

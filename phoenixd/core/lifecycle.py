@@ -20,12 +20,9 @@ from typing import assert_never
 
 from phoenixd.core import (
     background,
-    call_work,
     cleanup,
     deafness,
     interrupt,
-    liveness,
-    looks,
     opening,
     productive,
     progress,
@@ -38,6 +35,7 @@ from phoenixd.core import (
 )
 from phoenixd.core.actions import Alert, Fence, Kill, LookAtScreen, RecordIncident, Release, Spawn, Terminate
 from phoenixd.core.agent import (
+    Activity,
     Afterwards,
     Agent,
     BackingOff,
@@ -78,6 +76,7 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
 from phoenixd.core.transitions import close_items, end_run, enter, keep, open_item, park, raise_step
+from phoenixd.core.turn import call_work, due, liveness
 
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
@@ -151,15 +150,17 @@ def _deadline(agent: Agent) -> Instant | None:
         return progress.due(agent)
     match agent.state:
         case Starting(ready_by=ready_by) as state:
-            look = None if _is_silent(agent, state.run) else looks.start_due(agent, state)
+            if _is_silent(agent, state.run) or state.run.pid is None or state.overdue:
+                return ready_by
+            look = due.start_look_due(state.activity, agent.view(), ready_by)
             return ready_by if look is None else look
-        case Running(exit_due=due) if due is not None:
-            return due
-        case Running():
-            overdue = liveness.due(agent, agent.state)
-            of_age = productive.due(agent, agent.state)
-            looked = liveness.look_due(agent, agent.state), call_work.look_due(agent, agent.state)
-            found = (overdue.at if overdue else None, of_age, *looked)
+        case Running(exit_due=exit_due) if exit_due is not None:
+            return exit_due
+        case Running(activity=activity) as state:
+            seen, of_age = agent.view(), productive.due(agent, state)
+            overdue, call = due.overdue(activity, seen), due.call_due(activity, seen)
+            look = due.look_due(activity, seen)
+            found = (overdue.at if overdue else None, of_age, look, call[0] if call else None)
             return min((at for at in found if at is not None), default=None)
         case Stopping(deadline=at):
             return at
@@ -175,9 +176,6 @@ def _deadline(agent: Agent) -> Instant | None:
 
 def on_deadline(agent: Agent, now: Moment) -> Decision:
     """Act on a deadline that has come; a Tick that is early or late is harmless, since the state is asked again."""
-    due = deadline(agent, now)
-    if due is None or now.at < due:
-        return Decision(agent)
     told = deafness.due(agent)
     if told is not None and told <= now.at:
         return deafness.tell(agent, now)
@@ -199,9 +197,10 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             of_age = productive.due(agent, agent.state)
             if of_age is not None and of_age <= now.at:
                 return productive.come_of_age(agent, agent.state, now)
-            overdue, call_due = liveness.due(agent, agent.state), call_work.look_due(agent, agent.state)
+            seen, activity = agent.view(), agent.state.activity
+            overdue, call = due.overdue(activity, seen), due.call_due(activity, seen)
             is_over = overdue is not None and overdue.at <= now.at
-            if call_due is not None and call_due <= now.at and not (is_over and overdue and overdue.kind != "hung"):
+            if call is not None and call[0] <= now.at and not (is_over and overdue and overdue.kind != "hung"):
                 # Also before a hang is told: what was done since the last look has not been seen yet.
                 return call_work.look(agent, agent.state, now)
             if overdue is None or not is_over:
@@ -398,7 +397,7 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
             now,
             spoil=True,
         )
-    overdue = liveness.due(agent, Running(state.run, state.activity))
+    overdue = due.overdue(state.activity, agent.view())
     if overdue is not None and overdue.at <= now.at:
         return _end_overdue(agent, state, overdue, now)
     since = now.at - (state.run.exec_at if state.run.exec_at is not None else state.run.began)
@@ -419,8 +418,8 @@ def _is_silent(agent: Agent, run: Run) -> bool:
     return agent.spec.starts_silently and not liveness.was_told(run, agent.spec)
 
 
-def _overdue(agent: Agent, state: Running, overdue: liveness.Overdue, now: Moment) -> Decision:
-    unseen = liveness.due(agent, _unseen(state))
+def _overdue(agent: Agent, state: Running, overdue: due.Overdue, now: Moment) -> Decision:
+    unseen = due.overdue(_unseen(state), agent.view())
     looked = state.activity.looked_at
     if overdue.code == restart.HUNG and agent.spec.has_hooks and unseen and (looked is None or looked < unseen.at):
         # A turn that a person broke off ends without a hook, so silence alone does not tell it from a hang.
@@ -453,7 +452,7 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
         return keep(
             replace(agent, state=replace(state, activity=closed)), "its screen is idle: the turn ended without a hook"
         )
-    overdue = liveness.due(agent, _unseen(state))
+    overdue = due.overdue(_unseen(state), agent.view())
     if overdue is None or overdue.at > now.at or is_dialog:
         return Decision(agent)
     return _end_overdue(agent, state, overdue, now)
@@ -467,13 +466,13 @@ def _seen_parked(told: Decision, agent: Agent, state: Running, verdict: str, now
     return replace(asked, actions=(*told.actions, *asked.actions), reason=f"{told.reason}; {asked.reason}")
 
 
-def _unseen(state: Running) -> Running:
+def _unseen(state: Running) -> Activity:
     """The same as if nobody had looked at its screen: what is due of a look must not hang on that look."""
-    return replace(state, activity=replace(state.activity, looked_at=None))
+    return replace(state.activity, looked_at=None)
 
 
-def _end_overdue(agent: Agent, state: Starting | Running, overdue: liveness.Overdue, now: Moment) -> Decision:
-    readings = liveness.readings(agent, state, now)
+def _end_overdue(agent: Agent, state: Starting | Running, overdue: due.Overdue, now: Moment) -> Decision:
+    readings = (*due.readings(state.activity, agent.view(), now), *call_work.readings(state, now))
     call = call_work.open_call(state, agent.spec.liveness.stale, now) if overdue.kind == "hung" else None
     incident = Incident(agent.incarnation, overdue.kind, overdue.reason, now.wall, call)
     agent = replace(agent, incident=incident)

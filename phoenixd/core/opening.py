@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness, looks
 from phoenixd.core.actions import Alert, Deliver
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import enter, keep
+from phoenixd.core.turn import liveness
 
 
 def begin(agent: Agent, state: Running, reason: str, now: Moment) -> Decision:
@@ -50,7 +50,7 @@ def seen_idle(agent: Agent, state: Running, now: Moment) -> Decision:
     It may be about to; past the window of a start it is not, and what it was to do is lost unless somebody tells it.
     """
     run = state.run
-    if agent.hooks_seen and looks.since_exec(run, now) < agent.spec.resume.window:
+    if agent.hooks_seen and now.at - agent.view().up_since < agent.spec.resume.window:
         return Decision(agent)
     idle = replace(state, activity=replace(state.activity, turn_open=False, leases=(), looked_at=None))
     ended = keep(replace(agent, state=idle), "its screen is idle: the turn ended without a hook")

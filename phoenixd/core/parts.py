@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from phoenixd.core.hooks import Hook, SessionStarted
+from phoenixd.core.moment import Instant
 from phoenixd.core.spec import AgentSpec
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a part sees of the rest of its agent. state: the process's. asks: the kind of question it waits with."""
+    """What a part sees of the rest of its agent. state: the process's. asks: the kind of question it waits with.
+
+    session_id: that of the run, once a hook has told of it. began, up_since: when it was ordered, and since when its
+    program is up. deaf_since: since when the link to its shim is lost.
+    """
 
     spec: AgentSpec
     incarnation: int
@@ -23,6 +29,25 @@ class View:
     asks: str = ""
     is_news: bool = True
     """The event is no hook that was heard before."""
+    hooks_seen: bool = False
+    is_parked: bool = False
+    session_id: str = ""
+    prompt_seen: bool = False
+    began: Instant = 0.0
+    up_since: Instant = 0.0
+    deaf_since: Instant | None = None
+
+    def is_foreign(self, event: Hook) -> bool:
+        """Whether a hook of the main thread names another session than the run's."""
+        is_known = bool(self.session_id) and not event.sub and self.spec.has_hooks
+        return is_known and event.session_id is not None and event.session_id != self.session_id
+
+    def begins_beside(self, event: Hook) -> bool:
+        """Whether a session starts up although the run's own has not ended: the CLI began another one, or moved it.
+
+        Which of them goes on, the next prompt tells; until then a resume goes back to the one that is known.
+        """
+        return isinstance(event, SessionStarted) and event.beginning == "startup" and self.is_foreign(event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +83,11 @@ class Taken:
     """Limits: the event is what it had asked for, and has judged; to the others it means nothing."""
 
 
-Signal = WaitBegan | WaitOver | CannotGoOn | Taken
+@dataclass(frozen=True, slots=True)
+class SignOfLife:
+    """Turn: a heartbeat or a growing transcript is evidence. odd: what its time says of its writer's clock."""
+
+    odd: str = ""
+
+
+Signal = WaitBegan | WaitOver | CannotGoOn | Taken | SignOfLife

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from phoenixd.core import alerts, looks, restart
+from phoenixd.core import alerts, restart
 from phoenixd.core.agent import (
     Agent,
     BackingOff,
@@ -146,7 +146,7 @@ def is_settled(agent: Agent | None, now: Moment) -> bool:
     if agent is None or not isinstance(agent.state, Running) or not agent.spec.has_hooks:
         return True
     run = agent.state.run
-    return run.prompt_seen or run.drawn or looks.since_exec(run, now) >= agent.spec.resume.window
+    return run.prompt_seen or run.drawn or now.at - agent.view().up_since >= agent.spec.resume.window
 
 
 def needs_person(agent: Agent | None) -> bool:

@@ -37,7 +37,6 @@ from phoenixd.core.events import (
 from phoenixd.core.iteration import Passing
 from phoenixd.core.limits import parking
 from phoenixd.core.limits.state import Parking
-from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
@@ -45,6 +44,7 @@ from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter
+from phoenixd.core.turn.liveness import stands_on_screen
 
 LAUNCH_KEYS = (
     "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",

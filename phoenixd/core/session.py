@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, claims, liveness, looks, productive
+from phoenixd.core import background, productive
 from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -41,11 +41,12 @@ from phoenixd.core.hooks import (
 )
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
-from phoenixd.core.parts import WaitBegan, WaitOver
+from phoenixd.core.parts import SignOfLife, View, WaitBegan, WaitOver
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, kind_of
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
+from phoenixd.core.turn import liveness
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
@@ -128,26 +129,28 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     state = agent.state
     if not isinstance(state, Starting | Running | Stopping) or not seen.is_news:
         return Decision(agent)
-    is_beside = _begins_beside(state.run, event, agent.spec)
-    # What the run's own session shows on the screen, another one says nothing about: a look does.
-    activity = liveness.hear_hook(state.activity, event, agent.spec, now, answers=not is_beside)
+    before, activity = seen.before.activity, state.activity
+    assert before is not None
+    known_as = seen.before.view() if isinstance(event, SessionStarted | PromptSubmitted) else None
+    is_beside = known_as is not None and known_as.begins_beside(event)
     # Evidence has no number, and most of it changes little: a copy that would be equal is not made.
     counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
-    run, notes = _hear_run(counted, event, agent.spec)
+    run, notes = _hear_run(counted, event, agent.spec, known_as)
     run = background.hear(run, event)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
-    heard = replace(agent, hooks_seen=True, session=known)
+    heard = agent
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
         if state.code is not None:
             # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
-            activity = replace(activity, turn_open=state.activity.turn_open)
+            activity = replace(activity, turn_open=before.turn_open)
         # It is being ended: what it says counts for its session, but asks nobody any more.
-        return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
+        left = replace(state, run=run, activity=activity)
+        return Decision(replace(heard, hooks_seen=True, session=known, state=left), reason="; ".join(notes))
     facts: tuple[RunProductive, ...] = ()
     if isinstance(event, PromptSubmitted) and not event.sub:
-        heard, run, said = _hear_prompt(heard, run, event, state.activity.turn_open, seen)
+        heard, run, said = _hear_prompt(heard, run, event, before.turn_open, seen)
         notes = (*notes, said)
     elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
         is_proven = bool(merit.proof and not run.merit.proof)
@@ -156,7 +159,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
             facts, heard = (RunProductive(run.incarnation),), productive.made_good(heard)
     waiting, asked = _waiting(activity, event, now)
     activity = _with_question(activity, asked)
-    if asked is None and _is_another(state.activity.waiting, waiting):
+    if asked is None and _is_another(before.waiting, waiting):
         asked = waiting
     if waiting is not activity.waiting:
         activity = replace(activity, waiting=waiting)
@@ -167,9 +170,9 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
     if isinstance(event, TurnFailed):
         notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
-    if state.activity.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
+    if before.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
         notes = (*notes, "idle")
-    heard = hear_item(heard, state.activity.waiting, waiting, now)
+    heard = hear_item(heard, before.waiting, waiting, now)
     actions: tuple[Action, ...] = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
     if isinstance(event, TurnEnded) and not event.sub and agent.spec.stops_either_way:
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
@@ -181,22 +184,25 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         notes, actions = (*notes, limit.note), (*actions, *seen.decision.actions)
     if asked:
         notes = (*notes, f"waits for a person: {asked.kind}")
-    elif state.activity.waiting and waiting is None:
+    elif before.waiting and waiting is None:
         notes = (*notes, f"no longer waits: {event.kind}")
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))
-        ready = enter(heard, Running(run, activity), reason, now)
+        ready = enter(replace(heard, hooks_seen=True, session=known), Running(run, activity), reason, now)
         return replace(ready, actions=actions, readings=seen.decision.readings, facts=facts)
     if isinstance(state, Starting):
-        changed_start = replace(heard, state=replace(state, run=run, activity=activity))
-        return Decision(changed_start, actions, "; ".join(notes), facts=facts)
+        early = replace(state, run=run, activity=activity)
+        told = replace(heard, hooks_seen=True, session=known, state=early)
+        return Decision(told, actions, "; ".join(notes), facts=facts)
     changed = replace(state, run=run, activity=activity)
     if limit is not None:
-        return replace(enter(heard, changed, "; ".join(notes), now), actions=actions, readings=seen.decision.readings)
+        moved = enter(replace(heard, hooks_seen=True, session=known), changed, "; ".join(notes), now)
+        return replace(moved, actions=actions, readings=seen.decision.readings)
     # The first good turn of a run that made up for nothing is no news.
     is_news = run.merit.after_death or bool(actions) or heard.items is not agent.items
     weight: Weight | None = "detail" if facts and not is_news else None
-    return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
+    told = replace(heard, hooks_seen=True, session=known, state=changed)
+    return Decision(told, actions, "; ".join(notes), facts=facts, weight=weight)
 
 
 def refusal(activity: Activity) -> str | None:
@@ -217,11 +223,10 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) ->
     state = agent.state
     if not isinstance(state, Starting | Running):
         return Decision(agent)
-    sign = claims.hear(state.activity, event, agent.spec.liveness, now)
-    activity = sign.activity
-    if not sign.counts:
-        return Decision(replace(agent, state=replace(state, activity=activity)))
-    decision = _hear_sign(agent, state, activity, event.source, now)
+    sign = next((one for one in seen.signals if isinstance(one, SignOfLife)), None)
+    if sign is None:
+        return Decision(agent)
+    decision = _hear_sign(agent, state, state.activity, event.source, now)
     if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
         return decision
     text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
@@ -264,7 +269,7 @@ def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
     if event.verdict in ("working", "idle"):
         ready = f"ready without a hook: it looks {event.verdict}"
         return _with_hooks_alert(agent, enter(agent, Running(state.run, state.activity), ready, now))
-    if dialog is None and looks.since_exec(state.run, now) >= agent.spec.resume.window and not event.attended:
+    if dialog is None and now.at - agent.view().up_since >= agent.spec.resume.window and not event.attended:
         # It may be anything, also a release whose screen is drawn otherwise. Only a person can tell, or its first hook.
         dialog = UNREADABLE
     if dialog is None:
@@ -330,12 +335,12 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     return Decision(agent)
 
 
-def _hear_run(run: Run, event: Hook, spec: AgentSpec) -> tuple[Run, tuple[str, ...]]:
+def _hear_run(run: Run, event: Hook, spec: AgentSpec, known_as: View | None) -> tuple[Run, tuple[str, ...]]:
     session_id = run.session_id
     notes: tuple[str, ...] = ()
-    if _begins_beside(run, event, spec):
+    if known_as is not None and known_as.begins_beside(event):
         return run, (f"a second session began beside its own, which has not ended: {event.session_id}",)
-    if isinstance(event, PromptSubmitted) and _is_foreign(run, event, spec):
+    if known_as is not None and isinstance(event, PromptSubmitted) and known_as.is_foreign(event):
         run = replace(run, session_id=event.session_id or run.session_id)
         notes = (f"the session is now {run.session_id} (it took a prompt)",)
     if isinstance(event, SessionStarted) and not event.sub:
@@ -352,20 +357,6 @@ def _hear_run(run: Run, event: Hook, spec: AgentSpec) -> tuple[Run, tuple[str, .
     if run.session_seen or isinstance(event, SessionEnded):
         return run, notes
     return replace(run, session_seen=True), notes
-
-
-def _is_foreign(run: Run, event: Hook, spec: AgentSpec) -> bool:
-    """Whether a hook of the main thread names another session than the run's."""
-    known = spec.has_hooks and run.session_seen and not event.sub
-    return known and event.session_id is not None and event.session_id != run.session_id
-
-
-def _begins_beside(run: Run, event: Hook, spec: AgentSpec) -> bool:
-    """Whether a session starts up although the run's own has not ended: the CLI began another one, or moved it.
-
-    Which of them goes on, the next prompt tells; until then a resume goes back to the one that is known.
-    """
-    return isinstance(event, SessionStarted) and event.beginning == "startup" and _is_foreign(run, event, spec)
 
 
 def _hear_session(session: Session | None, event: Hook, run: Run, now: Moment) -> Session | None:

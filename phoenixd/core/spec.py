@@ -177,9 +177,10 @@ class ContextRules:
 
 
 class WriterKind(StrEnum):
-    """Who writes an agent's brief."""
+    """Who writes an agent's brief. AUTO: its own CLI, where that can."""
 
     DETERMINISTIC = "deterministic"
+    AUTO = "auto"
     COMMAND = "command"
     MODEL = "model"
 

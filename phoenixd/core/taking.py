@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import liveness
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.decision import Decision, Heard
 from phoenixd.core.limits.state import Limits
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import CannotGoOn, WaitBegan, WaitOver
 from phoenixd.core.transitions import close_items, enter, open_item
+from phoenixd.core.turn import liveness
 
 STUCK = "cannot go on"
 """The item that an agent whose limit is over could not be told so."""

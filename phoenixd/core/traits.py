@@ -13,7 +13,8 @@ class Traits:
     requests are held for an answer unless the operator says otherwise. hides_its_dialog: its dialog is drawn only when
     its request is let go of. starts_silently: its first hook comes with the first prompt only. stops_either_way: its
     hook of a turn's end comes as well where the API refused the turn. ends_with_a_word: it tells of its session's end
-    only when a person leaves it, and not when a signal ends it.
+    only when a person leaves it, and not when a signal ends it. writes_briefs: it can be asked without a terminal to
+    write its agent's brief.
     """
 
     has_hooks: bool = True
@@ -22,6 +23,7 @@ class Traits:
     starts_silently: bool = False
     stops_either_way: bool = False
     ends_with_a_word: bool = False
+    writes_briefs: bool = False
 
 
 UNKNOWN = Traits()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import liveness, progress, signals, workplaces
+from phoenixd.core import progress, signals, workplaces
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
@@ -21,6 +21,7 @@ from phoenixd.core.iteration import Turn
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, WaitOver
 from phoenixd.core.transitions import end_run, keep
+from phoenixd.core.turn import liveness
 
 MOST_TURNS = 4
 """Turns whose measurements are awaited at once; who begins more has only the newest judged."""

@@ -19,11 +19,16 @@ from phoenixd.runs import ASK
 
 HARNESSES = frozenset(NAMES) - {"command"}
 
+QUESTION = (
+    "What a session leaves open is found without a model. {cli} itself can look through its words as well: once in a\n"
+    "while, without tools, with its smallest model and your login. It costs tokens: see phoenixctl brief show."
+)
+
 
 def add(command: Command) -> int:
     """Declare an agent; paths are those of this shell."""
     given = declaration(command.given)
-    if given is None:
+    if given is None or (given := with_writer(command, given)) is None:
         return exits.USAGE
     answer = calls.ask(command, command.operation, given)
     return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))
@@ -32,7 +37,7 @@ def add(command: Command) -> int:
 def run(command: Command) -> int:
     """A daemon, an agent, its start, and a seat at its terminal."""
     given = dict(command.given)
-    detached = given.pop("detached", False) or not (sys.stdin.isatty() and sys.stdout.isatty())
+    detached = given.pop("detached", False) or not at_a_terminal()
     if not given.get("argv"):
         return refuse(exits.USAGE, "say what to run", "phoenixctl run NAME -- claude")
     name = given.setdefault("name", _name_from(given["argv"][0]))
@@ -40,7 +45,7 @@ def run(command: Command) -> int:
         why = f"{name[:40]!r} can be no agent's name: a-z, 0-9, _ and -, at most 32"
         return refuse(exits.USAGE, why, "phoenixctl run NAME -- COMMAND")
     declared = declaration(given)
-    if declared is None:
+    if declared is None or (declared := with_writer(command, declared)) is None:
         return exits.USAGE
     if (forbidden := daemon_start.of_this_run(command)) is not None:
         return refuse(exits.CONFLICT, forbidden, ASK)
@@ -90,6 +95,32 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
     else:
         argv[0] = os.path.abspath(found)
     return {**told, "argv": argv}
+
+
+def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | None:
+    """The declaration with who writes the brief: as it was said, else as a person answers, else nobody's model.
+
+    Asked only of a person at a terminal, and of a CLI that can write: nobody pays for what he has not said yes to.
+    """
+    can = declared.get("harness") in HARNESSES
+    if declared.get("brief_writer") == "cli" and not can:
+        remedy = '--brief-writer plain, or name a program that writes: brief.writer = "command"'
+        refuse(exits.USAGE, f"{declared.get('harness')} cannot write a brief", remedy)
+        return None
+    if "brief_writer" in declared or not can or command.as_json or not at_a_terminal():
+        return declared
+    print(QUESTION.format(cli=declared["harness"]), file=sys.stderr)
+    try:
+        word = input("let it write? [y/N] ").strip().lower()
+    except EOFError:
+        print()
+        word = ""
+    return {**declared, "brief_writer": "cli" if word in ("y", "yes") else "plain"}
+
+
+def at_a_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _name_from(command: str) -> str:

@@ -17,6 +17,9 @@ MOST_ROWS, MOST_PATHS, MOST_QUESTIONS, MOST_OPTIONS = 300, 100, 8, 12
 ID_LIMIT = 200
 SPOKEN_LIMIT = 32_768
 
+_OF_WORDS = "".join(map(chr, range(0x21, 0x7F)))
+"""What secrets are made of. Scripts that have no blanks between words are cut anywhere."""
+
 _STATUSES: dict[str, TaskStatus] = {
     "pending": "open", "blocked": "open", "in_progress": "active", "completed": "done", "done": "done",
     "cancelled": "dropped", "deleted": "dropped",
@@ -250,4 +253,17 @@ def task_status(word: str | None) -> TaskStatus | None:
 
 def cut(text: str | None, limit: int) -> str | None:
     """A text within its bound; None for one that says nothing."""
-    return text[:limit] if text is not None and text.strip() else None
+    return clipped(text, limit) if text is not None and text.strip() else None
+
+
+def clipped(text: str, limit: int) -> str:
+    """A text within its bound. No word is cut in two: secrets are taken out later, and half of one is not known."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
+    return (head.rstrip(_OF_WORDS) or "…") if text[limit] in _OF_WORDS else head
+
+
+def cut_path(path: str | None) -> str | None:
+    """A path within its bound; None for one that says nothing."""
+    return path[:PATH_LIMIT] if path is not None and path.strip() else None

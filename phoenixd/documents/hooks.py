@@ -9,7 +9,6 @@ from typing import Any
 from phoenixd.core.hooks import (
     HOOKS,
     Beginning,
-    Failure,
     Hook,
     HookEvent,
     Notice,
@@ -19,6 +18,7 @@ from phoenixd.core.hooks import (
     SessionStarted,
     TurnFailed,
 )
+from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_time
 from phoenixd.documents.plain_text import one_line
 
@@ -37,16 +37,6 @@ NOTICES: dict[str, Notice] = {
     "permission_prompt": "permission",
     "ToolPermission": "permission",
     "elicitation_dialog": "question",
-}
-FAILURES: dict[str, Failure] = {
-    "rate_limit": "limit",
-    "server_error": "overload",
-    "overloaded": "overload",
-    # What Claude Code calls a connection that breaks, among others.
-    "unknown": "overload",
-    "authentication_failed": "login",
-    "oauth_org_not_allowed": "login",
-    "billing_error": "billing",
 }
 
 MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window"})
@@ -71,7 +61,7 @@ def _meaning(word: type[Hook], kind: str, said: dict[str, Any]) -> dict[str, Any
     if word is Notified:
         return {"notice": NOTICES.get(said.get("notification") or "", "other")}
     if word is TurnFailed:
-        return {"failure": FAILURES.get(said.get("error") or "", "other")}
+        return {"failure": failure_of(said.get("error"), said.get("text") or "")}
     return {"word": kind} if word is OtherHook else {}
 
 

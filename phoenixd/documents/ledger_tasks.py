@@ -26,8 +26,10 @@ class TaskList:
             before = {(one.id, one.text): one for one in self.rows}
             self.rows = [self._carried(before.get((row.id, row.text)), row, fact.at) for row in fact.rows]
         else:
+            known = {one.id: one for one in self.rows if one.id is not None}
             for row in fact.rows:
-                self._set(row, fact.at)
+                if row.id is not None:
+                    known[row.id] = self._set(known.get(row.id), row, fact.at)
         self._bound()
 
     def told(self, fact: TaskTold, asked: TaskAsked | None) -> None:
@@ -38,15 +40,16 @@ class TaskList:
         status = fact.status or (asked.status if asked is not None else None)
         if text is None:
             return
-        self._set(TaskRow(fact.id, text, status or (known.status if known is not None else "open")), fact.at)
+        self._set(known, TaskRow(fact.id, text, status or (known.status if known is not None else "open")), fact.at)
         self._bound()
 
-    def _set(self, row: TaskRow, at: float | None) -> None:
-        known = self._find(row.id) if row.id is not None else None
+    def _set(self, known: Task | None, row: TaskRow, at: float | None) -> Task:
         if known is None:
-            self.rows.append(Task(row.id, row.text, row.status, at, at))
+            known = Task(row.id, row.text, row.status, at, at)
+            self.rows.append(known)
         elif known.status != "dropped" and (known.text, known.status) != (row.text, row.status):
             known.text, known.status, known.at = row.text, row.status, at
+        return known
 
     def _find(self, name: str) -> Task | None:
         return next((one for one in self.rows if one.id == name), None)

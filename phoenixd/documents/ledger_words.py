@@ -56,8 +56,10 @@ class Speech:
                 break
 
     def newest(self) -> list[Words]:
-        """All that is kept of what was said, oldest first."""
-        return sorted((*self.person, *self.agent), key=lambda words: words.number)
+        """All that is kept of what was said, oldest first: a CLI may write a prompt behind the answer to it."""
+        said = sorted((*self.person, *self.agent), key=lambda words: words.number)
+        is_timed = all(words.at is not None for words in said)
+        return sorted(said, key=lambda words: words.at or 0.0) if is_timed else said
 
     def _next(self) -> int:
         self.number += 1

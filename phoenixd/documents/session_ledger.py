@@ -5,9 +5,10 @@ It judges nothing: which of it is an open loop is for the brief to say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phoenixd.documents.deeds import (
+    SPOKEN_LIMIT,
     WHAT_LIMIT,
     CommandBegan,
     CommandEnded,
@@ -29,6 +30,7 @@ from phoenixd.documents.deeds import (
     TimerAsked,
     TimerGone,
     TimerSet,
+    clipped,
 )
 from phoenixd.documents.ledger_rows import (
     AskedQuestion,
@@ -73,6 +75,8 @@ class SessionLedger:
     """Whether a turn is open; None: unknown."""
     ending: TurnEnded | None = None
     """How the last turn ended; None while one is open."""
+    prompt_turn: str | None = None
+    """The CLI's name of the turn that the newest prompt belongs to."""
     tasks: TaskList = field(default_factory=TaskList)
     runs: dict[str, Run] = field(default_factory=dict)
     """The newest ended run of each command; a command is known by its whole text."""
@@ -89,8 +93,8 @@ class SessionLedger:
         """Take one record of the main thread into account."""
         if record.at is not None:
             self.newest_at = record.at
-            if self.began_at is None:
-                self.began_at = record.at
+            # A CLI may write a prompt behind the answer to it.
+            self.began_at = record.at if self.began_at is None else min(self.began_at, record.at)
         if record.kind in ("assistant", "tool"):
             self.turn_open, self.ending = True, None
         for fact in record.facts:
@@ -105,6 +109,9 @@ class SessionLedger:
             case SessionNamed(session_id):
                 self.session_id = session_id[:200]
             case Prompted():
+                if fact.turn is not None and fact.turn == self.prompt_turn:
+                    fact = replace(fact, queued=True)
+                self.prompt_turn = fact.turn
                 self._read_from_queue(fact.text)
                 self.speech.prompted(fact)
                 if not fact.queued:
@@ -262,16 +269,18 @@ class SessionLedger:
 
     def _queued(self, fact: PromptQueued) -> None:
         # A timer's prompt is queued as a person's is when it fires; one that fires once is gone then.
-        fired = [key for key, one in self.timers.items() if one.prompt and one.prompt == fact.text[:WHAT_LIMIT]]
+        fired = [key for key, one in self.timers.items() if one.prompt and one.prompt == clipped(fact.text, WHAT_LIMIT)]
         for key in fired:
             if not self.timers[key].is_schedule:
                 del self.timers[key]
         by_cli = fact.by_cli or bool(fired)
-        self.waiting.append(Waiting(digest(fact.text), fact.text[:WAITING_LIMIT], by_cli, fact.at))
+        self.waiting.append(
+            Waiting(digest(clipped(fact.text, SPOKEN_LIMIT)), clipped(fact.text, WAITING_LIMIT), by_cli, fact.at)
+        )
         del self.waiting[:-MOST_WAITING]
 
     def _read_from_queue(self, text: str) -> None:
-        key = digest(text)
+        key = digest(clipped(text, SPOKEN_LIMIT))
         at = next((index for index, one in enumerate(self.waiting) if one.key == key), None)
         if at is not None:
             del self.waiting[at]

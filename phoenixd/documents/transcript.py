@@ -40,11 +40,15 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """A person, or `send`, submitted a prompt; queued: it was read in the middle of a turn."""
+    """A person, or `send`, submitted a prompt; queued: it was read in the middle of a turn.
+
+    turn: the CLI's name of the turn, where it writes the second prompt of one as it writes the first.
+    """
 
     text: str
     at: float | None
     queued: bool = False
+    turn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

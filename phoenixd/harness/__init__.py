@@ -17,6 +17,7 @@ from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.claude import launch as claude
 from phoenixd.harness.claude import status_line as claude_status_line
 from phoenixd.harness.claude import transcript as claude_transcript
+from phoenixd.harness.claude.headless import ClaudeHeadless
 from phoenixd.harness.codex.harness import Codex
 from phoenixd.harness.gemini.harness import Gemini
 from phoenixd.harness.pins import PINS
@@ -33,7 +34,7 @@ class ClaudeCode:
 
     default_argv = ("claude",)
     tested_versions = PINS["claude"]
-    traits = Traits(holds_permissions=True)
+    traits = Traits(holds_permissions=True, writes_briefs=True)
     login_variables = (
         "CLAUDE_CONFIG_DIR",
         "ANTHROPIC_API_KEY",
@@ -66,8 +67,11 @@ class ClaudeCode:
         # What stands in the settings goes before the environment: the operator's own limits would be lost.
         extra |= {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
         bypasses = "--dangerously-skip-permissions" in spec.argv
-        made = claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
-        return {**made, "statusLine": claude_status_line.ours(hook_program)} if spec.context.status_line else made
+        return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        is_passed = spec.context.status_line and claude_status_line.is_readable(version)
+        return {"statusLine": claude_status_line.ours(hook_program)} if is_passed else {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return claude_status_line.operators(environment, cwd, read)
@@ -145,6 +149,8 @@ class ClaudeCode:
     def permission_told(self, record: Mapping[str, Any]) -> PermissionTold | None:
         return claude.permission_told(record)
 
+    headless = ClaudeHeadless()
+
     @property
     def transcript_form(self) -> TranscriptForm:
         return claude_transcript
@@ -178,6 +184,9 @@ class AnyCommand:
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        return {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None
@@ -248,6 +257,7 @@ class AnyCommand:
         return None
 
     permission_told = None
+    headless = None
     transcript_form = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.documents.deeds import MOST_OPTIONS, MOST_QUESTIONS, QUESTION_LIMIT, WHAT_LIMIT, Question, cut
+from phoenixd.documents.deeds import MOST_OPTIONS, MOST_QUESTIONS, QUESTION_LIMIT, WHAT_LIMIT, Question, clipped, cut
 from phoenixd.documents.json_line import Table, tables, text
 
 
@@ -17,4 +17,4 @@ def questions(given: Table) -> tuple[Question, ...]:
 
 def _labels(question: Table) -> tuple[str, ...]:
     options = tables(question, "options")[:MOST_OPTIONS]
-    return tuple(label[:WHAT_LIMIT] for option in options if (label := text(option, "label")) is not None)
+    return tuple(clipped(label, WHAT_LIMIT) for option in options if (label := text(option, "label")) is not None)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
+from phoenixd.harness.headless import Headless
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
 
@@ -94,6 +95,11 @@ class Harness(Protocol):
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         """The content of the settings file; None for a harness without one."""
+        ...
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        """What the settings hold besides, so that the CLI's status line tells the window; nothing where the operator
+        wants none, or where the screen of that version cannot be read with it."""
         ...
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
@@ -197,6 +203,11 @@ class Harness(Protocol):
     @property
     def permission_told(self) -> Callable[[Mapping[str, Any]], PermissionTold | None] | None:
         """What a transcript record tells of a permission; None for a CLI that writes nothing of the kind."""
+        ...
+
+    @property
+    def headless(self) -> Headless | None:
+        """The CLI as the writer of its agent's brief; None for one that cannot be asked so."""
         ...
 
     @property

@@ -12,10 +12,11 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.api.service import BriefFace, BriefPage, LoopCounts
+from phoenixd.api.service import BriefFace, BriefPage, BriefWriting, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
+from phoenixd.core.briefing import of_the_day
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
@@ -253,7 +254,10 @@ class Publication:
         written = signature(path)
         if content is None or not written:
             return None
-        return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9)
+        record = desk.brief_record()
+        told, today = record.narrative, of_the_day(record.ledger, self._clock.now().wall).tokens
+        writing = BriefWriting(told.writer, told.note, told.tokens, today) if told is not None else None
+        return BriefPage(str(path), content.decode("utf-8", "replace"), written[0] / 1e9, writing)
 
     def loops(self, name: str) -> LoopCounts:
         """How many loops are open and how many of them stale, and of the brief, from what was read or written last."""

@@ -11,8 +11,8 @@ import anyio
 
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, Running
-from phoenixd.core.liveness import stands_on_screen
 from phoenixd.core.moment import Instant
+from phoenixd.core.turn.liveness import stands_on_screen
 from phoenixd.harness.prompts import Prompt
 from phoenixd.ports import Clock, Terminal
 from phoenixd.runtime.input_line import InputLine, is_of

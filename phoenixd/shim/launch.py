@@ -152,7 +152,7 @@ def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int,
             os.tcsetpgrp(terminal_fd, os.getpid())
         stage = b"cgroup"
         if order.cgroup is not None and not is_inside:
-            _join(order.cgroup)
+            join(order.cgroup)
         stage = b"fence"
         if order.fence is not None:
             fence.enter(order.fence)
@@ -173,7 +173,8 @@ def _run_child(order: Order, terminal_fd: int | None, report_fd: int, shim: int,
         os._exit(NOT_FOUND)
 
 
-def _join(cgroup: str) -> None:
+def join(cgroup: str) -> None:
+    """Move the caller into a control group; raises OSError."""
     fd = os.open(f"{cgroup}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         os.write(fd, b"0")

@@ -36,7 +36,7 @@ from phoenixd.start.own_files import place_own_files
 from phoenixd.start.preflight import questions_at_start
 from phoenixd.start.programs import NAME, Programs, offer, with_phoenixctl
 from phoenixd.start.resumption import FRESH_MARKER, require_resumable
-from phoenixd.start.status_line import with_status_line
+from phoenixd.start.status_line import add_status_line
 from phoenixd.start.trust import seed_trust
 from phoenixd.start.variables import Variables
 
@@ -165,7 +165,7 @@ class Starter:
         socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
         variables = self._variables.compose(spec, base, ours, harness.variables())
-        variables = with_status_line(spec, harness, with_phoenixctl(variables, self._programs), self._files)
+        variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, state_dir)
         desk.secrets = self._variables.secrets(agent, variables)
@@ -179,6 +179,7 @@ class Starter:
         url = f"http://127.0.0.1:{hello.hook_port}/hook"
         settings = harness.settings(spec, url, token, str(self._installed.hook))
         if settings is not None:
+            add_status_line(spec, harness, settings, variables, str(self._installed.hook), self._files)
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
         argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
         if points_to_brief or harness.reads_brief_at_once:

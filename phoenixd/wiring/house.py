@@ -29,8 +29,9 @@ from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.strays import StraySweeper
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
-from phoenixd.drivers.writers.command import AGENT as NO_AGENT
+from phoenixd.drivers.writers.cli import CliWriter
 from phoenixd.drivers.writers.command import CommandWriter
+from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.harness.screens import Screens
 from phoenixd.memory.changes import DOCUMENT as EDITED
@@ -44,6 +45,7 @@ from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_texts
 from phoenixd.runtime.strays import Strays
+from phoenixd.start.job_place import JobPlaces
 from phoenixd.start.programs import Programs
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables
@@ -55,6 +57,17 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
     programs = Programs(directories.state, plain_files)
     variables = Variables(os.environ, plain_files)
     transcripts = TranscriptFiles(variables.transcript_of)
+    cgroups = world.cgroups
+    places = JobPlaces(
+        directories,
+        plain_files,
+        cgroups.create_job_leaf if cgroups is not None else None,
+        cgroups.end_job if cgroups is not None else None,
+    )
+
+    def end_writer(run_id: str) -> Awaitable[object]:
+        return world.processes.fence(NO_AGENT, 0, run_id, None)
+
     papers = Papers(
         directories=directories,
         settings=ground.configuration.settings,
@@ -69,11 +82,10 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         conversation=transcripts.conversation,
         ledger=transcripts.ledger,
         writers={
-            WriterKind.COMMAND: CommandWriter(
-                lambda: programs.job_runner,
-                variables.environment_of,
-                lambda run_id: world.processes.fence(NO_AGENT, 0, run_id, None),
+            WriterKind.AUTO: CliWriter(
+                lambda: programs.job_runner, variables.environment_of, end_writer, places.place, places.users_file
             ),
+            WriterKind.COMMAND: CommandWriter(lambda: programs.job_runner, variables.environment_of, end_writer),
             WriterKind.MODEL: ModelWriter(variables.environment_of),
         },
         changes=DirectoryChanges(EDITED),

@@ -117,6 +117,8 @@ class FakeDaemon:
     work: str | None = "git:1"
     """How every agent's work looks, whenever it is measured."""
     ended: bool = False
+    tables: dict[str, dict[str, object]] = field(default_factory=dict)
+    """What was added, as it was declared."""
     briefs: dict[str, BriefPage] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     orders: list[Event] = field(default_factory=list)
@@ -318,6 +320,7 @@ class FakeDaemon:
     async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
         if name in self.state.agents:
             return Refusal("conflict", f"there is an agent {name} already", f"phoenixctl remove {name}")
+        self.tables[name] = dict(table)
         argv = table.get("argv", ["claude"])
         assert isinstance(argv, list)
         self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))

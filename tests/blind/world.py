@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from phoenixd.core import liveness
 from phoenixd.core.actions import (
     Action,
     Alert,
@@ -48,6 +47,7 @@ from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.turn import liveness
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from phoenixd.drivers.clock import SupervisedClock

@@ -9,10 +9,10 @@ import pytest
 
 from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent import OpenCall, Running
-from phoenixd.core.calls import MAX_COMMAND
 from phoenixd.core.events import CallWorkSeen, EvidenceSeen, RunAdopted, Tick
 from phoenixd.core.facts import HungInCall
 from phoenixd.core.spec import LivenessRules
+from phoenixd.core.turn.calls import MAX_COMMAND
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.incident import call_sentence
 from tests.core.story import Story, claude, spec

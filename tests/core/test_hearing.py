@@ -7,12 +7,11 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, get_args
 
 import pytest
 
-from phoenixd.core import fleet, hearing, parts, taking
+from phoenixd.core import fleet, hearing, parts, session, taking
 from phoenixd.core.agent import Running
 from phoenixd.core.events import (
     AgentDeclared,
@@ -20,6 +19,7 @@ from phoenixd.core.events import (
     CallWorkSeen,
     Event,
     EvidenceSeen,
+    RunAdopted,
     ScreenSeen,
     SendRequested,
     StartRequested,
@@ -28,8 +28,9 @@ from phoenixd.core.events import (
     TroubleSeen,
     WorkMeasured,
 )
-from phoenixd.core.hooks import EVIDENCE, TurnFailed
-from phoenixd.core.limits import accounts, outage, parking
+from phoenixd.core.hooks import EVIDENCE, HOOKS, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
+from phoenixd.core.limits import accounts, outage, parking, waits
+from phoenixd.core.turn import calls, claims, due, liveness
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
 
@@ -135,11 +136,8 @@ def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
 
         return ask
 
-    event = hook_of("a", 1, "stop")
-    row = tuple(
-        tuple(part if part in hearing.OWN else watching(part) for part in one) if isinstance(one, tuple) else one
-        for one in hearing.TABLE[type(event)]
-    )
+    event = RunAdopted("a", 1, 100, 1000)
+    row = tuple(tuple(map(watching, one)) if isinstance(one, tuple) else one for one in hearing.TABLE[type(event)])
     monkeypatch.setattr(hearing, "TABLE", {type(event): row})
     before = story.agent
     hearing.step(story.fleet, event, story.now)
@@ -150,36 +148,51 @@ def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
 
 
 @cache
-def signals_in(module: ModuleType) -> tuple[set[str], set[str]]:
-    """Which signals a module tells, and which it reads."""
-    source = ast.walk(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")))
+def signals_in(module: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Which signals a module tells, and which it reads; of a part with a dataclass of its own its whole room."""
+    place = Path(str(sys.modules[module].__file__))
+    files = place.parent.glob("*.py") if module in {part.__module__ for part in hearing.OWN} else [place]
     names = {one.__name__ for one in get_args(parts.Signal)}
-    told, named = set[str](), list[str]()
-    for node in source:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
-            told.add(node.func.id)
-        elif isinstance(node, ast.Name) and node.id in names:
-            named.append(node.id)
+    told, named = set[str](), set[str]()
+    for node in (node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            told |= {node.func.id} & names
+        elif isinstance(node, ast.Name):
+            named |= {node.id} & names
     # The name in a call is met as a name as well.
-    return told, {one for one in named if one not in told}
+    return frozenset(told), frozenset(named - told)
 
 
 def test_every_signal_is_told_by_a_part_with_a_dataclass_of_its_own_and_read_by_another() -> None:
-    modules = {sys.modules[part.__module__] for row in hearing.TABLE.values() for part in flat(row)}
-    told = set[str]().union(*(signals_in(module)[0] for module in modules))
-    read = set[str]().union(*(signals_in(module)[1] for module in (*modules, taking)))
+    modules = {part.__module__ for row in hearing.TABLE.values() for part in flat(row)}
+    told = {one for module in modules for one in signals_in(module)[0]}
+    read = {one for module in (*modules, taking.__name__) for one in signals_in(module)[1]}
 
     assert told == read == {one.__name__ for one in get_args(parts.Signal)}
-    assert {sys.modules[part.__module__] for part in hearing.OWN} >= {one for one in modules if signals_in(one)[0]}
 
 
 @pytest.mark.parametrize("event", hearing.TABLE, ids=lambda event: event.__name__)
 def test_a_signal_goes_only_to_a_later_part(event: type) -> None:
-    row = [sys.modules[part.__module__] for part in flat(hearing.TABLE[event])]
+    own = {part.__module__ for part in hearing.OWN}
+    row = [part.__module__ for part in flat(hearing.TABLE[event])]
     for place, module in enumerate(row):
+        if module not in own:
+            continue
         for earlier in row[:place]:
             late = signals_in(module)[0] & signals_in(earlier)[1]
-            assert not late, f"{earlier.__name__} reads {late}, which {module.__name__} tells after it"
+            assert not late, f"{earlier} reads {sorted(late)}, which {module} tells after it"
+
+
+@pytest.mark.parametrize("event", HOOKS.values(), ids=lambda event: event.__name__)
+def test_every_hook_is_heard_by_the_turn_before_the_session(event: type) -> None:
+    row = flat(hearing.TABLE[event])
+
+    assert row.index(liveness.hear) + 1 == row.index(session.hear_hook)
+
+
+@pytest.mark.parametrize("event", [TurnFailed, TurnEnded, ToolStarted, ToolEnded, PromptSubmitted, ScreenSeen])
+def test_what_begins_or_ends_a_wait_is_heard_by_the_limits(event: type) -> None:
+    assert parking.hear in flat(hearing.TABLE[event])
 
 
 def test_what_a_part_tells_is_seen_by_those_after_it_and_by_none_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,11 +214,13 @@ def test_what_a_part_tells_is_seen_by_those_after_it_and_by_none_before(monkeypa
     assert before.limits.parking is None
 
 
-def test_a_part_of_its_own_reads_no_agent() -> None:
-    """It knows its own dataclass and the view; `core.agent` has the nouns of the others."""
-    for part in hearing.OWN:
-        module = sys.modules[part.__module__]
-        assert not {"Agent", "Activity", "Running", "Run"} & set(vars(module)), module.__name__
+def test_a_part_of_its_own_reads_neither_the_agent_nor_the_dataclass_of_another() -> None:
+    nouns = {"limits": {"Limits", "Parking"}, "activity": {"Activity", "Lease", "WorkWatch"}}
+    for place, modules in (("limits", (parking, waits)), ("activity", (liveness, due, calls, claims))):
+        theirs = {noun for other, names in nouns.items() if other != place for noun in names}
+        for module in modules:
+            known = {name for name, one in vars(module).items() if isinstance(one, type)}
+            assert not known & (theirs | {"Agent", "Running", "Starting"}), module.__name__
 
 
 def test_an_order_about_nobody_is_refused() -> None:

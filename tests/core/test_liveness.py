@@ -7,8 +7,8 @@ import pytest
 from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Stopping
 from phoenixd.core.events import EvidenceSeen, RunAdopted, ScreenSeen, Tick
-from phoenixd.core.liveness import untouched_by
 from phoenixd.core.spec import HOUR, Kind, LivenessRules, LoopRules
+from phoenixd.core.turn.due import untouched_by
 from tests.core.story import EPOCH, Story, claude, spec
 
 MINUTE = 60.0
@@ -490,7 +490,7 @@ def test_a_simulated_hang_is_told_beforehand_as_it_comes(what: str, age: float, 
         case "in a call":
             story.hook("tool-start", tool="Bash", tool_use_id="t1", lease=3600)
     assert isinstance(story.state, Running)
-    told = untouched_by(story.agent, story.state, age, story.now)
+    told = untouched_by(story.state.activity, story.agent.view(), age, story.now)
     assert (told is None) == (why is None)
     assert why is None or why in (told or "")
     story.tell(EvidenceSeen("a", 1, "simulated", age, ordered=True))

@@ -6,10 +6,10 @@ import pytest
 
 from phoenixd.core.actions import Alert, LookAtScreen, Spawn, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopped, Stopping
-from phoenixd.core.calls import MAX_LEASES
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.session import MAX_TEXT
 from phoenixd.core.spec import Kind
+from phoenixd.core.turn.calls import MAX_LEASES
 from tests.core.story import Story, claude, spec
 
 

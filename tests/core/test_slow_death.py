@@ -13,8 +13,8 @@ import pytest
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import BackingOff, Parked, Quarantined, Starting, Stopping
 from phoenixd.core.fleet import next_deadline
-from phoenixd.core.liveness import was_told
 from phoenixd.core.spec import AgentSpec, FleetLimits, LivenessRules
+from phoenixd.core.turn.liveness import was_told
 from tests.core.story import Story, claude, spec
 
 MINUTE, HOUR = 60.0, 3600.0

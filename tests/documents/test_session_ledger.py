@@ -9,10 +9,11 @@ import pytest
 
 from phoenixd.documents import session_ledger
 from phoenixd.documents.deeds import PromptQueued, TaskRow, TasksListed, TimerAsked
+from phoenixd.documents.kept_ledger import KeptLedger, read_kept, render_kept
 from phoenixd.documents.ledger_tasks import MOST_TASKS
 from phoenixd.documents.ledger_words import AGENT_CHARS, WORDS_LIMIT
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.transcript import Record
+from phoenixd.documents.transcript import Prompted, Record, TurnEnded
 from tests.documents.ledgers import FORMS, facts_in, ledger_of, recorded
 from tests.transcripts.samples import HERE, answer, claude, prompt, tool_result, tool_use
 
@@ -100,6 +101,33 @@ def test_a_command_that_a_person_refused_or_stopped_failed_at_nothing() -> None:
     for name in ("claude-permission-open", "codex-permission-open", "gemini-permission-open"):
         refused = [(run.code, run.failed) for run in recorded(name).runs.values() if run.code is None]
         assert refused == [(None, None)], name
+
+
+def test_a_command_that_a_person_refused_is_marked_so() -> None:
+    refused = recorded("claude-permission-open").runs.values()
+
+    assert [(run.text, run.interrupted) for run in refused if run.failed is None] == [("rm -rf old", True)]
+
+
+def test_a_job_that_codex_ended_itself_was_stopped_and_did_not_fail() -> None:
+    """Its exit code is then a number below 0."""
+    item = {"type": "CommandExecution", "id": "c-1", "process_id": "7", "command": ["/bin/bash", "-lc", "sleep 9"]}
+    line = {"type": "event_msg", "payload": {"type": "item_completed", "item": {**item, "exit_code": -1}}}
+    runs = ledger_of(json.dumps(line).encode(), FORMS["codex"]).runs.values()
+
+    assert [(run.text, run.code, run.failed, run.interrupted) for run in runs] == [("sleep 9", None, None, True)]
+
+
+def test_an_interruption_is_of_the_turn_in_hand_and_not_of_the_one_before() -> None:
+    """Where a CLI marks no end of a turn, nothing tells how the one before ended."""
+    ledger = SessionLedger()
+    for fact in (Prompted("One.", None), Prompted("Two.", None), Prompted("and this", None, queued=True)):
+        ledger.hear(Record("prompt", None, (fact,)))
+    ledger.hear(Record("system", None, (TurnEnded("interrupted", None),)))
+
+    assert [(one.text, one.turn) for one in ledger.speech.person] == [
+        ("One.", None), ("Two.", "interrupted"), ("and this", "interrupted"),
+    ]  # fmt: skip
 
 
 def test_a_command_in_flight_is_running_and_has_not_ended() -> None:
@@ -242,6 +270,13 @@ def test_the_last_words_of_person_and_agent_are_known_and_which_ended_a_turn() -
         assert [one.turn for one in recorded(name).speech.person if one.text == asked] == ["interrupted"]
 
 
+def test_a_prompt_that_was_written_behind_its_answer_was_said_before_it() -> None:
+    ledger = recorded("claude-work")
+
+    assert [one.text for one in ledger.speech.newest()][:2] == ["Write a parser.", "I plan it."]
+    assert ledger.began_at == ledger.speech.newest()[0].at
+
+
 def test_gemini_says_a_record_anew_and_it_is_said_once() -> None:
     said = [one.text for one in recorded("gemini-permission-open").speech.agent]
 
@@ -334,10 +369,11 @@ def test_every_value_of_a_recorded_line_may_be_anything(name: str) -> None:
     ledger = SessionLedger()
     for line in (HERE / f"{name}.jsonl").read_bytes().splitlines():
         found = json.loads(line)
-        for other in (None, 7, -1.5, True, "x", [], {}, [None, 7, "x", {}, []], {"x": {"id": 7}}):
+        for other in (None, 7, -1.5, True, "\ud800x", [], {}, [None, 7, "x", {}, []], {"\ud800": {"id": 7}}):
             for twisted in twists(found, other):
                 if (record := form.record(json.dumps(twisted).encode())) is not None:
                     ledger.hear(record)
+    assert read_kept(render_kept(KeptLedger(1, "", 0, 0, 0, "", True, ledger))) is not None
     assert facts_in(HERE / f"{name}.jsonl")
 
 

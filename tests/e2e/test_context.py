@@ -44,7 +44,9 @@ def declare(stage: Stage, room: Path, tokens: int) -> None:
     home.mkdir()
     work.mkdir()
     script, lines = room / "agent.sh", room / "lines"
-    script.write_text(AGENT)
+    script.write_text(f"#!/bin/sh\n{AGENT}")
+    script.chmod(0o755)
+    (room / "package.json").write_text('{"version": "2.1.330"}')
     lines.write_bytes(prompt("Go.") + answer(cached=tokens - 63))
     variables = {
         "HOME": str(home),
@@ -55,7 +57,7 @@ def declare(stage: Stage, room: Path, tokens: int) -> None:
     stage.declare(
         "boss",
         '[agent.boss]\nharness = "claude"\nkind = "orchestrator"\nenv_from = "none"\nprompt = "Go."\n'
-        f"argv = {json.dumps(['sh', str(script)])}\ncwd = {json.dumps(str(work))}\n[agent.boss.env]\n"
+        f"argv = {json.dumps([str(script)])}\ncwd = {json.dumps(str(work))}\n[agent.boss.env]\n"
         + "".join(f"{name} = {json.dumps(value)}\n" for name, value in variables.items()),
     )
 

@@ -193,14 +193,20 @@ PLANTS = (
     ),
     Plant(
         "the first prompt that a shim ever told of begins a turn each time",
-        (("phoenixd/core/turns.py", "or 0 < event.seq <= run.hook_seq:", "or 1 < event.seq <= run.hook_seq:"),),
+        (
+            (
+                "phoenixd/core/hearing.py",
+                "or 0 < event.seq <= state.run.hook_seq:",
+                "or 1 < event.seq <= state.run.hook_seq:",
+            ),
+        ),
         ("tests/core/test_turns.py",),
     ),
     Plant(
         "a neighbour's end closes a question",
         (
             (
-                "phoenixd/core/liveness.py",
+                "phoenixd/core/turn/liveness.py",
                 "(waiting.sub == event.sub and event.tool in (None, waiting.tool))",
                 "(waiting.sub == event.sub or event.tool in (None, waiting.tool))",
             ),

@@ -115,7 +115,7 @@ class Twin:
         words = self._said(plain(event))
         result = step(fleet, event, now)
         self._fleet = result.fleet
-        found = self._said(plain_step(result, core.next_deadline(result.fleet, now)))
+        found = self._said(plain_step(fleet, result, core.next_deadline(result.fleet, now)))
         moment = (now.at, now.wall, now.chance, now.nonce)
         self.heard, self.in_run = self.heard + 1, self.in_run + 1
         self._say(Sent("step", words, moment, found if self._in_full else digest(found)))

@@ -38,9 +38,9 @@ def main() -> None:
             else:
                 try:
                     now = Moment(*moment)
-                    result = step(fleet, vocabulary.value(words), now)
+                    before, result = fleet, step(fleet, vocabulary.value(words), now)
                     fleet = result.fleet
-                    found = plain_step(result, next_deadline(fleet, now))
+                    found = plain_step(before, result, next_deadline(fleet, now))
                     answers.append(found if in_full else digest(found))
                 except (LookupError, TypeError, ValueError, AssertionError, AttributeError) as error:
                     answers.append(f"{type(error).__name__}: {error}")

@@ -76,15 +76,23 @@ def plain_rest(fleet: Any) -> Plain:
     return said
 
 
-def plain_step(result: Any, deadline: float | None) -> Plain:
-    """All that a step came to: its decisions, the fleet-wide facts, who there is, and the next deadline."""
+def plain_step(before: Any, result: Any, deadline: float | None) -> Plain:
+    """All that a step came to: its decisions, the fleet-wide facts, who there is, and the next deadline.
+
+    A note without a word that leaves its agent as it was before the step is none.
+    """
+    said = [one for one in result.decisions if one.is_worth_keeping or _changes(before, one.agent)]
     return {
-        "decisions": plain(result.decisions),
+        "decisions": plain(said),
         "refusal": plain(result.refusal),
         "fleet": plain_rest(result.fleet),
         "names": list(result.fleet.agents),
         "next deadline": deadline,
     }
+
+
+def _changes(before: Any, agent: Any) -> bool:
+    return agent is None or before.agents.get(agent.name) != agent
 
 
 def digest(words: Plain) -> str:

@@ -20,9 +20,16 @@ SONNET = ("--model", "claude-sonnet-4-5")
 """A model with a window of 200,000."""
 
 
-@pytest.fixture(params=PINS["claude"])
-def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[ClaudeStage]:
-    with ClaudeStage(require("claude", request.param), short_tmp) as stage:
+@pytest.fixture
+def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
+    """The release whose screen is read with a status line on."""
+    with ClaudeStage(require("claude", PINS["claude"][1]), short_tmp) as stage:
+        yield stage
+
+
+@pytest.fixture
+def older(short_tmp: Path) -> Iterator[ClaudeStage]:
+    with ClaudeStage(require("claude", PINS["claude"][0]), short_tmp) as stage:
         yield stage
 
 
@@ -91,6 +98,37 @@ def test_without_a_status_line_of_the_operators_the_screen_reads_as_before(stage
     assert row["context"] is None or row["context"]["percent"] is None or row["context"]["percent"] < 90
 
 
+def test_while_it_streams_an_answer_the_screen_says_working(stage: ClaudeStage) -> None:
+    stage.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
+    stage.up(flags=SONNET)
+
+    stage.asked("plan")
+    eventually_sync(lambda: "Half of it" in stage.screen(), 60, "half an answer")
+    assert stage.harness.screen_says(stage.screen()) == "working"
+    assert "statusLine" in stage.document("settings.json")
+
+
+def test_a_release_that_looks_idle_with_a_status_line_on_gets_none_and_its_window_is_unknown(
+    older: ClaudeStage,
+) -> None:
+    older.scenario.add(full(150_000, "plan"))
+    older.up(flags=SONNET)
+
+    row = older.until("the tokens are told", lambda row: row["context"] is not None)
+    assert (row["context"]["tokens"], row["context"]["limit"], row["context"]["percent"]) == (150_000, None, None)
+    assert check(older)[0] == 1
+    assert "statusLine" not in older.document("settings.json")
+
+
+def test_where_the_models_name_says_so_the_window_is_known_without_a_status_line(older: ClaudeStage) -> None:
+    older.scenario.add(full(900_000, "plan"))
+    older.up()
+
+    row = older.until("the tokens are told", lambda row: is_known(row, 900_000))
+    assert (row["context"]["limit"], row["context"]["source"]) == (1_000_000, "model")
+    assert check(older)[0] == 3
+
+
 def test_switched_off_no_status_line_is_passed_and_the_window_is_unknown(stage: ClaudeStage) -> None:
     stage.scenario.add(full(150_000, "plan"))
     stage.up(flags=SONNET, keys="context = {status_line = false}")
@@ -99,3 +137,23 @@ def test_switched_off_no_status_line_is_passed_and_the_window_is_unknown(stage: 
     assert (row["context"]["tokens"], row["context"]["limit"], row["context"]["percent"]) == (150_000, None, None)
     assert check(stage)[0] == 1
     assert "statusLine" not in stage.document("settings.json")
+
+
+@pytest.mark.parametrize("pin", PINS["claude"])
+def test_f_ho_1_a_prompt_that_is_refused_for_its_length_is_no_dead_end(short_tmp: Path, pin: str) -> None:
+    """Without auto-compaction it refuses from 88 % on by itself: no request, and no hook but that of the prompt."""
+    with ClaudeStage(require("claude", pin), short_tmp) as stage:
+        stage.extra_env = {"DISABLE_AUTO_COMPACT": "1"}
+        stage.scenario.add(full(179_000, "plan"))
+        stage.up(flags=SONNET, keys='liveness = {check_interval = "2s"}')
+        stage.until("the tokens are told", lambda row: row["context"] is not None)
+        stage.until_idle()
+        before = len(stage.stub.main_requests())
+
+        stage.send("And now the rest.")
+
+        row = stage.until("a fresh run", lambda row: row["incarnation"] == 2 and row["state"] == "running")
+        assert row["mode"] == "fresh"
+        refused = [request for request in stage.stub.main_requests()[before:] if "And now the rest" in request.text]
+        assert refused == [], "the CLI asked nothing of the API"
+        assert "its context is full" in " ".join(event["reason"] for event in stage.events())

@@ -94,3 +94,29 @@ def test_words_of_a_transcript_cannot_fill_the_state(room: Room) -> None:
 
     assert event is not None
     assert len(event.text) <= 4096
+
+
+TOO_LONG = ApiFailed("invalid_request", "Prompt is too long", NOW + 5)
+CODEX_FULL = ApiFailed("context_window_exceeded", "Codex ran out of room in the model's context window.", NOW + 5)
+
+
+@pytest.mark.parametrize(("failed", "harness"), [(TOO_LONG, "claude"), (CODEX_FULL, "codex")])
+def test_f_ho_1_a_prompt_that_the_cli_refuses_by_itself_is_heard_as_a_hook(
+    room: Room, failed: ApiFailed, harness: str
+) -> None:
+    """Claude Code refuses from 88 % on, and nothing but its transcript tells of it."""
+    agent = room.running(room.agent(room.spec(harness=harness)))
+    assert isinstance(agent.state, Running)
+    asked = replace(agent, state=replace(agent.state, activity=replace(agent.state.activity, turn_open=True)))
+    event = failed_turn(asked, SessionFacts(turn_open=False, error=failed), HARNESSES[harness], NOW + 6)
+
+    assert event is not None
+    assert (event.error, event.failure) == ("invalid_request", "full")
+
+
+def test_a_refusal_whose_hook_was_heard_is_told_once(room: Room) -> None:
+    agent = room.running(room.agent(room.spec(harness="claude")))
+    assert isinstance(agent.state, Running)
+    closed = replace(agent, state=replace(agent.state, activity=replace(agent.state.activity, turn_open=False)))
+
+    assert failed_turn(closed, SessionFacts(turn_open=False, error=TOO_LONG), HARNESSES["claude"], NOW + 6) is None

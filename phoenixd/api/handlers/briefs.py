@@ -16,7 +16,7 @@ async def brief_show(ask: Ask) -> Reply:
     if page is None:
         raise Problem("not_found", f"{ask.name} has no brief that can be read", f"phoenixctl brief generate {ask.name}")
     age = _age(ask, page)
-    return Reply(_body(ask, page, f"written {ago(age)} ago"), lambda here: text_briefs.brief(page.text))
+    return Reply(_body(ask, page, f"written {ago(age)} ago"), lambda here: text_briefs.brief(page.text, page.writing))
 
 
 async def brief_check(ask: Ask) -> Reply:
@@ -47,9 +47,14 @@ async def brief_generate(ask: Ask) -> Reply:
 
 
 def _body(ask: Ask, page: BriefPage, message: str) -> dict[str, object]:
+    writing = page.writing
     return {
         "name": ask.name,
         "path": page.path,
+        "writer": writing.writer if writing is not None else None,
+        "writer_note": writing.note if writing is not None else "",
+        "tokens": writing.tokens if writing is not None else 0,
+        "tokens_today": writing.tokens_today if writing is not None else 0,
         "text": page.text,
         "written_at": rfc3339(page.written),
         "age": _age(ask, page),

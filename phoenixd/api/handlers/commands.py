@@ -11,7 +11,6 @@ from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import event_key
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.times import ago
-from phoenixd.core import liveness
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
@@ -26,6 +25,7 @@ from phoenixd.core.events import (
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import row
+from phoenixd.core.turn import due
 from phoenixd.ports import Entry, StoredEntry
 
 REMOVE_WAIT = 60.0
@@ -38,10 +38,18 @@ ORPHAN_WAIT = 5.0
 HEAD_COMPARED = 200
 
 
+WRITERS = {"cli": "auto", "plain": "deterministic"}
+"""What the configuration calls the answers to who is to write the brief."""
+
+
 async def add_agent(ask: Ask) -> Reply:
     table = {
-        key: value for key, value in ask.arguments.items() if value is not None and key not in ("name", *PAGE_KEYS)
+        key: value
+        for key, value in ask.arguments.items()
+        if value is not None and key not in ("name", "brief_writer", *PAGE_KEYS)
     }
+    if (chosen := ask.arguments.get("brief_writer")) is not None:
+        table["brief"] = {"writer": WRITERS[str(chosen)]}
     added = await ask.service.add(ask.name, table)
     if isinstance(added, Refusal):
         raise problems.of_refusal(added)
@@ -155,7 +163,7 @@ async def heartbeat_simulate(ask: Ask) -> Reply:
     agent, age = ask.agent(), float(ask.arguments["age"])
     if not isinstance(agent.state, Running):
         raise problems.Problem("conflict", f"{ask.name} is not running", f"phoenixctl start {ask.name} --wait")
-    if why := liveness.untouched_by(agent, agent.state, age, ask.service.now()):
+    if why := due.untouched_by(agent.state.activity, agent.view(), age, ask.service.now()):
         return _message(f"a heartbeat of {ago(age)} ago has no effect on {ask.name}: {why}", done=True)
     await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age, ordered=True))
     what = f"{ask.name} now claims a heartbeat of {ago(age)} ago: it is ended as hung (124), and started again"

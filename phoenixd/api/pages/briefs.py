@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.pages.layout import Page, clean, page, wrap
+from phoenixd.api.service import BriefWriting
 from phoenixd.api.times import ago
 from phoenixd.documents.brief.health import Fault
 
 
-def brief(text: str) -> str:
-    """The page as it stands in the file, without anything that a terminal would obey."""
-    return page(clean(line, lines=True) for line in text.rstrip("\n").split("\n"))
+def brief(text: str, writing: BriefWriting | None = None) -> str:
+    """The page as it stands in the file, without anything that a terminal would obey; what it cost stands below."""
+    lines = [clean(line, lines=True) for line in text.rstrip("\n").split("\n")]
+    if writing is not None and (writing.tokens > 0 or writing.tokens_today > 0):
+        by = f"written by the {writing.writer} writer" if writing.writer else "written"
+        lines += ["", clean(f"-- {by} for {writing.tokens:,} tokens; {writing.tokens_today:,} today (UTC)")]
+    return page(lines)
 
 
 def verdict(name: str, faults: Sequence[Fault], age: float | None, here: Page, *, sound: bool) -> str:

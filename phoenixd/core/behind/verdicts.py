@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from phoenixd.core import liveness
 from phoenixd.core.agent import (
     Afterwards,
     Agent,
@@ -29,6 +28,7 @@ from phoenixd.core.behind.world import Finding, SeenRun, Trace, Verdict, Wish, W
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import RECOVER, close_items, open_item
+from phoenixd.core.turn import liveness
 
 INCARNATION_GAP = 1000
 """Incarnations that are skipped where the files that would name them have gone back in time as well."""

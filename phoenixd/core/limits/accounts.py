@@ -15,7 +15,7 @@ from phoenixd.core.limits.marks import ROUNDING, heads, instant_of, takes_a_slot
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import END
-from phoenixd.core.roster import ASKED, FREE, LIMIT, MEMBER, OWN_SLOT, Roster
+from phoenixd.core.roster import ASKED, FREE, LIMIT, MEMBER, OWN_SLOT, SLOT, Roster
 from phoenixd.core.taking import take
 from phoenixd.core.transitions import park
 
@@ -71,7 +71,10 @@ def _due(agents: Roster, gates: Mapping[str, Instant], now: Moment) -> list[Agen
     ]
     names += [
         mark[4]
-        for mark in (*heads(agents), *agents.marks.between((OWN_SLOT,), (OWN_SLOT, "", wall, END)))
+        for mark in (
+            *(heads(agents) if agents.has(SLOT) else ()),
+            *agents.marks.between((OWN_SLOT,), (OWN_SLOT, "", wall, END)),
+        )
         if instant_of(mark[2], now) <= now.at and now.at >= gates.get(waits.account_of(agents[mark[4]].spec), now.at)
     ]
     return [agents[name] for name in sorted(names, key=lambda name: (_until(agents[name]), name))]

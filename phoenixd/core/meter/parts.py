@@ -45,7 +45,7 @@ def hear(agent: Agent, event: UsageSeen, seen: Seen, now: Moment) -> Decision:
 def hear_session(agent: Agent, event: SessionStarted, seen: Seen, now: Moment) -> Decision:
     """Note how large the window is of the model that a session began with, where its name says it."""
     before = of(agent)
-    if event.model is None or _is_old(event, seen) or event.session_id not in (None, before.session_id):
+    if event.model is None or is_old(event, seen) or event.session_id not in (None, before.session_id):
         return seen.decision
     after = replace(before, by_model=event.window if is_window(event.window) else None)
     return seen.decision if after == agent.meter else replace(seen.decision, agent=replace(agent, meter=after))
@@ -54,7 +54,7 @@ def hear_session(agent: Agent, event: SessionStarted, seen: Seen, now: Moment) -
 def hear_prompt(agent: Agent, event: PromptSubmitted, seen: Seen, now: Moment) -> Decision:
     """A turn begins, whose first answer tells the tokens: from here on it is unknown for want of a reading."""
     before = of(agent)
-    if _is_old(event, seen) or before.tokens is not None:
+    if is_old(event, seen) or before.tokens is not None:
         return seen.decision
     return replace(seen.decision, agent=replace(agent, meter=replace(before, since=now.at)))
 
@@ -103,7 +103,7 @@ def of(agent: Agent) -> Meter:
     )  # fmt: skip
 
 
-def _is_old(event: Hook, seen: Seen) -> bool:
+def is_old(event: Hook, seen: Seen) -> bool:
     """Whether it is a subagent's, or said again by the shim."""
     run = seen.before.run
     return run is None or event.sub or 0 < event.seq <= run.hook_seq

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
 ANSWER_LIMIT = 256 * 1024
@@ -40,6 +40,13 @@ class LoopClaim(_Part):
     text: Annotated[str, Field(min_length=1, max_length=2000)]
     quote: Line = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _said_by_its_quote(cls, found: Any) -> Any:
+        if isinstance(found, dict) and found.get("quote") and not found.get("text"):
+            return {**found, "text": found["quote"]}
+        return found
+
 
 class ResolutionClaim(_Part):
     """A known loop that the session has closed."""
@@ -52,22 +59,41 @@ class ResolutionClaim(_Part):
 class NumberClaim(_Part):
     name: Annotated[str, Field(min_length=1, max_length=64)]
     value: Annotated[str, BeforeValidator(lambda value: _number_text(value)), Field(min_length=1, max_length=64)]
+    quote: Line = ""
 
 
 class BriefAnswer(_Part):
-    """What a writer makes of its material. Claims all: what they may change is for memory.brief.guard to say."""
+    """What a writer makes of its material. Claims all: what they may change is for memory.brief.guard to say.
+
+    A sentence comes as an object with its quote, or, of older writers, as a string; here it is its text, and
+    `line_quotes` holds the quotes by their texts.
+    """
 
     agent: Annotated[str, Field(max_length=64)]
-    summary: Line = ""
-    changed: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
-    decisions: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
-    next: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
-    risks: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
-    open_loops: Annotated[list[LoopClaim], Field(max_length=200)]
     resolved: Annotated[list[ResolutionClaim], Field(max_length=200)] = Field(default_factory=list)
+    open_loops: Annotated[list[LoopClaim], Field(max_length=200)]
     numbers: Annotated[list[NumberClaim], BeforeValidator(lambda value: _number_list(value)), Field(max_length=200)] = (
         Field(default_factory=list)
     )
+    decisions: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
+    next: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
+    summary: Line = ""
+    changed: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
+    risks: Annotated[list[Line], Field(max_length=20)] = Field(default_factory=list)
+    line_quotes: Annotated[dict[Line, Line], Field(max_length=100)] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _texts_and_quotes(cls, found: Any) -> Any:
+        if not isinstance(found, dict):
+            return found
+        quotes: dict[str, str] = {}
+        read = {**found, **{name: _texts(found[name], name, quotes) for name in _SENTENCES if name in found}}
+        told = found.get("line_quotes", {})
+        return {**read, "line_quotes": {**quotes, **told}} if quotes and isinstance(told, dict) else read
+
+
+_SENTENCES = ("decisions", "next", "summary", "changed", "risks")
 
 
 def read_answer(text: str, agent: str) -> BriefAnswer:
@@ -81,8 +107,25 @@ def read_answer(text: str, agent: str) -> BriefAnswer:
 
 
 def answer_schema() -> dict[str, Any]:
-    """JSON Schema of an answer."""
-    return BriefAnswer.model_json_schema()
+    """JSON Schema of an answer, as it is asked for: each claim with its quote."""
+
+    def claims(*named: str, needed: tuple[str, ...], most: int) -> dict[str, Any]:
+        texts = {name: {"type": "string"} for name in named}
+        one = {"type": "object", "properties": texts, "required": list(needed), "additionalProperties": False}
+        return {"type": "array", "items": one, "maxItems": most}
+
+    lines = claims("text", "quote", needed=("text", "quote"), most=8)
+    properties = {
+        "agent": {"type": "string"},
+        "resolved": claims("id", "quote", needed=("id", "quote"), most=100),
+        "open_loops": claims("id", "text", "quote", needed=("text", "quote"), most=100),
+        "numbers": claims("name", "value", "quote", needed=("name", "value", "quote"), most=50),
+        "decisions": lines,
+        "next": lines,
+        "summary": lines["items"],
+    }
+    needed = ["agent", "resolved", "open_loops"]
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
 def _validated(found: dict[str, Any]) -> BriefAnswer:
@@ -149,6 +192,24 @@ def _as_claims(state: dict[str, Any]) -> dict[str, Any]:
                 for item in items
             ]
     return kept
+
+
+def _texts(value: Any, name: str, quotes: dict[str, str]) -> Any:
+    """The sentences of a field as strings; their quotes go into `quotes`. What is no sentence stays, to be refused."""
+    items = value if isinstance(value, list) else [value]
+    texts: list[Any] = []
+    for item in items:
+        if isinstance(item, dict) and item.keys() <= {"text", "quote"}:
+            quote = item.get("quote") or ""
+            text = item.get("text") or quote
+            if isinstance(text, str) and isinstance(quote, str) and quote:
+                quotes[text] = quote
+            texts.append(text)
+        else:
+            texts.append(item)
+    if name != "summary":
+        return texts if isinstance(value, list) or value is None else texts[:1]
+    return " ".join(texts) if all(isinstance(text, str) for text in texts) else value
 
 
 def _number_list(value: Any) -> Any:

@@ -16,13 +16,17 @@ Line = Annotated[str, Field(max_length=1000)]
 
 
 class Narrative(BaseModel):
-    """What a writer made of the session, after the guard. written: RFC 3339. note: why another writer did the work."""
+    """What a writer made of the session, after the guard. written: RFC 3339. note: why another writer did the work.
+
+    tokens: what the writer took, as far as it told.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     written: str
     writer: Line
     note: Line = ""
+    tokens: Annotated[int, Field(ge=0)] = 0
     summary: Line = ""
     changed: tuple[Line, ...] = ()
     decisions: tuple[Line, ...] = ()

@@ -25,6 +25,8 @@ UNIT = re.compile(r"phoenixd-tmux(-[0-9a-f]+)?\.(service|scope)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 OURS = re.compile(r"phoenixd-[0-9a-f]{12}")
 """A root that some daemon made for itself: the digits are a hash of its state directory."""
+JOB = "brief"
+"""The name of a job's leaf: no number, and so no run's."""
 MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 """Where cgroup v2 is on today's hosts, and on those that still mount the controllers of v1 beside it."""
 
@@ -77,6 +79,23 @@ class CgroupTree:
             log.warning("no cgroup for run", agent=agent, incarnation=incarnation, error=error.strerror)
             return None
         return str(leaf)
+
+    def create_job_leaf(self, agent: str) -> str | None:
+        """Return the path of the leaf for a job that is done for an agent, beside those of its runs; None without."""
+        leaf = self._agent(agent) / JOB
+        try:
+            leaf.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            log.warning("no cgroup for job", agent=agent, error=error.strerror)
+            return None
+        return str(leaf)
+
+    def end_job(self, agent: str) -> None:
+        """Kill what is left of the agent's job, and take its leaf away; what does not go yet stays for the next."""
+        leaf = self._agent(agent) / JOB
+        with contextlib.suppress(OSError):  # There is none.
+            (leaf / "cgroup.kill").write_text("1", encoding="ascii")
+        _remove(leaf)
 
     def members(self, agent: str, incarnation: int) -> frozenset[int]:
         """Processes in a run's leaf, also in cgroups that the run made below it. Zombies are not among them."""

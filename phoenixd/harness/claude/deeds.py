@@ -16,7 +16,6 @@ from phoenixd.documents.deeds import (
     ID_LIMIT,
     MOST_QUESTIONS,
     MOST_ROWS,
-    PATH_LIMIT,
     PLAN_LIMIT,
     QUESTION_LIMIT,
     SPOKEN_LIMIT,
@@ -43,7 +42,9 @@ from phoenixd.documents.deeds import (
     TimerAsked,
     TimerGone,
     TimerSet,
+    clipped,
     cut,
+    cut_path,
     task_status,
 )
 from phoenixd.documents.json_line import Table, count, table, tables, text
@@ -87,7 +88,7 @@ def asked(name: str, call: str, given: Table, at: float | None) -> tuple[Deed, .
             return (TimerGone(call, timer, at),) if timer else ()
         case "Agent" | "Task" | "Monitor":
             what = text(given, "description") or text(given, "prompt") or text(given, "command") or name
-            return (JobAsked(call, what[:WHAT_LIMIT], at),)
+            return (JobAsked(call, clipped(what, WHAT_LIMIT), at),)
         case _:
             pass
     path = _path(given, _WRITERS[name]) if name in _WRITERS else None
@@ -132,7 +133,7 @@ def _of_tasks(result: Table, call: str, at: float | None) -> tuple[Deed, ...]:
 def _of_people(result: Table, call: str, at: float | None) -> tuple[Deed, ...]:
     if isinstance(result.get("answers"), dict):
         answers = table(result, "answers")
-        told = [word[:QUESTION_LIMIT] for key in list(answers)[:MOST_QUESTIONS] if (word := text(answers, key))]
+        told = [clipped(word, QUESTION_LIMIT) for key in list(answers)[:MOST_QUESTIONS] if (word := text(answers, key))]
         return (QuestionAnswered(call, tuple(told), at),)
     if "plan" in result and "filePath" in result:
         return (PlanAnswered(call, True, cut(text(result, "plan"), PLAN_LIMIT), _path(result, "filePath"), at),)
@@ -168,7 +169,7 @@ def queue(found: Table, at: float | None) -> tuple[Deed, ...]:
     match text(found, "operation"):
         case "enqueue" if words is not None:
             by_cli = words.lstrip().startswith(NOTICE)
-            return (*notice(words, at), PromptQueued(words[:SPOKEN_LIMIT], by_cli, at))
+            return (*notice(words, at), PromptQueued(clipped(words, SPOKEN_LIMIT), by_cli, at))
         case "remove" | "dequeue" | "popAll":
             return (PromptTaken(cut(words, SPOKEN_LIMIT), at),)
         case _:
@@ -199,8 +200,8 @@ def rows(parent: Table, key: str, words: str) -> tuple[TaskRow, ...]:
 
 def _timer(call: str, given: Table, when: str, is_schedule: bool, at: float | None) -> TimerAsked:
     words, prompt = text(given, when) or "", text(given, "prompt") or ""
-    return TimerAsked(call, words[:WHAT_LIMIT], prompt[:WHAT_LIMIT], is_schedule, at)
+    return TimerAsked(call, clipped(words, WHAT_LIMIT), clipped(prompt, WHAT_LIMIT), is_schedule, at)
 
 
 def _path(parent: Table, key: str) -> str | None:
-    return cut(text(parent, key), PATH_LIMIT)
+    return cut_path(text(parent, key))

@@ -7,6 +7,7 @@ CLI would take the nearest: the project's local one, the project's, the user's. 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +16,20 @@ from phoenixd.harness.trust import Read
 
 COMMAND_LIMIT = 4096
 
+READ_FROM = (2, 1, 330)
+"""The first release whose screen was read with a status line on. 2.1.197 shows none of its "esc to interrupt" then, and
+a turn that is streaming its answer looks idle."""
+
 
 def ours(hook_program: str) -> dict[str, Any]:
     """The entry of the settings; the CLI has a shell run the command."""
     return {"type": "command", "command": f"{shlex.quote(hook_program)} status-line"}
+
+
+def is_readable(version: str | None) -> bool:
+    """Whether a release's screen can be read with a status line on; of one that is not known nobody can say."""
+    found = re.fullmatch(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})", version or "")
+    return found is not None and tuple(map(int, found.groups())) >= READ_FROM
 
 
 def operators(environment: Mapping[str, str], cwd: str, read: Read) -> str | None:

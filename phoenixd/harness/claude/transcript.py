@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -153,7 +153,7 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
             facts += deeds.asked(name, call, table(part, "input"), at)
         elif part.get("type") == "text" and (said_now := text(part, "text")):
             is_final = None if stop is None or message.get("model") == SYNTHETIC else is_last
-            facts.append(Spoke(said_now[:SPOKEN_LIMIT], is_final, at))
+            facts.append(Spoke(clipped(said_now, SPOKEN_LIMIT), is_final, at))
     if is_last:
         facts.append(TurnEnded("done", at))
     return tuple(facts)

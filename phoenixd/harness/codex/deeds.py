@@ -20,7 +20,6 @@ from phoenixd.documents.deeds import (
     MOST_PATHS,
     MOST_QUESTIONS,
     MOST_ROWS,
-    PATH_LIMIT,
     PLAN_LIMIT,
     QUESTION_LIMIT,
     TASK_LIMIT,
@@ -38,10 +37,12 @@ from phoenixd.documents.deeds import (
     QuestionAsked,
     TaskRow,
     TasksListed,
+    clipped,
     cut,
+    cut_path,
     task_status,
 )
-from phoenixd.documents.json_line import Table, parse_line, table, tables, text
+from phoenixd.documents.json_line import Table, parse_line, table, tables, text, whole
 from phoenixd.harness.questions import questions
 
 EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,6})\b")
@@ -65,7 +66,7 @@ def asked(payload: Table, name: str, call: str, at: float | None) -> tuple[Deed,
             return (TasksListed(call, _rows(given), True, at),)
         case "exec":
             # A program of the newest models; all that is known of what it leaves in the background is its text.
-            return (JobAsked(call, words[:WHAT_LIMIT], at),)
+            return (JobAsked(call, clipped(words, WHAT_LIMIT), at),)
         case "request_user_input":
             return (QuestionAsked(call, questions(given), at),)
         case _:
@@ -101,8 +102,8 @@ def completed(item: Table, at: float | None) -> tuple[Deed, ...]:
             return _executed(item, call, at)
         case "FileChange":
             failed = text(item, "status") != "completed"
-            paths = [path for path in list(table(item, "changes"))[:MOST_PATHS] if path]
-            return tuple(FileWritten(call, path[:PATH_LIMIT], failed, at) for path in paths)
+            paths = [cut_path(whole(path)) for path in list(table(item, "changes"))[:MOST_PATHS]]
+            return tuple(FileWritten(call, path, failed, at) for path in paths if path is not None)
         case "Plan":
             return (PlanProposed(call, cut(text(item, "text"), PLAN_LIMIT), None, at),)
         case _:
@@ -148,5 +149,5 @@ def _answers(found: Table) -> tuple[str, ...]:
         given = table(answers, key).get("answers")
         words = [word for one in given if (word := text({"": one}, ""))] if isinstance(given, list) else []
         if words:
-            told.append(", ".join(words)[:QUESTION_LIMIT])
+            told.append(clipped(", ".join(words), QUESTION_LIMIT))
     return tuple(told)

@@ -26,6 +26,8 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
 from phoenixd.harness.codex import screens as codex_screens
 from phoenixd.harness.codex import transcript as codex_transcript
+from phoenixd.harness.codex.headless import CodexHeadless
+from phoenixd.harness.codex.toml import inline
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
@@ -75,7 +77,7 @@ class Codex:
     """Codex."""
 
     default_argv = ("codex",)
-    traits = Traits(hides_its_dialog=True, starts_silently=True, ends_with_a_word=True)
+    traits = Traits(hides_its_dialog=True, starts_silently=True, ends_with_a_word=True, writes_briefs=True)
     login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]
     reads_brief_at_once = False
@@ -103,6 +105,9 @@ class Codex:
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        return {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None
@@ -174,6 +179,7 @@ class Codex:
         return None
 
     permission_told = None
+    headless = CodexHeadless()
 
     @property
     def transcript_form(self) -> TranscriptForm:
@@ -197,9 +203,9 @@ def check_argv(argv: Sequence[str]) -> list[str]:
 
 def launch_flags(hook_program: str, trusted: str | None) -> list[str]:
     """What phoenixd adds to every start: no background server, its hooks, and trust in `trusted` if it is one."""
-    flags = ["--no-daemon", "-c", f"hooks={_toml(hooks(hook_program))}"]
+    flags = ["--no-daemon", "-c", f"hooks={inline(hooks(hook_program))}"]
     if trusted is not None:
-        flags += ["-c", f"projects={_toml({trusted: {'trust_level': 'trusted'}})}"]
+        flags += ["-c", f"projects={inline({trusted: {'trust_level': 'trusted'}})}"]
     return flags
 
 
@@ -244,13 +250,3 @@ def typed_prompt(text: str) -> Prompt:
     if text.lstrip().startswith("!"):
         return Prompt(text, problem="it begins with !, and would be run in a shell; put a word before it")
     return Prompt(text.strip(), is_command=re.match(r"/[A-Za-z][\w:-]*(\s|$)", text) is not None)
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML writes it on one line. JSON's strings are TOML's, as long as nothing is escaped by surrogates."""
-    if isinstance(value, dict):
-        pairs = (f"{json.dumps(key, ensure_ascii=False)} = {_toml(item)}" for key, item in value.items())
-        return "{" + ", ".join(pairs) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)

@@ -4,6 +4,7 @@ The traps that this module owns:
 - what a model was given counts the cached part as input, and what was written to a cache as well;
 - after a compaction the newest usage is one of zeros, and the request that made the summary is written like any other;
 - a person's prompt stands there twice, once among texts that the CLI itself gives the model as the user;
+- one that was read in the middle of a turn is written as the one that began it: only the name of the turn is the same;
 - no hook tells of an API error: it stands in the record that ends the turn.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -130,7 +131,7 @@ def _from_event(payload: Table, at: float | None) -> Record | None:
             if prompt is None:
                 done = deeds.completed(table(payload, "item"), at) if payload.get("type") == "item_completed" else ()
                 return Record(None, at, done) if done else None
-            kind, facts = "prompt", (Prompted(prompt, at),)
+            kind, facts = "prompt", (Prompted(prompt, at, turn=text(payload, "turn_id")),)
     return Record(kind, at, facts)
 
 
@@ -184,7 +185,7 @@ def _from_item(payload: Table, at: float | None) -> Record | None:
         return Record("tool", at, (*told, ToolEnded(call, refused or _failed(output), at)))
     if kind == "message" and payload.get("role") == "assistant":
         words = _joined(payload.get("content"))
-        return Record("assistant", at, (Spoke(words[:SPOKEN_LIMIT], None, at),) if words else ())
+        return Record("assistant", at, (Spoke(clipped(words, SPOKEN_LIMIT), None, at),) if words else ())
     return None
 
 

@@ -14,7 +14,6 @@ from phoenixd.documents.deeds import (
     COMMAND_LIMIT,
     MOST_QUESTIONS,
     MOST_ROWS,
-    PATH_LIMIT,
     QUESTION_LIMIT,
     TASK_LIMIT,
     CommandBegan,
@@ -28,7 +27,9 @@ from phoenixd.documents.deeds import (
     QuestionAsked,
     TaskRow,
     TasksListed,
+    clipped,
     cut,
+    cut_path,
     task_status,
 )
 from phoenixd.documents.json_line import Table, parse_line, table, tables, text
@@ -54,11 +55,11 @@ def asked(name: str, call: str, given: Table, at: float | None) -> tuple[Deed, .
         case "write_todos":
             return (TasksListed(call, _rows(given), True, at),)
         case "write_file" | "replace":
-            path = cut(text(given, "file_path"), PATH_LIMIT)
+            path = cut_path(text(given, "file_path"))
             return (FileWritten(call, path, None, at),) if path else ()
         case "exit_plan_mode":
             path = text(given, "plan_path") or text(given, "plan_filename")
-            return (PlanProposed(call, None, cut(path, PATH_LIMIT), at),)
+            return (PlanProposed(call, None, cut_path(path), at),)
         case "ask_user":
             return (QuestionAsked(call, questions(given), at),)
         case _:
@@ -103,4 +104,6 @@ def _rows(given: Table) -> tuple[TaskRow, ...]:
 
 def _answers(result: str) -> tuple[str, ...]:
     answers = table(parse_line(result.encode()) or {}, "answers")
-    return tuple(word[:QUESTION_LIMIT] for key in list(answers)[:MOST_QUESTIONS] if (word := text(answers, key)))
+    return tuple(
+        clipped(word, QUESTION_LIMIT) for key in list(answers)[:MOST_QUESTIONS] if (word := text(answers, key))
+    )

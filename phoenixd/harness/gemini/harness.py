@@ -25,6 +25,7 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
 from phoenixd.harness.gemini import screens as gemini_screens
 from phoenixd.harness.gemini import transcript as gemini_transcript
+from phoenixd.harness.gemini.headless import GeminiHeadless
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
@@ -72,7 +73,7 @@ class Gemini:
     """The Gemini CLI."""
 
     default_argv = ("gemini",)
-    traits = Traits(stops_either_way=True)
+    traits = Traits(stops_either_way=True, writes_briefs=True)
     login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
     reads_brief_at_once = False
@@ -101,6 +102,9 @@ class Gemini:
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None
+
+    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
+        return {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None
@@ -178,6 +182,7 @@ class Gemini:
         return None
 
     permission_told = None
+    headless = GeminiHeadless()
 
     @property
     def transcript_form(self) -> TranscriptForm:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.transcript import (
     ApiFailed,
@@ -134,7 +134,7 @@ def _answer(found: Table, words: str | None, at: float | None) -> tuple[Fact, ..
     calls = tables(found, "toolCalls")
     # After a denial the conversation so far is written anew, under new ids, and in parts.
     if words and isinstance(found.get("content"), str):
-        facts.append(Spoke(words[:SPOKEN_LIMIT], False if calls else None, at, text(found, "id")))
+        facts.append(Spoke(clipped(words, SPOKEN_LIMIT), False if calls else None, at, text(found, "id")))
     for call in calls:
         if (number := text(call, "id")) is not None:
             facts += _called(call, number, text(call, "name") or "tool", at)

@@ -21,8 +21,9 @@ _SENTENCE_END = re.compile(
 _BLANK = re.compile(r"\s+|[、，；：]+")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})(.*)")
 
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
-"""Scripts that put no blanks between words, by the beginning of a letter's name."""
+_LETTER = "[\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_UNSPACED = re.compile(f"(?<={_LETTER})(?={_LETTER})")
+"""Between two letters of the Chinese and Japanese scripts, which put no blanks between words."""
 
 LEAST = 4
 """A cut at a sentence's end that leaves less than this part of the room is no better than one between words."""
@@ -35,7 +36,7 @@ def beginning(text: str, room: int, length: Length, *, starts_within: bool = Fal
         return text
     costs = list(itertools.accumulate(map(length, head), initial=0))
     most, at = bisect_right(costs, room) - 1, 0
-    for places in _places(text, starts_within=starts_within):
+    for places in _places(text, 0, len(head) + 2, starts_within=starts_within):
         at = max(at, places[max(0, bisect_right(places, most) - 1)])
         if costs[at] * LEAST >= room:
             break
@@ -49,22 +50,22 @@ def ending(text: str, room: int, length: Length, *, starts_within: bool = False)
         return text
     costs = list(itertools.accumulate(map(length, reversed(tail)), initial=0))
     least, at = len(text) - (bisect_right(costs, room) - 1), len(text)
-    for places in _places(text, starts_within=starts_within):
+    for places in _places(text, len(text) - len(tail), len(text), starts_within=starts_within):
         index = bisect_left(places, least)
         at = min(at, places[index]) if index < len(places) else at
         if costs[len(text) - at] * LEAST >= room:
             break
-    return text[at:].lstrip()
+    kept = text[at:].lstrip()
+    # A blank may bear a mark, and then they belong together.
+    return kept if not _is_mark(kept[:1]) else text[at:]
 
 
-def _places(text: str, *, starts_within: bool) -> Iterator[list[int]]:
-    """Where a text may be cut, from the best kind of place to the worst, each list in order and never empty."""
+def _places(text: str, begin: int, end: int, *, starts_within: bool) -> Iterator[list[int]]:
+    """Where a text may be cut between two places, from the best kind of cut to the worst; each list is in order, and
+    holds the text's beginning."""
     fences = tuple(_fences(text, starts_within=starts_within))
-    ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text))]
-    # The fence that comes after a line begins where the line ends.
-    yield _outside(text, [*ends, *(begin for begin, _ in fences)], fences)
-    yield _outside(text, [found.end() for found in _BLANK.finditer(text)], fences)
-    yield _outside(text, _between_unspaced(text), fences)
+    for pattern in (_SENTENCE_END, _BLANK, _UNSPACED):
+        yield _outside(text, [found.end() for found in pattern.finditer(text, begin, end)], fences)
 
 
 def _outside(text: str, places: Iterable[int], fences: tuple[tuple[int, int], ...]) -> list[int]:
@@ -76,8 +77,7 @@ def _outside(text: str, places: Iterable[int], fences: tuple[tuple[int, int], ..
     kept = {0}
     for place in places:
         index = bisect_left(begins, place) - 1
-        is_mark = place < len(text) and unicodedata.category(text[place]).startswith("M")
-        if not is_mark and (index < 0 or place >= fences[index][1]):
+        if not _is_mark(text[place : place + 1]) and (index < 0 or place >= fences[index][1]):
             kept.add(place)
     return sorted(kept)
 
@@ -109,13 +109,6 @@ def _fences(text: str, *, starts_within: bool) -> Iterator[tuple[int, int]]:
         yield opened[0], len(text) + 1
 
 
-def _between_unspaced(text: str) -> Iterator[int]:
-    """Places between two letters of a script without blanks; nothing is parted from a mark that belongs to it."""
-    for place in range(1, len(text)):
-        left, right = text[place - 1], text[place]
-        if right > "\u0e00" and left > "\u0e00" and _is_unspaced(left) and _is_unspaced(right):
-            yield place
-
-
-def _is_unspaced(character: str) -> bool:
-    return unicodedata.category(character) == "Lo" and unicodedata.name(character, "").startswith(_UNSPACED)
+def _is_mark(character: str) -> bool:
+    """Whether it belongs to the letter before it; no character is none."""
+    return character != "" and unicodedata.category(character).startswith("M")

@@ -24,6 +24,8 @@ LONG_WORD, WORD, PAIR = 6, 3, 2
 """What a shared word or number, a short word, and a pair of characters weigh: a pair may be shared by chance."""
 LONG, CLOSES, RELATED = 5, 6, 4
 """Letters of a long word; what a sentence must share with a loop that it closes, and a claim with its ground."""
+TELLING = 4
+"""Words of a sentence that is shown without the one before it: one of fewer speaks of "it"."""
 SHARE = 0.2
 """How much of a claim must stand in the utterance that is its ground."""
 DENSE = 4
@@ -69,7 +71,7 @@ class Grounds:
         if (strange := next(self._unsaid(text), None)) is not None:
             return f"nobody in the session spoke of {strange[:60]}"
         if self._is_of(text, found.sentence):
-            return found
+            return found if len(self._rare(found.sentence)) >= TELLING else replace(found, shown=found.wider)
         if self._is_of(text, self.session.own_words(found.said)):
             return replace(found, shown=found.wider)
         return "the quote speaks of something else; quote the sentence that says it"

@@ -7,7 +7,7 @@ loop keeps its id, its text and its day. The goal, the task and the status are n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from phoenixd.documents.brief.answer import BriefAnswer, LoopClaim
@@ -68,27 +68,23 @@ def accept(
     answer: BriefAnswer,
     material: BriefMaterial,
     held: Mapping[str, float] | None = None,
-    proven: Collection[str] | None = None,
 ) -> Accepted:
     """Judge an answer.
 
     held: numbers that an operator wrote, with the wall time since which they stand: only what was said later than that
-    may change them. proven: ids of loops that are open by the proof of their kind: no quote closes them.
+    may change them.
     """
-    open_now = getattr(material, "proven", ()) if proven is None else proven
-    return _Judgement(answer, material, held or {}, frozenset(open_now)).accepted()
+    return _Judgement(answer, material, held or {}).accepted()
 
 
 class _Judgement:
-    def __init__(
-        self, answer: BriefAnswer, material: BriefMaterial, held: Mapping[str, float], proven: frozenset[str]
-    ) -> None:
-        self._answer, self._material, self._held, self._proven = answer, material, held, proven
+    def __init__(self, answer: BriefAnswer, material: BriefMaterial, held: Mapping[str, float]) -> None:
+        self._answer, self._material, self._held = answer, material, held
         self._grounds = Grounds(material)
         self._today = utc_date(material.now)
         self._refused: list[str] = []
         self._origins: dict[str, str] = {}
-        self._quotes: Mapping[str, str] = getattr(answer, "line_quotes", {})
+        self._quotes: Mapping[str, str] = answer.line_quotes
         closed = material.closed_texts
         self._closed = {
             item.id: grams(closed.get(item.id) or item.id.replace("-", " ")) for item in material.state.resolved
@@ -133,7 +129,7 @@ class _Judgement:
     def _closing(self, quote: str, loop: OpenLoop, listed: set[str]) -> Quotation | str:
         if is_operators(loop):
             return f'an operator wrote it; a person closes it, or `phoenixctl resolve {loop.id} "why"`'
-        if loop.id in self._proven:
+        if loop.id in self._material.proven:
             return "it is open by the session's own records"
         if loop.id in listed:
             return "the answer lists it among the open loops, too"
@@ -190,9 +186,9 @@ class _Judgement:
             name, value = one_line(claim.name, NAME_LIMIT), one_line(claim.value, NAME_LIMIT)
             if before.numbers.get(name) == value:
                 continue
-            found = lines.ground(claim, str(getattr(claim, "quote", "")), self._held.get(name))
+            found = lines.ground(claim, claim.quote, self._held.get(name))
             if not isinstance(found, str) and found.name != name and found.name in self._held:
-                found = lines.ground(claim, str(getattr(claim, "quote", "")), self._held[found.name])
+                found = lines.ground(claim, claim.quote, self._held[found.name])
             if isinstance(found, str):
                 self._refuse("numbers", f"{name} = {value}", found)
             elif found.name and (found.name in before.numbers or room > 0):

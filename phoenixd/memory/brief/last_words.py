@@ -5,6 +5,7 @@ The newest prompt comes first, then the agent's last words after it and before i
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ PROMPT_PART, AFTER_PART, BEFORE_PART, OLDER_PART = 0.24, 0.34, 0.2, 0.12
 """What part of the room the newest prompt, the agent's last words after and before it, and older ones may take."""
 LEAST = 80
 """Less than this is no room for another utterance."""
-MOST_WAITING = 3
+MOST_WAITING, MOST_TRIED = 3, 24
 ALIKE = 200
 LONGEST = 100_000
 """Characters of one utterance that are looked at, half of them from each end."""
@@ -78,7 +79,7 @@ def last_words(
     spoken = [one for one in said if one.text.strip() and not (one.speaker == "person" and is_ours(one.text))]
     chosen: dict[int, Quote] = {}
     left = room
-    for rank, (words, part) in enumerate(_in_turn(spoken)):
+    for rank, (words, part) in enumerate(itertools.islice(_in_turn(spoken), MOST_TRIED)):
         quote = _quote(words, rank, clean, min(left, int(room * part)), length)
         if quote is not None:
             chosen[words.number] = quote
@@ -134,7 +135,7 @@ def _quote(words: Words, rank: int, clean: Clean, room: int, length: Length, not
         # Each line is quoted by itself.
         return length(character) + (2 if character == "\n" else 0)
 
-    whole = sum(map(measure, parts[0])) if len(parts) == 1 else left + 1
+    whole = length(parts[0]) + 2 * parts[0].count("\n") if len(parts) == 1 else left + 1
     if whole + 3 <= left:
         return replace(empty, pieces=(parts[0],), is_cut=is_torn) if parts[0] else None
     # What came last says most about how things stand; of a prompt, what came first as well.

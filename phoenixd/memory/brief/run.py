@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.briefing import BriefLedger, Cause, Due, Seen, begin, choose_writer, finish, first_look
+from phoenixd.core.briefing import (
+    BriefLedger,
+    Cause,
+    Choice,
+    Due,
+    Seen,
+    begin,
+    choose_writer,
+    finish,
+    first_look,
+    writer_name,
+)
 from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.traits import traits_of
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.record import BriefRecord, Narrative
 from phoenixd.documents.conversation import Conversation
@@ -47,6 +60,7 @@ class BriefRuns:
         conversation: ConversationLook,
         writers: Mapping[WriterKind, BriefWriter],
         newest: Callable[[Agent], Agent],
+        held: Callable[[Agent], str],
         ledger: LedgerLook,
     ) -> None:
         self._publication = publication
@@ -54,6 +68,7 @@ class BriefRuns:
         self._conversation = conversation
         self._writers = writers
         self._newest = newest
+        self._held = held
         self._ledgers = Ledgers(publication, ledger)
         self._cleaners = Cleaners()
 
@@ -72,9 +87,13 @@ class BriefRuns:
         """
         desk, began = self._publication.desk(agent.name), self._now()
         _, record = await self.look(agent)
-        choice = choose_writer(record.ledger, agent.spec.brief, due.cause, began)
-        ledger = begin(record.ledger, choice, began)
+        held = self._held(self._newest(agent))
+        able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
+        choice = choose_writer(record.ledger, agent.spec.brief, due.cause, began, able=able, held=held)
         conversation = await self._heard(agent)
+        if choice.writer is WriterKind.AUTO and (conversation is None or not conversation.utterances):
+            choice = Choice(WriterKind.DETERMINISTIC, "nothing was said that its CLI could read")
+        ledger = begin(record.ledger, choice, began)
         if due.cause is Cause.LEFT and (conversation is None or not conversation.utterances):
             return None
         stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
@@ -88,7 +107,7 @@ class BriefRuns:
         outcome = await write_brief(agent, material, choice, self._writers, counted.held)
         async with desk.lock:
             await self._publication.write_safely(
-                desk, lambda: self._switch(desk, agent, due, material, counted, outcome)
+                desk, lambda: self._switch(desk, agent, due, choice, material, counted, outcome)
             )
         return outcome
 
@@ -151,7 +170,14 @@ class BriefRuns:
         return material, record
 
     def _switch(
-        self, desk: Desk, agent: Agent, due: Due, material: BriefMaterial, record: BriefRecord, outcome: Outcome
+        self,
+        desk: Desk,
+        agent: Agent,
+        due: Due,
+        choice: Choice,
+        material: BriefMaterial,
+        record: BriefRecord,
+        outcome: Outcome,
     ) -> None:
         """Put a run's outcome in the place of what stood before."""
         now, accepted = self._now(), outcome.accepted
@@ -163,8 +189,11 @@ class BriefRuns:
         # The run knows its own changes; what others changed while the writer thought is news for the next one.
         seen = seen_of(agent, accepted.state)
         ledger = record.ledger
+        if due.cause is Cause.DEATH and choice.later:
+            ledger = replace(ledger, owed=True)
         if due.cause not in (Cause.LEFT, Cause.DEATH):
-            ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed)
+            owed = None if due.cause is Cause.TURN else choice.later
+            ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
         texts = {loop.id: loop.text for loop in (*material.state.open_loops, *accepted.state.open_loops)}
         closed = {item.id for item in (*material.state.resolved, *accepted.state.resolved)}
         kept = {name: text for name, text in record.texts.items() if name in closed}
@@ -198,7 +227,8 @@ def _keeps(record: BriefRecord, due: Due, rules: BriefRules) -> bool:
     return (
         due.cause in (Cause.TURN, Cause.LEFT, Cause.DEATH)
         and told is not None
-        and told.writer == rules.writer != WriterKind.DETERMINISTIC
+        and rules.writer is not WriterKind.DETERMINISTIC
+        and told.writer == writer_name(rules.writer)
     )
 
 
@@ -217,7 +247,8 @@ def _narrative(outcome: Outcome, now: float, desk: Desk) -> Narrative:
     accepted = outcome.accepted
     return Narrative(
         written=timestamp(now),
-        writer=outcome.writer.value,
+        writer=writer_name(outcome.writer),
+        tokens=outcome.tokens,
         note=desk.clean(outcome.note)[:500],
         summary=desk.clean(accepted.summary),
         changed=cleaned(accepted.changed),

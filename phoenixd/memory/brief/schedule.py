@@ -10,7 +10,7 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.briefing import LAG, Calendar, Cause, Due, next_run
+from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
@@ -46,6 +46,9 @@ class BriefStatus:
     writer: str
     note: str = ""
     refused: tuple[str, ...] = ()
+    tokens: int = 0
+    """Of the newest run, as far as its writer told."""
+    tokens_today: int = 0
 
 
 class Briefing:
@@ -69,6 +72,7 @@ class Briefing:
             conversation,
             writers or {},
             lambda agent: self._agents.get(agent.name, agent),
+            self._held,
             ledger,
         )
         self._alert = alert
@@ -86,7 +90,12 @@ class Briefing:
         self._unplanned: set[str] = set()
         self._all_planned = -math.inf
         """When all plans were made anew (wall)."""
-        self._one = anyio.Lock()
+        self._one, self._slow = anyio.Lock(), anyio.Lock()
+        """One run of each sort at a time: what waits for an agent's own CLI stands in no other brief's way."""
+        self._lanes: dict[str, anyio.Lock] = {}
+        """One run of an agent at a time."""
+        self._aside: set[str] = set()
+        """Agents whose own CLI writes just now."""
         self._changed = anyio.Event()
 
     def hear(self, agent: Agent, entries: Sequence[Entry] = ()) -> None:
@@ -145,26 +154,41 @@ class Briefing:
             writer=told.writer if told is not None else "",
             note=told.note if told is not None else "",
             refused=told.refused if told is not None else (),
+            tokens=told.tokens if told is not None else 0,
+            tokens_today=of_the_day(record.ledger, self._now()).tokens,
         )
 
     async def run(self) -> None:
         """Write what is due, for ever."""
-        while True:
-            self._changed = anyio.Event()
-            name, due = await self._next()
-            if due is None or due.at > self._now():
-                await self._sleep(due)
-                continue
-            self._not_before[name] = self._now() + RETRY  # Unless it goes well.
+        async with anyio.create_task_group() as tasks:
+            while True:
+                self._changed = anyio.Event()
+                name, due = await self._next()
+                if due is None or due.at > self._now():
+                    await self._sleep(due)
+                    continue
+                self._not_before[name] = self._now() + RETRY  # Unless it goes well.
+                if _is_slow(self._agents[name], due):
+                    self._aside.add(name)
+                    tasks.start_soon(self._write_aside, name, due)
+                    continue
+                with bulkhead(name, "its brief"):
+                    await self._write(self._agents[name], due)
+
+    async def _write_aside(self, name: str, due: Due) -> None:
+        try:
             with bulkhead(name, "its brief"):
                 await self._write(self._agents[name], due)
+        finally:
+            self._aside.discard(name)
+            self._changed.set()
 
     async def _next(self) -> tuple[str, Due | None]:
         """The run that is due first, of all agents."""
         checked: set[str] = set()
         while True:
             await self._plan()
-            name = min(self._plans, key=self._not_sooner, default="")
+            name = min(self._plans.keys() - self._aside, key=self._not_sooner, default="")
             if not name:
                 return name, None
             due = replace(self._plans[name], at=self._not_sooner(name))
@@ -214,8 +238,14 @@ class Briefing:
             return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
         if self._left.get(agent.name):
             return record, Due(now, Cause.LEFT, "its session was left for another")
-        seen = seen_of(agent, state, self._turned.get(agent.name, 0.0))
+        seen = replace(seen_of(agent, state, self._turned.get(agent.name, 0.0)), held=self._held(agent))
         return record, next_run(record.ledger, agent.spec.brief, self._calendar(), seen, now)
+
+    def _held(self, agent: Agent) -> str:
+        """Why the agent's own CLI may not be asked now; looked for only where it would be."""
+        if agent.spec.brief.writer is not WriterKind.AUTO:
+            return ""
+        return held_back(agent, self._agents.values())
 
     def _note(self, agent: Agent) -> None:
         before = self._agents.get(agent.name)
@@ -226,7 +256,8 @@ class Briefing:
             self._left[agent.name] = [*self._left.get(agent.name, ()), before][-MOST_LEFT:]
 
     async def _write(self, agent: Agent, due: Due) -> None:
-        async with self._one:
+        lane = self._lanes.setdefault(agent.name, anyio.Lock())
+        async with lane, self._slow if _is_slow(agent, due) else self._one:
             try:
                 outcome = await self._run(agent, due)
             finally:
@@ -252,10 +283,17 @@ class Briefing:
     async def _tell(self, agent: Agent, due: Due, outcome: Outcome) -> None:
         accepted = outcome.accepted
         log.info(
-            "brief_written", agent=agent.name, cause=due.cause.value, reason=due.reason, writer=outcome.writer.value,
-            note=outcome.note, loops=len(accepted.state.open_loops), refused=len(accepted.refused),
-            unconfirmed=len(accepted.dropped), tokens=outcome.tokens,
-        )  # fmt: skip
+            "brief_written",
+            agent=agent.name,
+            cause=due.cause.value,
+            reason=due.reason,
+            writer=writer_name(outcome.writer),
+            note=outcome.note,
+            loops=len(accepted.state.open_loops),
+            refused=len(accepted.refused),
+            unconfirmed=len(accepted.dropped),
+            tokens=outcome.tokens,
+        )
         for line in accepted.refused:
             log.warning("brief_claim_refused", agent=agent.name, claim=line)
         if self._alert is not None and accepted.grave is not None:
@@ -265,3 +303,8 @@ class Briefing:
 
     def _now(self) -> float:
         return self._clock.now().wall
+
+
+def _is_slow(agent: Agent, due: Due) -> bool:
+    """Whether the agent's own CLI may write, for minutes."""
+    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in (Cause.TURN, Cause.LEFT, Cause.DEATH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os.path
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from phoenixd.memory.brief.last_words import Clean, HeardByHooks, all_said, last
 from phoenixd.memory.brief.loops.commands import verdict
 from phoenixd.memory.brief.task_in_hand import is_ours
 
+CLEANED = 256
 OPENING = 1000
 """Characters in which the first line of a brief of ours stands."""
 
@@ -42,6 +44,8 @@ def seen_session(
     def ours(prompt: str) -> bool:
         return is_ours(agent, prompt) or FACTS in prompt[:OPENING]
 
+    # Both choices look at the same utterances, and most of the time goes into their secrets.
+    clean = functools.lru_cache(CLEANED)(clean)
     said = all_said(ledger, heard)
     waiting = ledger.waiting if ledger is not None else ()
     words = last_words(said, waiting, ours, clean)

@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.briefing import Choice
+from phoenixd.core.briefing import Choice, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.answer import AnswerRefused, read_answer
 from phoenixd.documents.brief.material import BriefMaterial
@@ -54,7 +54,7 @@ async def write_brief(
     plain = _plainly(material, settled, held)
     if choice.writer is WriterKind.DETERMINISTIC:
         return Outcome(plain, choice.writer, choice.reason)
-    material = replace(material, state=settled.state, proven=settled.proven)
+    material = replace(material, state=plain.state, proven=settled.proven)
     tokens, complaint = 0, None
     kept: Accepted | None = None
     for _ in range(TRIES):
@@ -62,21 +62,28 @@ async def write_brief(
             answer = await _ask(writers, choice.writer, agent, material, complaint)
         except WriterFailed as failure:
             # It had its time: a second try would cost as much again.
-            tokens, complaint = tokens + failure.tokens, failure.message
+            tokens += failure.tokens
+            complaint = f"{failure.message}; {failure.remedy}" if failure.remedy else failure.message
             break
         tokens += answer.tokens
         try:
             kept = await to_thread.run_sync(_judge, answer.text, agent.name, material, held)
         except AnswerRefused as refused:
             complaint = str(refused)
+            if choice.room is not None and 2 * tokens > choice.room:
+                # As much again would be more than the day has left.
+                break
             continue
         if kept.grave is None:
             break
         complaint = kept.grave
+        if choice.room is not None and 2 * tokens > choice.room:
+            break
     if kept is not None:
-        kept = replace(kept, resolved=(*settled.resolved, *kept.resolved))
+        numbers = {**plain.numbers, **kept.numbers}
+        kept = replace(kept, resolved=(*settled.resolved, *kept.resolved), numbers=numbers)
         return Outcome(kept, choice.writer, tokens=tokens, failed=False)
-    note = f"the {choice.writer} writer was not used: {complaint}"
+    note = f"the {writer_name(choice.writer)} writer was not used: {complaint}"
     return Outcome(plain, WriterKind.DETERMINISTIC, note, tokens, failed=True)
 
 
@@ -89,7 +96,7 @@ async def _ask(
 ) -> WriterAnswer:
     writer = writers.get(kind)
     if writer is None:
-        raise WriterFailed(f"this daemon has no {kind} writer")
+        raise WriterFailed(f"this daemon has no {writer_name(kind)} writer")
     limit = agent.spec.brief.timeout + GRACE
     with anyio.move_on_after(limit if math.isfinite(limit) else None):
         return await writer.write(agent, material, complaint)

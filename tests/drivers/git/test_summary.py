@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -239,3 +240,47 @@ def test_output_without_end_is_cut_off(repository: Path, tmp_path: Path, monkeyp
 
     assert summary is not None
     assert "more files than" in (summary.problem or "")
+
+
+def test_commits_that_were_made_in_this_working_tree_are_told_with_their_time(repository: Path, tmp_path: Path) -> None:
+    """What was fetched, pulled or amended away is no work of a session here."""
+    other = tmp_path / "other"
+    git(repository, "clone", "-q", str(repository), str(other))
+    git(other, "commit", "-q", "--allow-empty", "-m", "from elsewhere")
+    before = time.time()
+    git(repository, "commit", "-q", "--allow-empty", "-m", "wrong")
+    git(repository, "commit", "-q", "--allow-empty", "--amend", "-m", "修复登录")
+    git(repository, "fetch", "-q", str(other), "main")
+    git(repository, "reset", "-q", "--hard", "FETCH_HEAD")
+    pulled = summarise(str(repository))
+    git(repository, "reset", "-q", "--hard", "ORIG_HEAD")
+    summary = summarise(str(repository))
+
+    assert pulled is not None
+    assert "from elsewhere" not in [one.subject for one in pulled.made]
+    assert summary is not None
+    assert summary.made[0].subject == "修复登录"
+    assert int(before) <= summary.made[0].at <= time.time()
+    assert "wrong" not in [one.subject for one in summary.made]
+
+
+def test_many_commits_are_told_up_to_a_bound(repository: Path) -> None:
+    log = repository / ".git" / "logs" / "HEAD"
+    head = git(repository, "rev-parse", "HEAD").strip()
+    line = f"{'0' * 40} {head} A <a@b> 1700000000 +0000\tcommit: x\n"
+    log.write_text(line * 20_000)
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert len(summary.made) == 1
+
+
+def test_a_reflog_that_is_a_link_or_a_pipe_is_none(repository: Path) -> None:
+    log = repository / ".git" / "logs" / "HEAD"
+    for make in (lambda: log.symlink_to("/etc/passwd"), lambda: os.mkfifo(log)):
+        log.unlink()
+        make()
+        summary = summarise(str(repository))
+        assert summary is not None
+        assert summary.made == ()

@@ -146,6 +146,7 @@ def test_a_long_transcript_is_heard_in_slices(tmp_path: Path, monkeypatch: pytes
         half = through_disk(tail.kept(as_it_is))
         assert half is not None
         assert not half.is_whole
+        assert path.read_bytes()[: half.offset].endswith(bytes.fromhex(half.mark) or b"no mark")
         tail = LedgerTail.going_on(str(path), claude_transcript, half)
 
     assert slices > 20
@@ -203,6 +204,24 @@ def test_no_secret_is_kept_and_what_is_known_by_its_text_is_known_on() -> None:
         ledger.hear(record)
 
     assert [run.failed for run in ledger.runs.values()] == [False]
+
+
+@pytest.mark.parametrize("limit", [290, 490, 500, 510, 1990, 7990, 32_760])
+def test_no_half_of_a_secret_is_kept(limit: int) -> None:
+    """A text is cut between words: half of a secret would not be known as one."""
+    secret = "hunter2-hunter2-hunter2"
+    for short in range(20):
+        words = "x " * ((limit - short) // 2) + secret + " and so on" * 400
+        lines = (
+            tool_use("t-1", command=words), tool_use("t-2", "TaskCreate", subject=words),
+            tool_result("t-2", toolUseResult={"task": {"id": "1", "subject": words}}),
+            tool_use("t-3", "ExitPlanMode", plan=words), tool_use("t-4", "AskUserQuestion", questions=[
+                {"question": words, "options": [{"label": words}]}]),
+            tool_use("t-5", "CronCreate", cron=words, prompt=words), answer(words), prompt(words),
+            json.dumps({"type": "queue-operation", "operation": "enqueue", "content": words}).encode() + b"\n",
+        )  # fmt: skip
+        ledger = cleaned(ledger_of(b"".join(lines)), lambda text: text.replace(secret, "*"))
+        assert b"hunter" not in render_kept(KeptLedger(1, "", 0, 0, 0, "", True, ledger))
 
 
 def home(tmp_path: Path) -> Path:

@@ -56,7 +56,7 @@ WRITERS: Mapping[str, Callable[[Session], str | None]] = {
 
 def _answer(claims: Iterable[Claim]) -> str:
     made: dict[str, Any] = {"agent": AGENT, "summary": "", "open_loops": [], "resolved": [], "numbers": []}
-    lists: dict[str, list[str]] = {"decision": [], "next": []}
+    lists: dict[str, list[dict[str, str]]] = {"decision": [], "next": []}
     for claim in claims:
         match claim.what:
             case "open":
@@ -64,10 +64,10 @@ def _answer(claims: Iterable[Claim]) -> str:
             case "closed":
                 made["resolved"].append({"id": claim.id, "reason": claim.text, "quote": claim.quote})
             case "number":
-                made["numbers"].append({"name": claim.name, "value": claim.value})
+                made["numbers"].append({"name": claim.name, "value": claim.value, "quote": claim.quote})
             case "summary":
-                made["summary"] = " ".join(filter(None, (made["summary"], claim.text)))
+                made["summary"] = made["summary"] or {"text": claim.text or claim.quote, "quote": claim.quote}
             case "decision" | "next":
-                lists[claim.what].append(claim.quote or claim.text)
+                lists[claim.what].append({"text": claim.text or claim.quote, "quote": claim.quote})
     made |= {"decisions": lists["decision"][:20], "next": lists["next"][:20]}
     return json.dumps(made, ensure_ascii=False)

@@ -15,7 +15,7 @@ from phoenixd.core.briefing import Choice
 from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
 from phoenixd.documents.brief.around import Around, Asking, Waits
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
-from phoenixd.documents.brief.page import BriefFacts, render_brief
+from phoenixd.documents.brief.page import INJECTION_LIMIT, render_brief
 from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.redact import redact
@@ -26,7 +26,10 @@ from phoenixd.documents.workspace import GitSummary
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
+from phoenixd.memory.brief.composition import compose_brief
+from phoenixd.memory.brief.last_words import HeardByHooks
 from phoenixd.memory.brief.loops.commands import commands_in
+from phoenixd.memory.brief.session_seen import seen_session
 from phoenixd.memory.brief.writing import write_brief
 from phoenixd.ports import BriefWriter, WriterAnswer
 from tests.eval_brief.blind.rendered import AGENT, Rendered
@@ -79,7 +82,10 @@ async def briefed(found: Rendered, answer: str | None = None) -> Briefed:
         written=timestamp(found.ended), writer=outcome.writer.value, summary=accepted.summary,
         changed=accepted.changed, decisions=accepted.decisions, next=accepted.next, risks=accepted.risks,
     )  # fmt: skip
-    page = render_brief(BriefFacts(accepted.state, found.ended, goal=found.goal, git=git, narrative=narrative))
+    harness = HARNESSES[found.cli]
+    seen = seen_session(agent, ledger, HeardByHooks(), redact, INJECTION_LIMIT, harness.told_length)
+    facts = compose_brief(agent, accepted.state, (), git, found.ended, redact, narrative, seen)
+    page = render_brief(facts)
     return Briefed(accepted.state, page, len(accepted.refused), outcome.failed is True)
 
 

@@ -52,6 +52,8 @@ class ClaudeSession:
             self._wake()
         match event:
             case form.Person(_, text):
+                if self._turn_open:
+                    self.lines.interrupt()
                 self._begin()
                 self.lines.prompt(text)
                 if self._is_first:

@@ -25,6 +25,7 @@ class Lines:
         self._described: dict[str, str] = {}
         self._requests = 0
         self._answer: tuple[str, str] | None = None
+        self._newest = ""
 
     def put(self, line: Line, at: float | None = None) -> str:
         """Write a line; its uuid."""
@@ -78,6 +79,7 @@ class Lines:
             self._requests += 1
             self._answer = f"msg_01{self.ids.short(22)}", f"req_011{self.ids.short(21)}"
         message, request = self._answer
+        self._newest = message
         self._answer = self._answer if goes_on else None
         calls = []
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
@@ -125,6 +127,11 @@ class Lines:
         self.put(line | {"toolUseID": tool})
         line = pattern("claude-work", lambda line: line["subtype"] == "turn_duration")
         self.put(line | {"durationMs": int(1000 * (self.times.now - began)), "messageCount": len(self.made)})
+
+    def interrupt(self) -> None:
+        """A person stopped the turn: only so can a prompt come before its end."""
+        line = pattern("claude-session", lambda line: "interrupted by user" in str(line["message"]["content"]))
+        self.put(line | {"interruptedMessageId": self._newest})
 
     def keep_books(self) -> None:
         """What the CLI writes anew now and then."""

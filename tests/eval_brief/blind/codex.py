@@ -49,6 +49,8 @@ class CodexSession:
             self._begin()
         match event:
             case form.Person(_, text):
+                if self._turn_open:
+                    self._interrupt()
                 self._begin()
                 self._prompt(text)
             case form.Agent(_, text):
@@ -261,6 +263,10 @@ class CodexSession:
 
     def _abort(self, call: str) -> None:
         self._returned(call, "Wall time: 1.7 seconds\naborted by user")
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        """A person stopped the turn: only so can a prompt come before its end."""
         self._put(pattern(PERMISSION, lambda line: "<turn_aborted>" in line["payload"]["content"][0]["text"]))
         self._put(pattern(PERMISSION, lambda line: line["payload"]["type"] == "turn_aborted"))
         self._turn_open = False

@@ -52,6 +52,8 @@ class GeminiSession:
         following = rest[0] if rest else None
         match event:
             case form.Person(_, text):
+                if self._turn_open:  # only a person who stopped the turn can have a prompt taken before its end
+                    self._record(pattern(PERMISSION, lambda line: line["type"] == "info"))
                 self._turn_open = True
                 self._prompt(text)
             case form.Agent(_, text):

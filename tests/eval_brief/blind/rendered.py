@@ -16,6 +16,8 @@ from tests.eval_brief.blind.patterns import BEGAN, CWD, sha
 from tests.eval_brief.blind.session import Inbox, Session
 
 AGENT = "a"
+KINDS = {"words": "said", "": "said", "known": "said", "unanswered": "request"}
+"""Kinds that state.json calls by another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,11 @@ def _before(session: Session) -> StateDocument:
     loops = [
         OpenLoop.model_validate(
             {"id": known.id, "text": known.text, "added": day}
-            | ({"kind": known.source_key or "words", "source": "session"} if known.by == "session" else {})
+            | (
+                {"kind": KINDS.get(known.source_key, known.source_key), "source": "session"}
+                if known.by == "session"
+                else {}
+            )
         )
         for known in session.known
     ]

@@ -175,6 +175,7 @@ class Open:
     what: str
     match: tuple[str, ...]
     page: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,22 +188,26 @@ class Closed:
 @dataclass(frozen=True, slots=True)
 class Harmless:
     text: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
     name: tuple[str, ...]
     value: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     match: tuple[str, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
     text: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.documents.session_ledger import SessionLedger
+from tests.documents.ledgers import recorded
 from tests.eval_brief.blind.patterns import CWD
 from tests.eval_brief.blind.random_sessions import EVENTS, random_session
 from tests.eval_brief.blind.reading import read_sessions
@@ -92,3 +93,22 @@ def test_of_a_session_by_hand(name: str) -> None:
 @pytest.mark.parametrize("cli", EVENTS)
 def test_of_events_in_any_order(cli: Cli, seed: int) -> None:
     assert_agrees(random_session(cli, seed))
+
+
+@pytest.mark.parametrize("name", ["codex-work", "codex-session"])
+def test_codex_writes_a_prompt_in_the_middle_of_a_turn_as_any_other(name: str) -> None:
+    """It belongs to that turn, and the request that began the turn is not over by it."""
+    said = {words.text: words for words in recorded(name).speech.person}
+
+    assert said["and read the queue too"].queued is True
+    assert said["Wait a little"].queued is False
+    assert said["Wait a little"].turn == said["and read the queue too"].turn == "done"
+
+
+def test_the_request_of_a_turn_that_was_added_to_is_open_with_it() -> None:
+    person = ledger_of(SAMPLES["ja-codex-01"]).speech.person
+
+    assert [(words.text, words.queued, words.turn) for words in person[-2:]] == [
+        ("消さないで。ビルドして。", False, None),
+        ("急いで", True, None),
+    ]

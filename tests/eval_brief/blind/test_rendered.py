@@ -178,7 +178,7 @@ def test_gemini_idle_with_a_job_alive(tmp_path: Path) -> None:
     assert made.turn_open is False
     assert facts(made).turn_open is None
     assert [one.text.split("Exit Code: ")[1][0] for one in found if "Exit Code" in one.text] == ["2", "1"]
-    assert made.before.open_loops[0].model_extra == {"kind": "words", "source": "session"}
+    assert made.before.open_loops[0].model_extra == {"kind": "said", "source": "session"}
 
 
 # The form of a file.

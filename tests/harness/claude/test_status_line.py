@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,15 +24,32 @@ def operators(files: dict[str, bytes], **environment: str) -> str | None:
     return status_line.operators({"HOME": "/h", **environment}, "/w", files.get)
 
 
-def test_ours_stands_in_the_settings_unless_it_is_switched_off() -> None:
-    spec = AgentSpec("a", ("claude",), "/w", harness="claude")
-    made = HARNESSES["claude"].settings(spec, "u", "t", HOOK) or {}
-    assert made["statusLine"] == {
-        "type": "command",
-        "command": "'/var/lib/phoenixd/lib/it'\"'\"'s here/phoenix-hook' status-line",
+CLAUDE = HARNESSES["claude"]
+SPEC = AgentSpec("a", ("claude",), "/w", harness="claude")
+
+
+def test_ours_is_passed_as_a_command_for_a_shell() -> None:
+    assert CLAUDE.status_line(SPEC, HOOK, "2.1.330") == {
+        "statusLine": {
+            "type": "command",
+            "command": "'/var/lib/phoenixd/lib/it'\"'\"'s here/phoenix-hook' status-line",
+        }
     }
-    off = AgentSpec("a", ("claude",), "/w", harness="claude", context=ContextRules(status_line=False))
-    assert "statusLine" not in (HARNESSES["claude"].settings(off, "u", "t", HOOK) or {})
+
+
+def test_switched_off_none_is_passed() -> None:
+    assert CLAUDE.status_line(replace(SPEC, context=ContextRules(status_line=False)), HOOK, "2.1.330") == {}
+
+
+@pytest.mark.parametrize("version", ["2.1.197", "2.1.329", "1.9.999", None, "", "2.1", "2.1.330-beta", "x" * 99])
+def test_none_is_passed_to_a_release_whose_screen_is_not_known_to_be_read_with_it(version: str | None) -> None:
+    """With a status line on, 2.1.197 looks idle while it streams an answer."""
+    assert CLAUDE.status_line(SPEC, HOOK, version) == {}
+
+
+@pytest.mark.parametrize("version", ["2.1.330", "2.1.1000", "2.2.0", "3.0.0"])
+def test_a_release_that_was_read_with_it_and_later_ones_get_it(version: str) -> None:
+    assert CLAUDE.status_line(SPEC, HOOK, version)
 
 
 def test_the_nearest_file_wins() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from phoenixd.documents.brief.answer import BriefAnswer
@@ -38,7 +39,7 @@ def material(
 
 def judged(found: BriefMaterial, proven: Iterable[str] = (), **claims: Any) -> Accepted:
     answer = BriefAnswer.model_validate({"agent": "a", "open_loops": [], **claims})
-    return accept(answer, found, proven=frozenset(proven))
+    return accept(answer, replace(found, proven=frozenset(proven)))
 
 
 def texts(accepted: Accepted, before: BriefMaterial) -> list[str]:

@@ -65,6 +65,8 @@ TEXT = st.text(st.sampled_from("ab. \n`~>-。字かー́🙂!?\u200f"), max_size
 
 @given(TEXT, st.integers(0, 60))
 @example("```\na. b\n```\nc. d", 8)
+@example("? \u0301", 2)
+@example(" \u0301", 1)
 def test_what_is_kept_is_within_bounds_and_whole(text: str, room: int) -> None:
     for kept in (beginning(text, room, len), ending(text, room, len)):
         assert len(kept) <= room

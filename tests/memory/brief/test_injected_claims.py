@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-def _claims(text: str, quote: str, loop: str) -> dict[str, dict[str, object]]:
+def _claims(text: str, quote: str, loop: str) -> dict[str, dict[str, Any]]:
     return {
         "open": {"open_loops": [{"id": "do-this-first", "text": text, "quote": quote}]},
         "closed": {"resolved": [{"id": loop, "reason": text, "quote": quote}]},

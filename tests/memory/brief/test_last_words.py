@@ -194,6 +194,20 @@ def test_no_half_of_a_secret_stands_where_the_ledger_cut(before: int) -> None:
     assert not any(SECRET[:size] in text for size in range(8, len(SECRET)))
 
 
+@pytest.mark.parametrize("before", range(0, 1400, 100))
+def test_no_line_of_a_key_block_stands_where_the_ledger_cut(before: int) -> None:
+    lines = [f"{n:02}" + "MIIEpAIBAAKCAQEAx9" * 3 for n in range(25)]
+    kind = "RSA PRIVATE KEY"
+    block = "\n".join([f"-----BEGIN {kind}-----", *lines, f"-----END {kind}-----"])
+    ledger = SessionLedger()
+    text = "w. " * (before // 3) + f"\n{block}\n" + "and more. " * 180
+    ledger.hear(Record("assistant", NOW, (Spoke(text, True, NOW),)))
+    shown_text = section(chosen(ledger.speech.newest()))
+
+    assert "and more." in shown_text
+    assert not any(line in shown_text for line in lines)
+
+
 def test_canary_no_secret_reaches_the_page() -> None:
     hidden = SECRET[:10] + "\u200b" + SECRET[10:]
     text = section(chosen(said(f"use {SECRET} please", f"I used {hidden} and it works.")))

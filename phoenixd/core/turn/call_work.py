@@ -12,10 +12,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import LookAtCall
-from phoenixd.core.agent import Agent, Lease, OpenCall, Running, Starting, WorkWatch
-from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.agent import Activity, Agent, Lease, OpenCall, Running, Starting, WorkWatch
+from phoenixd.core.decision import Decision, Heard, Readings
 from phoenixd.core.events import CallWorkSeen
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.spec import LivenessRules
+from phoenixd.core.turn import due
 
 CPU_ENOUGH = 1.0
 """Seconds of CPU in a check_interval that are work: what waits and draws a spinner uses a tenth of that."""
@@ -23,46 +25,10 @@ CPU_ENOUGH = 1.0
 IO_ENOUGH = 1024 * 1024
 """Bytes read from or written to storage in a check_interval that are work."""
 
-LOOK_TIME = 10.0
-"""Seconds that a look may take before a silent run is judged without it."""
-
-
-def look_due(agent: Agent, state: Running) -> Instant | None:
-    """When to look at what an open call does; None while nothing depends on it."""
-    upcoming = _next_look(agent, state)
-    return upcoming[0] if upcoming is not None else None
-
-
-def _next_look(agent: Agent, state: Running) -> tuple[Instant, Lease] | None:
-    activity, rules = state.activity, agent.spec.liveness
-    if not rules.enabled or not activity.turn_open or activity.waiting or agent.limits.parking:
-        return None
-    for call in watchable(state):
-        at = max(_looked_at(state, call), activity.evidence_at, call.started) + rules.check_interval
-        if at < call.most:
-            return at, call
-    return None
-
-
-def watchable(state: Running | Starting) -> list[Lease]:
-    """The open calls whose processes can be told from older ones, the oldest first.
-
-    A Task call is none: its subagents make calls of their own, and what earlier ones of those left is no work.
-    """
-    found = [lease for lease in state.activity.leases if lease.ticks is not None and not lease.is_subagent]
-    return sorted(found, key=lambda lease: lease.started)
-
-
-def _looked_at(state: Running, call: Lease) -> Instant:
-    watch = state.activity.work
-    if watch is None or watch.ticks != call.ticks:
-        return call.started
-    return watch.at if watch.asked is None else max(watch.asked + LOOK_TIME, watch.at)
-
 
 def look(agent: Agent, state: Running, now: Moment) -> Decision:
     """Have the processes of the open call looked at."""
-    upcoming, watch = _next_look(agent, state), state.activity.work
+    upcoming, watch = due.call_due(state.activity, agent.view()), state.activity.work
     assert upcoming is not None
     call = upcoming[1]
     assert call.ticks is not None
@@ -74,47 +40,36 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
     return Decision(replace(agent, state=asked), (order,), "looking at what the open call does", weight="noise")
 
 
-def hear(agent: Agent, event: CallWorkSeen, seen: Seen, now: Moment) -> Decision:
+def hear(activity: Activity, event: CallWorkSeen, rules: LivenessRules, now: Moment) -> Heard[Activity]:
     """Renew the open calls' leases where their processes have worked since the last look."""
-    state = agent.state
-    watch = state.activity.work if isinstance(state, Running) else None
-    if not isinstance(state, Running) or watch is None or watch.asked is None or watch.ticks != event.ticks:
-        return Decision(agent)
-    rules = agent.spec.liveness
+    watch = activity.work
+    if watch is None or watch.asked is None or watch.ticks != event.ticks:
+        return Heard(activity)
     spans = max(1.0, (now.at - watch.at) / rules.check_interval)
     cpu, io = event.cpu - watch.cpu, event.io - watch.io
     works = cpu >= CPU_ENOUGH * spans or io >= IO_ENOUGH * spans
     watched = WorkWatch(
         event.ticks, now.at, event.cpu, event.io, event.processes, event.unread, None, now.at if works else watch.worked
     )
-    leases = state.activity.leases
+    leases = activity.leases
     if works:
         leases = tuple(_renewed(lease, now.at + rules.stale) for lease in leases)
-    changed = replace(state, activity=replace(state.activity, work=watched, leases=leases))
-    heard = replace(agent, state=changed)
+    heard = replace(activity, work=watched, leases=leases)
     if not works or watch.worked is not None:
-        return Decision(heard, reason="the open call was looked at", weight="noise")
-    what = next((f" ({_what(call)})" for call in watchable(state) if call.ticks == event.ticks), "")
+        return Heard(heard, reason="the open call was looked at", weight="noise")
+    what = next((f" ({_what(call)})" for call in due.watchable(heard) if call.ticks == event.ticks), "")
     reason = f"nothing is heard of it, and its open call{what} works: {cpu:.1f} s of CPU, {io // 1024} KiB of I/O"
     readings: Readings = (
         ("cpu", round(cpu, 2)), ("io", io), ("over", round(now.at - watch.at, 1)), ("processes", event.processes),
         ("unreadable", event.unread),
     )  # fmt: skip
-    return Decision(heard, reason=reason, readings=readings)
-
-
-def put_off(state: Running, at: Instant) -> Instant:
-    """When a hang is judged that is due at `at`: not while a look at the call is under way, which takes moments."""
-    watch = state.activity.work
-    if watch is None or watch.asked is None or not watchable(state):
-        return at
-    return max(at, min(watch.asked, at) + LOOK_TIME)
+    return Heard(heard, reason=reason, readings=readings)
 
 
 def open_call(state: Running | Starting, stale: float, now: Moment) -> OpenCall | None:
     """The call in which a run is ended: what the brief and the next session are told of it. stale: liveness.stale."""
     # The newest: an older one may have ended without a word.
-    found = watchable(state) or sorted(state.activity.leases, key=lambda lease: lease.started)
+    found = due.watchable(state.activity) or sorted(state.activity.leases, key=lambda lease: lease.started)
     if not found:
         return None
     call, watch = found[-1], state.activity.work
@@ -128,7 +83,7 @@ def open_call(state: Running | Starting, stale: float, now: Moment) -> OpenCall 
 def readings(state: Running | Starting, now: Moment) -> Readings:
     """What was known of the open call's work when its run was ended."""
     watch = state.activity.work
-    if watch is None or not watchable(state):
+    if watch is None or not due.watchable(state.activity):
         return ()
     return (
         ("call_cpu", round(watch.cpu, 2)),

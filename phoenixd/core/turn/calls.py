@@ -66,11 +66,6 @@ def hear_subagent(activity: Activity, event: Hook, rules: LivenessRules, now: Mo
     return replace(activity, leases=renewed)
 
 
-def newest_end(leases: tuple[Lease, ...], default: Instant) -> Instant:
-    """Until when the silence of any call in flight is expected."""
-    return max((lease.until for lease in leases), default=default)
-
-
 def put_off(lease: Lease, seconds: float) -> Lease:
     """The lease of a call that could not begin for so long."""
     return replace(lease, until=lease.until + seconds, started=lease.started + seconds, most=lease.most + seconds)

@@ -1,0 +1,175 @@
+"""Which evidence counts: what hooks, signs of life and looks at open calls make of a turn (design 8; G4, G54)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.agent import Activity, PromptKind, Run, Waiting
+from phoenixd.core.decision import Heard
+from phoenixd.core.events import CallWorkSeen, EvidenceSeen
+from phoenixd.core.hooks import (
+    Hook,
+    Notified,
+    PermissionDenied,
+    PromptSubmitted,
+    SessionStarted,
+    ToolEnded,
+    ToolFailed,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
+from phoenixd.core.moment import Moment
+from phoenixd.core.parts import View, WaitOver
+from phoenixd.core.question.call import DIALOGS
+from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
+from phoenixd.core.turn import call_work, calls, claims
+
+TurnEvent = Hook | EvidenceSeen | CallWorkSeen
+
+DRAWN_WITHIN = 1.0
+"""Seconds after its hook in which a dialog is drawn, and in which calls begin that were made together with its own."""
+
+
+def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
+    """A run that was told something, or exists to do one thing, begins with an open turn (G50)."""
+    turn_open = was_told(run, spec) or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
+    return Activity(turn_open, evidence_at=now.at, evidence_wall=now.wall)
+
+
+def was_told(run: Run, spec: AgentSpec) -> bool:
+    """Whether the run was started with a prompt of ours."""
+    return run.prompt is PromptKind.CONTINUE or (run.prompt is PromptKind.GOAL and spec.prompt is not None)
+
+
+def stands_on_screen(waiting: Waiting | None) -> bool:
+    """Whether the agent waits for the answer to a dialog, which a look at its screen can see gone."""
+    return waiting is not None and waiting.kind in DIALOGS
+
+
+def hear(activity: Activity | None, event: TurnEvent, seen: View, now: Moment) -> Heard[Activity | None]:
+    """Fold in what tells of a turn: a hook, a sign of life, or a look at what an open call does."""
+    if activity is None or not seen.is_news:
+        return Heard(activity)
+    if isinstance(event, EvidenceSeen):
+        return claims.hear(activity, event, seen.spec.liveness, now) if seen.state != "stopping" else Heard(activity)
+    if isinstance(event, CallWorkSeen):
+        is_running = seen.state == "running"
+        return call_work.hear(activity, event, seen.spec.liveness, now) if is_running else Heard(activity)
+    # What the run's own session shows on the screen, another one says nothing about: a look does.
+    answers = activity.waiting is not None and not seen.begins_beside(event)
+    heard = _hear_answer(activity, event, seen.spec.has_hooks, now) if answers else activity
+    return Heard(_hear_hook(heard, event, seen.spec.liveness, now))
+
+
+def _hear_hook(activity: Activity, event: Hook, rules: LivenessRules, now: Moment) -> Activity:
+    """Fold one hook into the activity; a subagent's events only renew the lease of an open Task call (G54)."""
+    if event.sub:
+        return calls.hear_subagent(activity, event, rules, now)
+    heard = replace(
+        activity, evidence_at=now.at, evidence_wall=now.wall, stale_claim=None, claim_due=None, looked_at=None
+    )
+    match event:
+        case PromptSubmitted():
+            return replace(heard, turn_open=True, leases=())
+        case ToolStarted():
+            return replace(heard, turn_open=True, leases=calls.begin(heard.leases, event, rules, now))
+        case ToolEnded() | ToolFailed() | PermissionDenied():
+            return replace(heard, leases=calls.end(heard.leases, event))
+        case TurnEnded() | TurnFailed():
+            return replace(heard, turn_open=False, leases=())
+        case _ if is_idle_prompt(event) or (isinstance(event, SessionStarted) and event.beginning == "clear"):
+            # A turn that a person broke off, or cleared away, ends without a stop and leaves its calls unanswered.
+            return replace(heard, turn_open=False, leases=())
+        case _:
+            return heard
+
+
+def is_idle_prompt(event: Hook) -> bool:
+    """Whether the harness says that it waits for its next prompt."""
+    return isinstance(event, Notified) and event.notice == "idle" and not event.sub
+
+
+def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
+    """A limit is over: the time that it took was nobody's silence."""
+    return replace(
+        activity,
+        waited=activity.waited + over.waited,
+        evidence_at=now.at,
+        stale_claim=None,
+        claim_due=None,
+        turn_open=activity.turn_open or over.works,
+    )
+
+
+def answered(activity: Activity, now: Moment) -> Activity:
+    """The person has answered: the time that it took was nobody's silence, and no time of a tool that asked first."""
+    waiting = activity.waiting
+    if waiting is None:
+        return activity
+    took = max(0.0, now.at - waiting.since)
+    leases = tuple(calls.put_off(lease, took) for lease in activity.leases)
+    return replace(
+        activity,
+        waiting=None,
+        also_asked=(),
+        waited=activity.waited + took,
+        leases=leases,
+        evidence_at=now.at,
+        stale_claim=None,
+        claim_due=None,
+        looked_at=None,
+    )
+
+
+def settled(activity: Activity, hold: int, now: Moment) -> Activity:
+    """A held question was answered or given up: those that it covered come up again."""
+    waiting, covered = activity.waiting, activity.also_asked
+    if waiting is None:
+        return activity
+    if waiting.hold != hold:
+        return replace(activity, also_asked=tuple(question for question in covered if question.hold != hold))
+    if not covered:
+        return answered(activity, now)
+    return replace(activity, waiting=replace(covered[0], since=waiting.since), also_asked=covered[1:])
+
+
+def _hear_answer(activity: Activity, event: Hook, has_screen: bool, now: Moment) -> Activity:
+    """Close what this hook answers. Of several questions the newest is shown; those before it come up again after it.
+
+    A call that begins says that the question before it was answered, unless both calls were made together. Where a
+    screen can be read, it decides.
+    """
+    waiting = activity.waiting
+    if waiting is None:
+        return activity
+    if has_screen and isinstance(event, ToolStarted) and not event.sub and not waiting.sub:
+        drawn = waiting.seen or now.at - waiting.since >= DRAWN_WITHIN
+        return replace(activity, waiting=replace(waiting, seen=drawn))
+    ends_a_call = isinstance(event, ToolEnded | ToolFailed)
+    if has_screen and ends_a_call and waiting.hold and waiting.seen and not activity.also_asked:
+        # Whose call it was a held request does not say: the next look at the screen does.
+        return activity
+    asked = (waiting, *activity.also_asked)
+    over = tuple(question for question in asked if not _still_waits(question, event))
+    if ends_a_call or isinstance(event, PermissionDenied):
+        over = over[:1]
+    left = tuple(question for question in asked if all(question is not one for one in over))
+    if not left:
+        return answered(activity, now)
+    # One question after the other is one wait.
+    return replace(activity, waiting=replace(left[0], since=waiting.since), also_asked=left[1:])
+
+
+def _still_waits(waiting: Waiting, event: Hook) -> bool:
+    """Whether a person is still asked after this hook: a question closes by its own answer, not by a neighbour's."""
+    match event:
+        case ToolEnded() | ToolFailed() | PermissionDenied():
+            mine = waiting.tool is None or (waiting.sub == event.sub and event.tool in (None, waiting.tool))
+            return not mine
+        case ToolStarted():
+            return event.sub or waiting.sub
+        case PromptSubmitted() | TurnEnded() | TurnFailed() | SessionStarted():
+            return event.sub
+        case _:
+            return not (is_idle_prompt(event) and waiting.kind in DIALOGS)
