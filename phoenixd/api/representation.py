@@ -59,6 +59,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "resonance": None,
         "open_loops": loops.open,
         "stale_loops": loops.stale,
+        "unconfirmed_loops": loops.unconfirmed,
         "brief": _brief(loops.brief) if loops.brief is not None else None,
         "parked_until": rfc3339(row.parked_until),
         "due_in": None if row.due is None else round(row.due, 3),

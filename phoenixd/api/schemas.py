@@ -96,6 +96,7 @@ SCHEMAS: dict[str, Schema] = {
             "resonance": {"oneOf": [_object({"state": STRING, "last_verified": _or_null(TIME)}), {"type": "null"}]},
             "open_loops": COUNT,
             "stale_loops": COUNT,
+            "unconfirmed_loops": COUNT,
             "brief": {
                 "oneOf": [
                     _object(
@@ -339,7 +340,15 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Loop": _object(
-        {"agent": AGENT_NAME, "id": STRING, "text": STRING, "added": DAY, "age_days": COUNT, "stale": BOOLEAN}
+        {
+            "agent": AGENT_NAME,
+            "id": STRING,
+            "text": STRING,
+            "added": DAY,
+            "age_days": COUNT,
+            "stale": BOOLEAN,
+            "unconfirmed": BOOLEAN,
+        }
     ),
     "Loops": _object({"loops": _list(_ref("Loop")), "stale_days": COUNT}),
     "Waited": _object({"met": BOOLEAN, "needs_person": BOOLEAN, "agent": _nullable_ref("Agent"), "message": STRING}),

@@ -59,6 +59,8 @@ class LoopCounts:
     open: int = 0
     stale: int = 0
     brief: BriefFace | None = None
+    unconfirmed: int = 0
+    """Those that no session has seen for long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from phoenixd.api.handlers.loops import ID_SHOWN, no_loop, several
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.api.problems import Problem, no_agent
 from phoenixd.directories import STATE_POINTER, find_state_directory
+from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.documents.resolved import apply_resolutions, read_resolutions, render_resolution, resolution
@@ -45,7 +46,8 @@ class Papers:
         return [loop.id for loop in self.state.open_loops]
 
     def was_resolved(self, loop_id: str) -> bool:
-        on_file = any(item.id == loop_id for item in self.state.resolved)
+        closed = [item.id for item in self.state.resolved]
+        on_file = meant(loop_id, closed) in closed
         return on_file or any(made.id == loop_id for made in read_resolutions(self.log))
 
 
@@ -75,6 +77,7 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
         papers = [_read(state, name, now) for name in ([agent] if agent else _names(state))]
         chosen, done = _choose(papers, agent, loop_id)
         if done == "resolved":
+            loop_id = meant(loop_id, chosen.ids)
             made = resolution(loop_id, redact(reason, secret_values(environ)), now, chosen.name)
             append(state / "agents" / chosen.name / "resolved.jsonl", render_resolution(made))
     shown = one_line(loop_id, ID_SHOWN)
@@ -87,7 +90,7 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
 
 
 def _choose(papers: Sequence[Papers], agent: str | None, loop_id: str) -> tuple[Papers, str]:
-    owners = [one for one in papers if loop_id in one.ids]
+    owners = [one for one in papers if meant(loop_id, one.ids) in one.ids]
     if len(owners) > 1:
         raise several(loop_id, [one.name for one in owners])
     for one in owners:

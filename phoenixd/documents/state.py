@@ -13,7 +13,7 @@ Status = Literal["idle", "working", "error"]
 STALE_DAYS = 14
 RESOLVED_DAYS = 7
 UNCONFIRMED = "unconfirmed"
-"""The key that marks a loop which the newest brief run did not name; its value is that day."""
+"""The key that marks a loop which no reading has seen for long, or no writer named; its value is that day."""
 
 
 class Document(BaseModel):
@@ -75,6 +75,11 @@ def flag_stale(document: StateDocument, today: date, days: int = STALE_DAYS) -> 
         for old in [today - date.fromisoformat(loop.added) > timedelta(days=days)]
     )
     return document if loops == document.open_loops else document.model_copy(update={"open_loops": loops})
+
+
+def is_unconfirmed(loop: OpenLoop) -> bool:
+    """Whether nothing has spoken of a loop for long; it is open all the same."""
+    return bool((loop.model_extra or {}).get(UNCONFIRMED))
 
 
 def age_in_days(loop: OpenLoop, today: date) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from phoenixd.documents.loop_ids import kept_as_written, slug_of
 from phoenixd.documents.state import OpenLoop, ResolvedLoop, StateDocument
 from phoenixd.documents.times import read_date
 
@@ -157,9 +158,9 @@ def _numbers(found: Mapping[str, Any], notes: _Notes) -> dict[str, str]:
 
 def _loop_id(given: Mapping[str, Any], where: str, notes: _Notes) -> str:
     named = _words(given, "id")
-    if LOOP_ID.fullmatch(named) and len(named) <= 64:
-        return named
-    slug = "-".join(re.findall(r"[a-z0-9]+", (named or _words(given, "text")).lower()))[:64].strip("-") or "loop"
+    if named and (written := kept_as_written(named)) is not None:
+        return written
+    slug = slug_of(named or _words(given, "text")) or "loop"
     notes.mended.append(f"{where}: its id became {slug}")
     return slug
 

@@ -22,7 +22,7 @@ from phoenixd.documents.brief.health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale
+from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, is_unconfirmed
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -271,7 +271,8 @@ class Publication:
         if state is None:
             return LoopCounts(brief=brief)
         loops = flag_stale(state, today, self.stale_days).open_loops
-        return LoopCounts(len(loops), sum(loop.stale for loop in loops), brief)
+        unconfirmed = sum(is_unconfirmed(loop) for loop in loops)
+        return LoopCounts(len(loops), sum(loop.stale for loop in loops), brief, unconfirmed)
 
     async def run(self) -> None:
         """Bring up to date, for ever, what changes without an event of its own."""

@@ -10,7 +10,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
 from phoenixd.documents.heartbeat import read_heartbeat
 from phoenixd.documents.incident import DIRECTORY as INCIDENTS
 from phoenixd.documents.incident import OLDER as OLDER_INCIDENTS
+from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.ops import (
     Happening,
     Occurrence,
@@ -233,6 +234,8 @@ class Shelf:
         state, kept = self.state, self._kept
         assert state is not None
         assert kept is not None
+        known = [*(loop.id for loop in state.open_loops), *(item.id for item in state.resolved)]
+        made = replace(made, id=meant(made.id, known))
         closed = resolve_loop(state, made.id, made.reason, today)
         if closed is None:
             was = any(item.id == made.id for item in state.resolved) or self._resolved.names(made.id)

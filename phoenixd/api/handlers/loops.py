@@ -11,9 +11,10 @@ from phoenixd.api.pages import loops as text_loops
 from phoenixd.api.pages.loops import Loop
 from phoenixd.api.problems import Problem
 from phoenixd.core.fleet import Fleet
+from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.resolved import Resolved
-from phoenixd.documents.state import age_in_days
+from phoenixd.documents.state import age_in_days, is_unconfirmed
 from phoenixd.documents.times import utc_date
 
 ID_SHOWN = 64
@@ -26,7 +27,7 @@ async def list_loops(ask: Ask) -> Reply:
     named = _agent_meant(ask)
     today, days = utc_date(ask.service.now().wall), ask.service.stale_days
     found = [
-        Loop(name, loop.id, loop.text, loop.added, age_in_days(loop, today), loop.stale)
+        Loop(name, loop.id, loop.text, loop.added, age_in_days(loop, today), loop.stale, is_unconfirmed(loop))
         for name in ([named] if named else _everyone(ask.service.fleet()))
         for loop in await ask.service.open_loops(name)
     ]
@@ -40,6 +41,7 @@ async def list_loops(ask: Ask) -> Reply:
                 "added": loop.added,
                 "age_days": loop.age_days,
                 "stale": loop.stale,
+                "unconfirmed": loop.unconfirmed,
             }
             for loop in found
         ],
@@ -79,7 +81,7 @@ async def _close_only(ask: Ask, loop_id: str, reason: str) -> tuple[str, Resolve
     open_ids = {
         name: [loop.id for loop in await ask.service.open_loops(name)] for name in _everyone(ask.service.fleet())
     }
-    owners = [name for name, ids in open_ids.items() if loop_id in ids]
+    owners = [name for name, ids in open_ids.items() if meant(loop_id, ids) in ids]
     if len(owners) > 1:
         raise several(loop_id, owners)
     for name in owners or open_ids:

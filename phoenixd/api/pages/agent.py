@@ -71,6 +71,7 @@ def refused(row: Row) -> str:
 
 def _loops(loops: LoopCounts, name: str) -> str:
     stale = f", {loops.stale} stale" if loops.stale else ""
+    stale += f", {loops.unconfirmed} unconfirmed" if loops.unconfirmed else ""
     return f"{loops.open}{stale} (phoenixctl loops {name})"
 
 

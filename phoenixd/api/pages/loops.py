@@ -24,6 +24,7 @@ class Loop:
     added: str
     age_days: int
     stale: bool
+    unconfirmed: bool = False
 
 
 def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | None = None) -> str:
@@ -34,6 +35,10 @@ def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | No
     stale = sum(loop.stale for loop in found)
     counted = "1 open loop" if len(found) == 1 else f"{len(found)} open loops"
     flagged = f"{stale} stale (open for more than {stale_days} days)" if stale else "none stale"
+    unseen = sum(loop.unconfirmed for loop in found)
+    flagged += (
+        f", {unseen} unconfirmed (no session has seen {'it' if unseen == 1 else 'them'} for long)" if unseen else ""
+    )
     lines = [*wrap(f"{counted}{whose}, {flagged}.", here.width), ""]
     widths = (
         max(NAME_COLUMNS, *(len(loop.agent) for loop in found)) if agent is None else 0,
