@@ -17,8 +17,7 @@ from pathlib import Path
 import anyio
 import structlog
 
-from tests.eval_brief.blind.measured import DEFAULT as BLIND
-from tests.eval_brief.blind.measured import report
+from tests.eval_brief.blind.measured import CORPUS, report
 from tests.eval_brief.score import Score, score
 from tests.eval_brief.sessions import SESSIONS, Session
 from tests.eval_brief.transcripts import WRITTEN
@@ -46,7 +45,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--writer", choices=WRITERS, action="append", help="only this one; may be repeated")
     parser.add_argument("--cli", choices=WRITTEN, default="claude", help="whose transcripts are read")
     parser.add_argument("-v", "--verbose", action="store_true", help="name what was missed, was invented, or got in")
-    parser.add_argument("--blind", nargs="?", type=Path, const=BLIND, metavar="DIR", help="sessions of known truth")
+    parser.add_argument("--blind", nargs="?", type=Path, const=CORPUS, metavar="DIR", help="sessions of known truth")
     given = parser.parse_args(arguments[:at])
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     if given.blind is not None:

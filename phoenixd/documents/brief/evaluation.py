@@ -24,5 +24,8 @@ class Evaluation:
         return round(self.told / self.wanted, 3)
 
 
-EVALUATIONS: dict[str, Evaluation] = {}
+EVALUATIONS: dict[str, Evaluation] = {
+    "deterministic": Evaluation("2026-11-23", sessions=29, wanted=122, listed=100, told=121),
+    "cli": Evaluation("2026-11-23", sessions=29, wanted=122, listed=118, told=121),
+}
 """By the writer's name, as the configuration has it. Figures of the half that the rules' authors have not seen."""

@@ -21,7 +21,7 @@ from tests.eval_brief.blind.rendered import rendered
 from tests.eval_brief.blind.session import Claim, Kind, Session
 
 HERE = Path(__file__).parent
-DEFAULT = next((path for path in (HERE / "corpus", HERE / "samples") if path.is_dir()), HERE)
+CORPUS = HERE / "corpus"
 HEAD = (
     "", "sessions", "loops", "page", "false", "finished", "harmless", "numbers", "decisions", "planted", "invented",
     "hostile", "tokens",
