@@ -127,7 +127,7 @@ class _Reading:
             name = free_id(base, taken)
             taken.add(name)
             extras = {KIND: one.kind, SOURCE: f"{self.seen.session}: {one.source}", LAST_SEEN: self.seen.around.number}
-            loop = _loop(name, one.text, self.seen.today.isoformat(), extras)
+            loop = _loop(name, one.text, self.seen.today.isoformat(), {**one.extras, **extras})
             yield _Standing(loop, _when(one.at), is_proven=True)
 
     def _is_the_same(self, loop: OpenLoop, found: Found) -> bool:
@@ -149,10 +149,13 @@ class _Reading:
 
     def _resolved_at(self, found: Found, base: str) -> float | None:
         """When the loop that was found was closed last; None: never."""
-        times = [_when(read_time(made.ts)) for made in self.resolutions if self._is_of(made.id, found, base)]
+        # What a kind's own proof closed was over then: proof that it is open is newer, whatever its time.
+        by_proof = {one.id for one in self.state.resolved if KIND in (one.model_extra or {}) and one.reason != BY_HAND}
+        told = [made for made in self.resolutions if made.id not in by_proof]
+        times = [_when(read_time(made.ts)) for made in told if self._is_of(made.id, found, base)]
         logged = {made.id for made in self.resolutions}
         for item in self.state.resolved:
-            if item.id not in logged and self._is_of(item.id, found, base):
+            if item.id not in logged | by_proof and self._is_of(item.id, found, base):
                 times.append(_when(read_time(f"{item.resolved_date}T00:00:00Z")) + DAY)
         return max(times, default=None)
 
@@ -166,7 +169,7 @@ class _Reading:
         return any(made.id == name for made in self.resolutions) or any(one.id == name for one in self.state.resolved)
 
     def _renewed(self, loop: OpenLoop, found: Found) -> OpenLoop:
-        plain = {**loop.model_dump(), KIND: found.kind, LAST_SEEN: self.seen.around.number}
+        plain = {**loop.model_dump(), **found.extras, KIND: found.kind, LAST_SEEN: self.seen.around.number}
         plain.pop(UNCONFIRMED, None)
         if source_of(loop) and normal(loop.text) != normal(found.text):
             plain["text"] = found.text
