@@ -11,11 +11,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection
+from difflib import SequenceMatcher
 
 PIECE = 3
 LEAST = 4
 """Pieces of a text that says enough to be compared by them."""
 HELD, HELD_BY_SHORTER = 0.7, 0.8
+RIVAL = 0.3
+"""How alike two steps are of which one may be taken for the other."""
+SMALL = 3
+"""Letters of a small word."""
 LARGEST = 2000
 CACHED = 4096
 """Texts that are remembered: a reading compares each of its texts with many."""
@@ -46,10 +51,12 @@ def names(text: str, other: str, siblings: Collection[str] = ()) -> bool:
     wanted, found = _pieces(text), _pieces(other)
     if len(wanted) < LEAST or len(found) < LEAST:
         return same(text, other)
-    if not _holds_words(own_words(text, tuple(siblings)), words(other)):
+    bare = _PREFIX.sub("", other)
+    if not _holds(wanted, found) and not (len(_pieces(bare)) >= LEAST and _holds(wanted, _pieces(bare))):
         return False
-    bare = _pieces(_PREFIX.sub("", other))
-    return _holds(wanted, found) or (len(bare) >= LEAST and _holds(wanted, bare))
+    rivals = tuple(one for one in siblings if likeness(text, one) >= RIVAL)
+    needed = own_words(text, rivals) if rivals else frozenset(one for one in words(text) if not one.isalpha())
+    return _holds_words(needed, words(other)) and not (_swaps(text, other) and _swaps(text, bare))
 
 
 def likeness(one: str, other: str) -> float:
@@ -67,9 +74,14 @@ def quoted_in(text: str) -> str:
 @functools.lru_cache(CACHED)
 def words(text: str) -> frozenset[str]:
     """The words and numbers of a text; of a script that writes no blanks, its signs."""
+    return frozenset(_sequence(text))
+
+
+@functools.lru_cache(CACHED)
+def _sequence(text: str) -> tuple[str, ...]:
     folded = unicodedata.normalize("NFKC", text[:LARGEST]).casefold()
     spaced = "".join(_spaced(character) for character in folded)
-    return frozenset(spaced.split())
+    return tuple(spaced.split())
 
 
 @functools.lru_cache(CACHED)
@@ -82,6 +94,26 @@ def own_words(text: str, siblings: tuple[str, ...]) -> frozenset[str]:
 
 def _holds_words(wanted: frozenset[str], found: frozenset[str]) -> bool:
     return all(any(_is_form_of(one, other) for other in found) for one in wanted - found)
+
+
+def _swaps(text: str, other: str) -> bool:
+    """Whether the other has another word in the place of one of the text's: Enable, Disable; 用户, 订单."""
+    one, two = _sequence(text), _sequence(other)
+    # A form of a word is that word.
+    two = tuple(next((mine for mine in one if _is_form_of(mine, word)), word) for word in two)
+    missing, besides = set(one) - set(two), set(two) - set(one)
+    for tag, begin, end, start, stop in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        gone, come = missing.intersection(one[begin:end]), besides.intersection(two[start:stop])
+        if tag != "replace" or not gone or not come:
+            continue
+        # Small words that gave way to more and longer ones ("in the", "with one buffer") name nothing.
+        if len(gone) == len(come) or any(map(_is_long, gone)) or not any(map(_is_long, come)):
+            return True
+    return False
+
+
+def _is_long(word: str) -> bool:
+    return len(word) > SMALL or not word.isascii() or not word.isalpha()
 
 
 def _is_form_of(one: str, other: str) -> bool:
