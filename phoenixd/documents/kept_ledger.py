@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.times import known_wall
 
 FILE = "ledger.json"
 SIZE_LIMIT = 8 << 20
@@ -53,9 +54,19 @@ def render_kept(kept: KeptLedger) -> bytes:
 def read_kept(content: bytes) -> KeptLedger | None:
     """What an earlier reading left; None where that is of no use."""
     try:
-        return _KEPT.validate_json(content)
+        kept = _KEPT.validate_json(content)
     except ValidationError:
         return None
+    return kept if _times_hold(_LEDGER.dump_python(kept.ledger)) else None
+
+
+def _times_hold(value: Any) -> bool:
+    """Whether all times can be written as dates: of what a ledger holds, times alone are of that type."""
+    if isinstance(value, float):
+        return known_wall(value) is not None
+    if isinstance(value, dict):
+        return all(map(_times_hold, value.values()))
+    return all(map(_times_hold, value)) if isinstance(value, list | tuple) else True
 
 
 def cleaned(ledger: SessionLedger, clean: Clean) -> SessionLedger:

@@ -156,3 +156,27 @@ async def test_p85_status_tells_age_and_writer_of_the_brief(stage: Stage) -> Non
     face = stage.room.papers.loops("a").brief
     assert face is not None
     assert face.writer == "deterministic"
+
+
+@pytest.mark.parametrize("odd", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+async def test_a_record_with_a_time_of_no_calendar_costs_its_time_and_nothing_else(stage: Stage, odd: str) -> None:
+    stage.append(prompt("one"), answer("first.", timestamp=odd))
+
+    await stage.dies()
+    stage.restarted()
+    await stage.room.papers.publish(stage.agent(), [])
+
+    assert stage.quoted == ["one", "first."]
+
+
+async def test_a_clock_that_was_set_back_hides_no_newer_session(stage: Stage) -> None:
+    """The session that goes on is told, whatever the times of the one before it say."""
+    stage.append(prompt("one", timestamp="2026-11-21T11:00:00Z"), answer("first.", timestamp="2026-11-21T11:00:01Z"))
+    await stage.dies()
+    stage.path = stage.path.with_name("fresh.jsonl")
+    told = {"request": "r-9", "sessionId": "s-2"}
+    stage.append(prompt("two", sessionId="s-2", timestamp="2026-11-21T10:00:00Z"))
+    stage.append(answer("of the new one", timestamp="2026-11-21T10:00:01Z", **told))
+    await stage.dies("s-2")
+
+    assert stage.quoted == ["two", "of the new one"]

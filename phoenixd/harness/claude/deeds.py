@@ -48,6 +48,7 @@ from phoenixd.documents.deeds import (
     task_status,
 )
 from phoenixd.documents.json_line import Table, count, table, tables, text
+from phoenixd.documents.times import known_wall
 from phoenixd.harness.questions import questions
 
 NOTICE = "<task-notification>"
@@ -146,7 +147,7 @@ def _of_timers(result: Table, call: str, at: float | None) -> tuple[Deed, ...]:
         return (TimerSet(call, cut(text(result, "id"), ID_LIMIT), None, durable, at),)
     # 0 says that it was refused.
     if due := count(result, "scheduledFor"):
-        return (TimerSet(call, None, due / 1000, False, at),)
+        return (TimerSet(call, None, known_wall(due / 1000), False, at),)
     return ()
 
 
