@@ -17,7 +17,7 @@ MOST_ROWS, MOST_PATHS, MOST_QUESTIONS, MOST_OPTIONS = 300, 100, 8, 12
 ID_LIMIT = 200
 SPOKEN_LIMIT = 32_768
 
-_OF_WORDS = "".join(map(chr, range(0x21, 0x7F)))
+OF_WORDS = "".join(map(chr, range(0x21, 0x7F)))
 """What secrets are made of. Scripts that have no blanks between words are cut anywhere."""
 
 _STATUSES: dict[str, TaskStatus] = {
@@ -261,7 +261,7 @@ def clipped(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[:limit]
-    return (head.rstrip(_OF_WORDS) or "…") if text[limit] in _OF_WORDS else head
+    return (head.rstrip(OF_WORDS) or "…") if text[limit] in OF_WORDS else head
 
 
 def cut_path(path: str | None) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from phoenixd.documents.deeds import Spoke
+from phoenixd.documents.deeds import OF_WORDS, Spoke
 from phoenixd.documents.ledger_rows import Words
+from phoenixd.documents.redact import redact
 from phoenixd.documents.transcript import Ending, Prompted
 
 WORDS_LIMIT = 4000
@@ -15,9 +16,11 @@ WORDS_LIMIT = 4000
 PERSON_CHARS, AGENT_CHARS, MOST_WORDS = 24_000, 24_000, 64
 CUT = "\n[…]\n"
 
-_WORD_AT_END = re.compile(r"\S{1,4000}\Z")
-_TORN = re.compile(r"\A\S{0,4000}(?:\s{0,100}(?:-----END[^\n]{0,100}|\S{21,4000})(?=\s|\Z))*")
-"""The rest of a word, and single long words after it, as a key block has them in its lines."""
+AROUND = 1000
+"""Characters beyond a cut in which a secret may begin or end that the cut goes through."""
+
+_KEY_LINE = re.compile(r"\s{0,100}+(?:-----END[^\n]{0,100}|[!-~]{21,4000}+)(?=\s|\Z)")
+"""A single long word, as a key block has them in its lines. Scripts that have no blanks are no such words."""
 
 
 @dataclass(slots=True)
@@ -77,10 +80,23 @@ def _shortened(text: str) -> str:
     """What came last says most about how things stand: it gets two thirds of the room.
 
     It is cut between words, and the lines of a key block that the cut has opened go with it: secrets are taken out
-    later, and half of one may not be known as one.
+    later, and half of one may not be known as one, nor one without the name that stood before it. Those that go by
+    their shape are therefore taken out here, around the cuts; an agent's own values are words of their own.
     """
     if len(text) <= WORDS_LIMIT:
         return text
     room = WORDS_LIMIT - len(CUT)
-    head, tail = text[: room // 3], text[len(text) - (room - room // 3) :]
-    return _WORD_AT_END.sub("", head) + CUT + _TORN.sub("", tail, count=1)
+    at_head, at_tail = room // 3, room - room // 3
+    head = redact(text[: at_head + AROUND])[:at_head].rstrip(OF_WORDS)
+    tail = redact(text[-(at_tail + AROUND) :])
+    # What was taken out may have made it shorter: nothing of what stood before the cut comes in.
+    return head + CUT + _after_cut(tail[max(AROUND, len(tail) - at_tail) :])
+
+
+def _after_cut(tail: str) -> str:
+    """A text that begins at a cut, without its first word, and without the rest of a key block."""
+    tail = tail.lstrip().lstrip(OF_WORDS)
+    at = 0
+    while (line := _KEY_LINE.match(tail, at)) is not None and line.end() > at:
+        at = line.end()
+    return tail[at:]

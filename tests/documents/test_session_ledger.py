@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from phoenixd.documents import session_ledger
-from phoenixd.documents.deeds import PromptQueued, TaskRow, TasksListed, TimerAsked
+from phoenixd.documents.deeds import PromptQueued, Spoke, TaskRow, TasksListed, TimerAsked
 from phoenixd.documents.kept_ledger import KeptLedger, read_kept, render_kept
 from phoenixd.documents.ledger_tasks import MOST_TASKS
-from phoenixd.documents.ledger_words import AGENT_CHARS, WORDS_LIMIT
+from phoenixd.documents.ledger_words import AGENT_CHARS, CUT, WORDS_LIMIT
+from phoenixd.documents.redact import redact
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.transcript import Prompted, Record, TurnEnded
 from tests.documents.ledgers import FORMS, facts_in, ledger_of, recorded
@@ -391,3 +392,55 @@ def twists(found: Any, other: Any) -> list[Any]:
 
 def told(call: str, **result: Any) -> bytes:
     return tool_result(call, "Done.", toolUseResult=result)
+
+
+HUGE = 2_000_000
+"""Characters of a hostile text: a pattern that tries each of them anew would be at it for hours."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 1329 + " " + "b " * HUGE, " " * HUGE + "x", ("a" * 21 + " ") * (HUGE // 22) + "字", "字" * HUGE, "-" * HUGE],
+    ids=["words", "blanks", "long words", "no blanks", "signs"],
+)
+def test_an_utterance_is_shortened_in_one_pass_whatever_it_is_made_of(text: str) -> None:
+    ledger = SessionLedger()
+    ledger.hear(Record("prompt", 1.0, (Prompted(text, 1.0),)))
+
+    assert len(ledger.speech.person[0].text) <= WORDS_LIMIT
+
+
+@pytest.mark.parametrize("line_break", ["\n", ""], ids=["lines", "one line"])
+@pytest.mark.parametrize(
+    "sentence",
+    ["第{}段：我已经修改了登录模块，并且运行了全部测试，结果是通过的。", "{}段落:認証の修正は終わりました。配布の手順がまだです。"],
+)  # fmt: skip
+def test_a_long_utterance_without_blanks_keeps_both_ends(sentence: str, line_break: str) -> None:
+    said = [sentence.format(number) for number in range(160)]
+    ledger = SessionLedger()
+    ledger.hear(Record("prompt", 1.0, (Prompted(line_break.join(said), 1.0),)))
+    kept = ledger.speech.person[0].text
+
+    assert len(kept) > WORDS_LIMIT - 200
+    assert kept.startswith(said[0])
+    assert kept.endswith(line_break.join(said[-3:]))
+
+
+@pytest.mark.parametrize("assigned", ["password: {}", "password = {}", 'password = "{} and more of it"', "Bearer {}"])
+@pytest.mark.parametrize("end", ["head", "tail"])
+def test_no_secret_stands_behind_a_cut_that_took_its_name(assigned: str, end: str) -> None:
+    """Wherever the cut goes through an assignment: secrets are taken out of what is left, and some go by their name."""
+    secret = "hunter2secretA1b2C3"
+    told = assigned.format(secret)
+    room = 4000 - len(CUT)
+    at = room // 3 if end == "head" else room - room // 3
+    for cut in range(len(told) + 1):
+        filled = "w " * 3000
+        if end == "head":
+            text = filled[: at - cut] + " " + told + " " + filled
+        else:
+            text = filled + " " + told + (" and so on" + filled)[: at - len(told) + cut]
+        ledger = SessionLedger()
+        ledger.hear(Record("assistant", 1.0, (Spoke(text, True, 1.0),)))
+
+        assert "hunter2" not in redact(ledger.speech.agent[0].text), cut

@@ -29,7 +29,8 @@ ALIKE = 200
 LONGEST = 100_000
 """Characters of one utterance that are looked at, half of them from each end."""
 
-_BLANK_LINES = re.compile(r"[ \t]+(?=\n)|\n(?=\n\n)")
+_BLANK_LINES = re.compile(r"(?<![ \t])[ \t]++(?=\n)|\n(?=\n\n)")
+"""Blanks at the end of a line, tried once for each run of them, and all but two of the line breaks of one run."""
 
 Clean = Callable[[str], str]
 
