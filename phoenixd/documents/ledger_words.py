@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, field
 
 from phoenixd.documents.deeds import OF_WORDS, Spoke
-from phoenixd.documents.ledger_rows import Words
+from phoenixd.documents.ledger_rows import Words, digest
 from phoenixd.documents.redact import redact
 from phoenixd.documents.transcript import Ending, Prompted
 
 WORDS_LIMIT = 4000
 """Characters of one utterance; of a longer one both ends are kept."""
 
-PERSON_CHARS, AGENT_CHARS, MOST_WORDS = 24_000, 24_000, 64
+PERSON_CHARS, AGENT_CHARS, MOST_WORDS, MOST_BEGINS = 24_000, 24_000, 64, 16
 CUT = "\n[…]\n"
 
 AROUND = 1000
@@ -36,7 +36,8 @@ class Speech:
         if not fact.queued and self.agent and self.agent[-1].is_final is None:
             # This CLI marks no end of a turn; what comes after it does.
             self.turn_over("done")
-        self._add(self.person, Words(self._next(), "person", _shortened(fact.text), fact.at, fact.queued), PERSON_CHARS)
+        words = Words(self._next(), "person", _shortened(fact.text), fact.at, fact.queued, begins=_begins(fact.text))
+        self._add(self.person, words, PERSON_CHARS)
 
     def spoke(self, fact: Spoke) -> None:
         """The agent said something, or the same anew."""
@@ -74,6 +75,19 @@ class Speech:
         size = sum(len(one.text) for one in ring)
         while len(ring) > 1 and (size > limit or len(ring) > MOST_WORDS):
             size -= len(ring.pop(0).text)
+
+
+def _begins(text: str) -> tuple[str, ...]:
+    """The digests of a prompt that is not kept whole, and of what stands before each of its last blank lines.
+
+    A goal that the daemon typed is known again by them, and so is one that it told to go on.
+    """
+    if len(text) <= WORDS_LIMIT:
+        return ()
+    known = [text := text.strip()]
+    while len(known) < MOST_BEGINS and (at := text.rfind("\n\n")) >= 0:
+        known.append(text := text[:at].rstrip())
+    return tuple(map(digest, known))
 
 
 def _shortened(text: str) -> str:

@@ -413,8 +413,11 @@ def test_an_utterance_is_shortened_in_one_pass_whatever_it_is_made_of(text: str)
 @pytest.mark.parametrize("line_break", ["\n", ""], ids=["lines", "one line"])
 @pytest.mark.parametrize(
     "sentence",
-    ["第{}段：我已经修改了登录模块，并且运行了全部测试，结果是通过的。", "{}段落:認証の修正は終わりました。配布の手順がまだです。"],
-)  # fmt: skip
+    [
+        "第{}段：我已经修改了登录模块，并且运行了全部测试，结果是通过的。",
+        "{}段落:認証の修正は終わりました。配布の手順がまだです。",
+    ],
+)
 def test_a_long_utterance_without_blanks_keeps_both_ends(sentence: str, line_break: str) -> None:
     said = [sentence.format(number) for number in range(160)]
     ledger = SessionLedger()

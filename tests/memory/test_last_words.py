@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,32 @@ async def test_after_a_kill_the_page_tells_what_was_said_last(stage: Stage) -> N
     await stage.dies()
 
     assert stage.quoted == ["Begun.", "修复登录", "重试逻辑还没有写。"], "the goal is ours, and stands under Goal"
+
+
+@pytest.mark.parametrize("more", ["", "\n\nYou were interrupted. Go on.\n\nThese jobs ended: make world."])
+@pytest.mark.parametrize("length", [3_000, 4_500, 40_000])
+async def test_a_goal_of_any_length_is_ours_and_no_persons_word(stage: Stage, length: int, more: str) -> None:
+    goal = "\n\n".join(f"{number}. Do the thing." for number in range(length // 20))
+    stage.spec = replace(stage.spec, prompt=f"{goal}\n")
+    stage.append(prompt(goal + more), answer("Begun."))
+
+    await stage.dies()
+    stage.restarted()
+    await stage.room.papers.publish(stage.agent(last_prompt=(goal + more)[:2048]), [])
+
+    assert stage.quoted == ["Begun."]
+
+
+async def test_a_prompt_that_is_only_like_a_long_goal_is_a_persons(stage: Stage) -> None:
+    """Its middle differs, which is not kept."""
+    goal = "Do the thing. " * 400
+    stage.spec = replace(stage.spec, prompt=goal)
+    stage.append(prompt(goal[:2800] + "Do it otherwise. " + goal[2800:]), answer("Begun."))
+
+    await stage.dies()
+
+    assert stage.quoted[-1] == "Begun."
+    assert stage.quoted[0].startswith("Do the thing.")
 
 
 async def test_what_is_added_before_the_next_kill_is_told_too(stage: Stage) -> None:

@@ -71,13 +71,18 @@ def last_words(
     clean: Clean,
     room: int = ROOM,
     length: Length = len,
+    goal: frozenset[str] = frozenset(),
 ) -> LastWords:
     """Choose from what a session's ledger keeps, oldest first. waiting: prompts that the CLI has not read.
 
-    is_ours: whether a prompt is one that the daemon typed, which is nobody's word. room: what `quote_lines` of all
-    quotes may take, as `length` measures.
+    is_ours: whether a prompt is one that the daemon typed, which is nobody's word; goal: the digests of one.
+    room: what `quote_lines` of all quotes may take, as `length` measures.
     """
-    spoken = [one for one in said if one.text.strip() and not (one.speaker == "person" and is_ours(one.text))]
+
+    def typed(one: Words | Waiting) -> bool:
+        return is_ours(one.text) or not goal.isdisjoint(one.names)
+
+    spoken = [one for one in said if one.text.strip() and not (one.speaker == "person" and typed(one))]
     chosen: dict[int, Quote] = {}
     left = room
     for rank, (words, part) in enumerate(itertools.islice(_in_turn(spoken), MOST_TRIED)):
@@ -85,7 +90,7 @@ def last_words(
         if quote is not None:
             chosen[words.number] = quote
             left -= cost_of(quote, length)
-    unread = [one for one in waiting if not one.by_cli and one.text.strip() and not is_ours(one.text)][-MOST_WAITING:]
+    unread = [one for one in waiting if not one.by_cli and one.text.strip() and not typed(one)][-MOST_WAITING:]
     queued: list[Quote] = []
     for waited in reversed(unread):
         words = Words(0, "person", waited.text, waited.at)
