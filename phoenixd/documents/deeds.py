@@ -7,6 +7,7 @@ who hears them in order joins them. Everything here was written by an agent: bou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal
 
 TaskStatus = Literal["open", "active", "done", "dropped"]
@@ -262,6 +263,13 @@ def clipped(text: str, limit: int) -> str:
         return text
     head = text[:limit]
     return (head.rstrip(OF_WORDS) or "…") if text[limit] in OF_WORDS else head
+
+
+def named(identity: str | None) -> str | None:
+    """What a CLI calls a call, a job, a task or a record by. It is only ever compared: a long one is its digest."""
+    if identity is None or not identity.strip():
+        return None
+    return identity if len(identity) <= ID_LIMIT else sha256(identity.encode("utf-8", "replace")).hexdigest()
 
 
 def cut_path(path: str | None) -> str | None:

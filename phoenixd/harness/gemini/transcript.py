@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.transcript import (
     ApiFailed,
@@ -113,7 +113,7 @@ def task_file(content: bytes) -> TaskRow | None:
 
 def _from_user(found: Table, words: str | None, at: float | None) -> Record | None:
     answers = [table(part, "functionResponse") for part in tables(found, "content")]
-    ended = tuple(ToolEnded(call, False, at) for answer in answers if (call := text(answer, "id")) is not None)
+    ended = tuple(ToolEnded(call, False, at) for answer in answers if (call := named(text(answer, "id"))) is not None)
     if ended:
         return Record("tool", at, ended)
     prompt = _prompt(words)
@@ -149,9 +149,9 @@ def _answer(found: Table, words: str | None, at: float | None) -> tuple[Fact, ..
     calls = tables(found, "toolCalls")
     # After a denial the conversation so far is written anew, under new ids, and in parts.
     if words and isinstance(found.get("content"), str):
-        facts.append(Spoke(clipped(words, SPOKEN_LIMIT), False if calls else None, at, text(found, "id")))
+        facts.append(Spoke(clipped(words, SPOKEN_LIMIT), False if calls else None, at, named(text(found, "id"))))
     for call in calls:
-        if (number := text(call, "id")) is not None:
+        if (number := named(text(call, "id"))) is not None:
             facts += _called(call, number, text(call, "name") or "tool", at)
     return tuple(facts) if calls else (*facts, TurnUnclear())
 
