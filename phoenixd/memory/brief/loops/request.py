@@ -21,7 +21,7 @@ def found(seen: Seen) -> Iterator[Found]:
         yield _found(turn[0].text, turn[-1].at, "Asked, and its turn did not end", then)
     told = set()
     for waiting in seen.ledger.waiting:
-        if not waiting.by_cli and not seen.around.is_ours(waiting.text):
+        if not waiting.by_cli and not seen.around.typed(waiting):
             told.add(normal(waiting.text))
             yield _found(waiting.text, waiting.at, "Asked while a turn was going on, and not read")
     for text in seen.around.queued:
@@ -52,7 +52,7 @@ def _unfinished(seen: Seen) -> Iterator[Words]:
         return
     if seen.turn_open is None and not _ended_badly(seen):
         return
-    spoken = [words for words in seen.ledger.speech.person if not seen.around.is_ours(words.text)]
+    spoken = [words for words in seen.ledger.speech.person if not seen.around.typed(words)]
     newest: list[Words] = []
     for words in reversed(spoken):
         if words.turn == "done":
@@ -78,8 +78,12 @@ def _ended_badly(seen: Seen) -> bool:
 
 def _went_on(seen: Seen) -> bool:
     """Whether the session was told to go on with what was left, and not only its goal, and ended that turn well."""
-    ours = [words for words in seen.ledger.speech.person if seen.around.is_ours(words.text)]
-    return any(words.turn == "done" and normal(words.text) != normal(seen.goal) for words in ours)
+    ours = [words for words in seen.ledger.speech.person if seen.around.typed(words)]
+    goal = normal(seen.goal)
+    return any(
+        words.turn == "done" and normal(words.text) != goal and seen.around.goal.isdisjoint(words.begins[:1])
+        for words in ours
+    )
 
 
 def _found(text: str, at: float | None, how: str, then: str = "") -> Found:
