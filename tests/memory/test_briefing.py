@@ -136,7 +136,7 @@ async def test_p24_p25_without_a_model_loops_and_numbers_come_from_what_the_sess
     assert ids(desk.room) == ["auth-flow", "task-refresh-the-token"]
     assert state["open_loops"][1]["kind"] == "tasks"
     assert state["numbers"] == {"pytest: tests_passed": "47", "pytest: tests_failed": "5"}
-    assert "`task-refresh-the-token`: Refresh the token" in desk.room.text("brief.md")
+    assert '`task-refresh-the-token`: "Refresh the token"' in desk.room.text("brief.md")
     assert (status.written, status.writer, status.note) == (NOW, "deterministic", "")
 
 
