@@ -11,6 +11,7 @@ from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "request"
 LATER_LIMIT, MOST_LATER = 120, 2
+WAITED = "Asked while a turn was going on, and not read"
 
 
 def found(seen: Seen) -> Iterator[Found]:
@@ -23,10 +24,10 @@ def found(seen: Seen) -> Iterator[Found]:
     for waiting in seen.ledger.waiting:
         if not waiting.by_cli and not seen.around.typed(waiting):
             told.add(normal(waiting.text))
-            yield _found(waiting.text, waiting.at, "Asked while a turn was going on, and not read")
+            yield _found(waiting.text, waiting.at, WAITED)
     for text in seen.around.queued:
         if normal(text) not in told:
-            yield _found(text, None, "Asked while a turn was going on, and not read")
+            yield _found(text, None, WAITED)
 
 
 def closed(loop: OpenLoop, seen: Seen) -> str | None:
@@ -40,7 +41,9 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
         return "the session went on with another request" if is_open else None
     if any(words.turn == "done" and quoted(words.text) in loop.text for words in seen.ledger.speech.person):
         return "it was asked again, and that turn ended well"
-    return "the session that was told to go on with it ended its turn well" if _went_on(seen) else None
+    # What no session has read yet is no part of what it went on with.
+    is_read = not loop.text.startswith(WAITED)
+    return "the session that was told to go on with it ended its turn well" if is_read and _went_on(seen) else None
 
 
 def _unfinished(seen: Seen) -> Iterator[Words]:

@@ -17,6 +17,7 @@ from phoenixd.memory.brief.loops.seen import Found, Seen, source_in
 UNCOMMITTED, UNPUSHED, MERGE = "uncommitted", "unpushed", "merge"
 MOST_NAMED, NAMES_SHOWN = 12, 260
 _PATH_LIKE = re.compile(r"[\w@+-][\w@+.-]*(?:/[\w@+.-]+)+|[\w@+-]+\.\w{1,8}")
+_PLAIN = re.compile(r"[\w@+./-]{1,200}")
 _BEGAN = frozenset({"merge", "rebase", "cherry-pick", "revert", "pull", "am"})
 
 
@@ -28,7 +29,7 @@ def uncommitted(seen: Seen) -> Iterator[Found]:
             named.pop()
         more = f", and {len(files) - len(named)} more" if len(files) > len(named) else ""
         at = max((when for when in files.values() if when is not None), default=None)
-        yield Found(UNCOMMITTED, "worktree", f"Not committed: {', '.join(named)}{more}", at)
+        yield Found(UNCOMMITTED, "worktree", f"Not committed: {', '.join(map(_shown, named))}{more}", at)
 
 
 def uncommitted_closed(loop: OpenLoop, seen: Seen) -> str | None:
@@ -46,7 +47,7 @@ def unpushed(seen: Seen) -> Iterator[Found]:
     if git is not None and git.ahead and (ours or told):
         plural = "s" if git.ahead > 1 else ""
         subjects = [one.subject for one in told] + [one.subject for one in git.commits]
-        newest = f', the newest "{one_line(subjects[0], 120)}"' if subjects else ""
+        newest = f', the newest "{one_line(subjects[0], 120).replace(chr(34), chr(39))}"' if subjects else ""
         text = f"{git.ahead} commit{plural} of {_branch(git)} not pushed{newest}"
         at = told[0].at if told else ours[-1].ended
         yield Found(UNPUSHED, f"branch {_branch(git)}", text, at, is_same=True)
@@ -104,6 +105,11 @@ def _is_same(name: str, path: str) -> bool:
     bare = path.rstrip("/")
     is_within = path.endswith("/") and f"{name}/".startswith(path)
     return name == bare or is_within or bare.endswith(f"/{name}") or name.endswith(f"/{bare}")
+
+
+def _shown(name: str) -> str:
+    """A file's name; in backticks where it may read as words of ours."""
+    return name if _PLAIN.fullmatch(name) else f"`{one_line(name, NAMES_SHOWN).replace('`', chr(39))}`"
 
 
 def _branch(git: GitSummary) -> str:
