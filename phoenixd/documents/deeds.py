@@ -7,6 +7,7 @@ who hears them in order joins them. Everything here was written by an agent: bou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal
 
 TaskStatus = Literal["open", "active", "done", "dropped"]
@@ -17,7 +18,7 @@ MOST_ROWS, MOST_PATHS, MOST_QUESTIONS, MOST_OPTIONS = 300, 100, 8, 12
 ID_LIMIT = 200
 SPOKEN_LIMIT = 32_768
 
-_OF_WORDS = "".join(map(chr, range(0x21, 0x7F)))
+OF_WORDS = "".join(map(chr, range(0x21, 0x7F)))
 """What secrets are made of. Scripts that have no blanks between words are cut anywhere."""
 
 _STATUSES: dict[str, TaskStatus] = {
@@ -261,7 +262,14 @@ def clipped(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[:limit]
-    return (head.rstrip(_OF_WORDS) or "…") if text[limit] in _OF_WORDS else head
+    return (head.rstrip(OF_WORDS) or "…") if text[limit] in OF_WORDS else head
+
+
+def named(identity: str | None) -> str | None:
+    """What a CLI calls a call, a job, a task or a record by. It is only ever compared: a long one is its digest."""
+    if identity is None or not identity.strip():
+        return None
+    return identity if len(identity) <= ID_LIMIT else sha256(identity.encode("utf-8", "replace")).hexdigest()
 
 
 def cut_path(path: str | None) -> str | None:

@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.times import known_wall
 
 FILE = "ledger.json"
 SIZE_LIMIT = 8 << 20
@@ -42,7 +44,11 @@ _KEPT: TypeAdapter[KeptLedger] = TypeAdapter(KeptLedger)
 _LEDGER: TypeAdapter[SessionLedger] = TypeAdapter(SessionLedger)
 
 _WORDS = frozenset({"text", "what", "when", "prompt", "path", "options", "answers"})
-"""The fields whose texts are an agent's or a person's; ids, digests and words of ours stay as they are."""
+"""The fields whose texts are an agent's or a person's; digests and words of ours stay as they are."""
+
+_NAMES = frozenset({"call", "id", "job", "timer", "key", "session_id", "prompt_turn"})
+_BY_NAME = frozenset({"jobs", "plans", "questions", "timers", "pending"})
+"""The fields whose texts, and those whose keys, are what a CLI calls something. An agent may have written those too."""
 
 
 def render_kept(kept: KeptLedger) -> bytes:
@@ -53,21 +59,39 @@ def render_kept(kept: KeptLedger) -> bytes:
 def read_kept(content: bytes) -> KeptLedger | None:
     """What an earlier reading left; None where that is of no use."""
     try:
-        return _KEPT.validate_json(content)
+        kept = _KEPT.validate_json(content)
     except ValidationError:
         return None
+    return kept if _times_hold(_LEDGER.dump_python(kept.ledger)) else None
+
+
+def _times_hold(value: Any) -> bool:
+    """Whether all times can be written as dates: of what a ledger holds, times alone are of that type."""
+    if isinstance(value, float):
+        return known_wall(value) is not None
+    if isinstance(value, dict):
+        return all(map(_times_hold, value.values()))
+    return all(map(_times_hold, value)) if isinstance(value, list | tuple) else True
 
 
 def cleaned(ledger: SessionLedger, clean: Clean) -> SessionLedger:
     """A copy of a ledger without secrets, which nothing shares with it."""
-    return _LEDGER.validate_python(_swept(_LEDGER.dump_python(ledger), clean, is_words=False))
+    return _LEDGER.validate_python(_swept(_LEDGER.dump_python(ledger), clean, ""))
 
 
-def _swept(value: Any, clean: Clean, *, is_words: bool) -> Any:
+def _swept(value: Any, clean: Clean, field: str) -> Any:
     if isinstance(value, str):
-        return clean(value) if is_words and value else value
+        if field in _NAMES:
+            return _named(value, clean)
+        return clean(value) if field in _WORDS and value else value
     if isinstance(value, dict):
-        return {key: _swept(one, clean, is_words=key in _WORDS) for key, one in value.items()}
+        swept = {key: _swept(one, clean, key) for key, one in value.items()}
+        return {_named(key, clean): one for key, one in swept.items()} if field in _BY_NAME else swept
     if isinstance(value, list | tuple):
-        return [_swept(one, clean, is_words=is_words) for one in value]
+        return [_swept(one, clean, field) for one in value]
     return value
+
+
+def _named(name: str, clean: Clean) -> str:
+    """A name, or its digest where a secret stands in it: two names stay two."""
+    return name if clean(name) == name else digest(name)

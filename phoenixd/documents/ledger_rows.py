@@ -136,12 +136,18 @@ class Waiting:
     by_cli: bool
     at: float | None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the text may be known by that is not kept whole."""
+        return (self.key,)
+
 
 @dataclass(slots=True)
 class Words:
     """Something said. number: the order of all that was said. is_final: the agent's turn ended with it.
 
     turn: of a person's words, how the turn that they belong to ended; None while it is open, or where nothing tells.
+    begins: of a person's words that are not kept whole, the digests of all of them and of what they may begin with.
     """
 
     number: int
@@ -152,6 +158,12 @@ class Words:
     is_final: bool | None = None
     turn: Ending | None = None
     key: str | None = None
+    begins: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the text may be known by that is not kept whole."""
+        return self.begins
 
 
 def keep_row(rows: dict[str, T], key: str, row: T, most: int) -> None:

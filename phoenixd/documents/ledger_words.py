@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from phoenixd.documents.deeds import Spoke
-from phoenixd.documents.ledger_rows import Words
+from phoenixd.documents.deeds import OF_WORDS, Spoke
+from phoenixd.documents.ledger_rows import Words, digest
+from phoenixd.documents.redact import redact
 from phoenixd.documents.transcript import Ending, Prompted
 
 WORDS_LIMIT = 4000
 """Characters of one utterance; of a longer one both ends are kept."""
 
-PERSON_CHARS, AGENT_CHARS, MOST_WORDS = 24_000, 24_000, 64
+PERSON_CHARS, AGENT_CHARS, MOST_WORDS, MOST_BEGINS = 24_000, 24_000, 64, 16
 CUT = "\n[…]\n"
 
-_WORD_AT_END = re.compile(r"\S{1,4000}\Z")
-_TORN = re.compile(r"\A\S{0,4000}(?:\s{0,100}(?:-----END[^\n]{0,100}|\S{21,4000})(?=\s|\Z))*")
-"""The rest of a word, and single long words after it, as a key block has them in its lines."""
+AROUND = 1000
+"""Characters beyond a cut in which a secret may begin or end that the cut goes through."""
+
+_KEY_LINE = re.compile(r"\s{0,100}+(?:-----END[^\n]{0,100}|[!-~]{21,4000}+)(?=\s|\Z)")
+"""A single long word, as a key block has them in its lines. Scripts that have no blanks are no such words."""
 
 
 @dataclass(slots=True)
@@ -33,7 +36,8 @@ class Speech:
         if not fact.queued and self.agent and self.agent[-1].is_final is None:
             # This CLI marks no end of a turn; what comes after it does.
             self.turn_over("done")
-        self._add(self.person, Words(self._next(), "person", _shortened(fact.text), fact.at, fact.queued), PERSON_CHARS)
+        words = Words(self._next(), "person", _shortened(fact.text), fact.at, fact.queued, begins=_begins(fact.text))
+        self._add(self.person, words, PERSON_CHARS)
 
     def spoke(self, fact: Spoke) -> None:
         """The agent said something, or the same anew."""
@@ -73,14 +77,40 @@ class Speech:
             size -= len(ring.pop(0).text)
 
 
+def _begins(text: str) -> tuple[str, ...]:
+    """The digests of a prompt that is not kept whole, and of what stands before each of its last blank lines.
+
+    A goal that the daemon typed is known again by them, and so is one that it told to go on.
+    """
+    if len(text) <= WORDS_LIMIT:
+        return ()
+    known = [text := text.strip()]
+    while len(known) < MOST_BEGINS and (at := text.rfind("\n\n")) >= 0:
+        known.append(text := text[:at].rstrip())
+    return tuple(map(digest, known))
+
+
 def _shortened(text: str) -> str:
     """What came last says most about how things stand: it gets two thirds of the room.
 
     It is cut between words, and the lines of a key block that the cut has opened go with it: secrets are taken out
-    later, and half of one may not be known as one.
+    later, and half of one may not be known as one, nor one without the name that stood before it. Those that go by
+    their shape are therefore taken out here, around the cuts; an agent's own values are words of their own.
     """
     if len(text) <= WORDS_LIMIT:
         return text
     room = WORDS_LIMIT - len(CUT)
-    head, tail = text[: room // 3], text[len(text) - (room - room // 3) :]
-    return _WORD_AT_END.sub("", head) + CUT + _TORN.sub("", tail, count=1)
+    at_head, at_tail = room // 3, room - room // 3
+    head = redact(text[: at_head + AROUND])[:at_head].rstrip(OF_WORDS)
+    tail = redact(text[-(at_tail + AROUND) :])
+    # What was taken out may have made it shorter: nothing of what stood before the cut comes in.
+    return head + CUT + _after_cut(tail[max(AROUND, len(tail) - at_tail) :])
+
+
+def _after_cut(tail: str) -> str:
+    """A text that begins at a cut, without its first word, and without the rest of a key block."""
+    tail = tail.lstrip().lstrip(OF_WORDS)
+    at = 0
+    while (line := _KEY_LINE.match(tail, at)) is not None and line.end() > at:
+        at = line.end()
+    return tail[at:]

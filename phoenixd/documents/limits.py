@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from phoenixd.documents.times import known_wall, read_time
+
 _MILLISECONDS = 1e11
 """No time of ours is so many seconds away from 1970: such a number counts milliseconds."""
 
@@ -33,7 +35,7 @@ def reset_time(payload: Mapping[str, Any], now: float) -> float | None:
         return named
     after = payload.get("retry_after")
     if isinstance(after, int | float) and not isinstance(after, bool) and math.isfinite(after):
-        return now + after
+        return known_wall(now + after)
     words = payload.get("last_assistant_message") or payload.get("error_details")
     return reset_in_words(words, now) if isinstance(words, str) else None
 
@@ -41,14 +43,10 @@ def reset_time(payload: Mapping[str, Any], now: float) -> float | None:
 def instant(value: object) -> float | None:
     """Unix seconds of a number (seconds or milliseconds) or of an RFC 3339 text."""
     if isinstance(value, str):
-        try:
-            read = datetime.fromisoformat(value)
-            return read.timestamp() if read.tzinfo is not None else None
-        except (ValueError, OverflowError):
-            return None
+        return read_time(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    return value / 1000 if abs(value) >= _MILLISECONDS else float(value)
+    return known_wall(value / 1000 if abs(value) >= _MILLISECONDS else float(value))
 
 
 def reset_in_words(words: str, now: float) -> float | None:

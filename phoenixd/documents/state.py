@@ -113,12 +113,22 @@ def without_secrets(document: StateDocument, clean: Callable[[str], str]) -> Sta
     return document.model_copy(
         update={
             "current_task": clean(document.current_task) if document.current_task else None,
-            "open_loops": tuple(loop.model_copy(update={"text": clean(loop.text)}) for loop in document.open_loops),
-            "resolved": tuple(item.model_copy(update={"reason": clean(item.reason)}) for item in document.resolved),
+            "open_loops": tuple(
+                loop.model_copy(update={"text": clean(loop.text), **_clean_extras(loop, clean)})
+                for loop in document.open_loops
+            ),
+            "resolved": tuple(
+                item.model_copy(update={"reason": clean(item.reason), **_clean_extras(item, clean)})
+                for item in document.resolved
+            ),
             "numbers": {name: clean(value) for name, value in document.numbers.items()},
-            **{name: _cleaned(value, clean) for name, value in document.extras.items()},
+            **_clean_extras(document, clean),
         }
     )
+
+
+def _clean_extras(part: Document, clean: Callable[[str], str]) -> dict[str, Any]:
+    return {name: _cleaned(value, clean) for name, value in (part.model_extra or {}).items()}
 
 
 def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:

@@ -7,6 +7,15 @@ from datetime import UTC, date, datetime
 LONGEST = 64
 """Characters; a longer text is no time, whatever it begins with."""
 
+FIRST, LAST = 0.0, 253_370_764_800.0
+"""Wall seconds of the first days of 1970 and of 9999. No session ran outside of them, and whatever its zone, what lies
+between them can be written as a date."""
+
+
+def known_wall(wall: float) -> float | None:
+    """Wall seconds that can be a time of ours; None for all others, and for what is no number."""
+    return wall if FIRST <= wall < LAST else None
+
 
 def timestamp(wall: float) -> str:
     """Wall seconds as `2026-11-21T10:00:00Z`."""
@@ -19,7 +28,7 @@ def utc_date(wall: float) -> date:
 
 
 def read_time(text: object) -> float | None:
-    """Wall seconds of an ISO 8601 text with an offset; None for anything else.
+    """Wall seconds of an ISO 8601 text with an offset, within `FIRST` and `LAST`; None for anything else.
 
     A time without a zone is none either: it may be hours off (F-HB-5).
     """
@@ -27,7 +36,7 @@ def read_time(text: object) -> float | None:
         return None
     try:
         moment = datetime.fromisoformat(text.strip())
-        return moment.timestamp() if moment.tzinfo is not None else None
+        return known_wall(moment.timestamp()) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
 

@@ -152,14 +152,16 @@ class Desk:
             self.clean,
         )
 
-    def take_ledger(self, found: SessionLedger | None) -> None:
-        """Keep a ledger that was heard, unless a newer session has spoken, or this one has not yet."""
+    def take_ledger(self, found: SessionLedger | None, *, goes_on: bool = True) -> None:
+        """Keep a ledger that was heard, unless a newer session has spoken, or this one has not yet.
+
+        goes_on: it is of the session that the agent works in; else of one that was left, perhaps long ago.
+        """
         known = self.ledger
-        if found is None or (
-            known is not None and found.session_id != known.session_id and not _is_newer(found, known)
-        ):
+        if found is None:
             return
-        self.ledger = found
+        if known is None or found.session_id == known.session_id or _is_newer(found, known, goes_on=goes_on):
+            self.ledger = found
 
     def owes_brief(self, agent: Agent) -> bool:
         """Whether the agent's run waits for the file that tells it the brief."""
@@ -361,6 +363,9 @@ def _written(path: Path) -> float:
     return found[0] / 1e9 if found else 0.0
 
 
-def _is_newer(found: SessionLedger, known: SessionLedger) -> bool:
-    """Whether another session is the one to be told of: it went on later, and the agent has spoken in it."""
-    return bool(found.speech.agent) and (found.newest_at or 0.0) >= (known.newest_at or 0.0)
+def _is_newer(found: SessionLedger, known: SessionLedger, *, goes_on: bool) -> bool:
+    """Whether another session is the one to be told of: it went on later, and the agent has spoken in it.
+
+    Times decide only between sessions that were left: a clock may have been set back between the two.
+    """
+    return bool(found.speech.agent) and (goes_on or (found.newest_at or 0.0) >= (known.newest_at or 0.0))

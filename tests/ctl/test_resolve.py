@@ -95,7 +95,7 @@ def refused(state: Path, loop_id: str, reason: str = "tested", named: str | None
 
 
 @pytest.mark.parametrize(
-    "loop_id", ["auth-flo", "Auth-Flow", "../../state.json", "a\nb", "\x1b]0;x\x07", "x" * 5000, "auth-flow "]
+    "loop_id", ["auth-flo", "Auth-Flo", "../../state.json", "a\nb", "\x1b]0;x\x07", "x" * 5000, "auth-flo "]
 )
 def test_p26_an_unknown_id_exits_4_and_nothing_is_written(state: Path, loop_id: str) -> None:
     docs = agent(state, "docs", "auth-flow")
@@ -108,6 +108,15 @@ def test_p26_an_unknown_id_exits_4_and_nothing_is_written(state: Path, loop_id: 
     if loop_id.lower().startswith("auth"):
         assert "near it: auth-flow" in problem.detail
     assert sorted(path.name for path in docs.iterdir()) == ["state.json"]
+
+
+@pytest.mark.parametrize("typed", ["Auth-Flow", "auth-flow ", "Auth Flow"])
+def test_p26_an_id_is_known_as_an_operator_wrote_it(state: Path, typed: str) -> None:
+    docs = agent(state, "docs", "auth-flow")
+
+    unattended.resolve(state, typed, "tested", None, {})
+
+    assert [line["id"] for line in lines(docs)] == ["auth-flow"]
 
 
 async def test_p26_a_refusal_is_told_as_the_daemon_would(alone: Ctl, state: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from phoenixd.documents import session_ledger
-from phoenixd.documents.deeds import PromptQueued, TaskRow, TasksListed, TimerAsked
-from phoenixd.documents.kept_ledger import KeptLedger, read_kept, render_kept
+from phoenixd.documents.deeds import PromptQueued, Spoke, TaskRow, TasksListed, TimerAsked
+from phoenixd.documents.kept_ledger import KeptLedger, cleaned, read_kept, render_kept
 from phoenixd.documents.ledger_tasks import MOST_TASKS
-from phoenixd.documents.ledger_words import AGENT_CHARS, WORDS_LIMIT
+from phoenixd.documents.ledger_words import AGENT_CHARS, CUT, WORDS_LIMIT
+from phoenixd.documents.redact import redact
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.transcript import Prompted, Record, TurnEnded
 from tests.documents.ledgers import FORMS, facts_in, ledger_of, recorded
@@ -345,6 +346,81 @@ def test_every_row_is_bounded() -> None:
     assert max(len(words.text) for words in ledger.speech.newest()) <= WORDS_LIMIT
 
 
+LONG_NAME = "x" * 100_000
+TOKEN = "ghp_" + "A1b2C3d4E5" * 4
+
+
+def named_lines(form: str, name: str) -> bytes:
+    """Calls, and what came of them, that bear a name of an agent's choice."""
+    at = "2026-11-21T10:00:00Z"
+    if form == "codex":
+        call = {"type": "function_call", "name": "exec_command", "call_id": name, "arguments": '{"cmd":"pytest"}'}
+        over = {"type": "function_call_output", "call_id": name, "output": "Process exited with code 1"}
+        lines: list[Any] = [{"timestamp": at, "type": "response_item", "payload": one} for one in (call, over)]
+    elif form == "gemini":
+        used = {
+            "id": name,
+            "name": "run_shell_command",
+            "args": {"command": "pytest"},
+            "status": "success",
+            "timestamp": at,
+            "result": [{"functionResponse": {"response": {"output": "Exit Code: 1"}}}],
+        }
+        lines = [{"id": name, "timestamp": at, "type": "gemini", "content": "I test.", "toolCalls": [used]}]
+    else:
+        return b"".join(
+            (
+                tool_use(name, command="pytest"),
+                tool_result(name, "Exit code 1", failed=True),
+                tool_use(f"job {name}", command="npm run dev"),
+                told(f"job {name}", backgroundTaskId=f"job {name}"),
+                tool_use(f"task {name}", "TaskCreate", subject="Do it"),
+                told(f"task {name}", task={"id": f"task {name}", "subject": "Do it"}),
+                tool_use(f"plan {name}", "ExitPlanMode", plan="a plan"),
+                tool_use(f"timer {name}", "CronCreate", cron="* * * * *", prompt="look"),
+                told(f"timer {name}", id=f"timer {name}", humanSchedule="x"),
+                tool_use(f"open {name}", command="pytest -k one"),
+                b'{"type":"queue-operation","operation":"enqueue","content":"and then"}',
+            )
+        )
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)  # fmt: skip
+
+
+def test_names_of_any_length_are_bounded_and_stay_names() -> None:
+    for form in FORMS:
+        one, other = f"{LONG_NAME}1", f"{LONG_NAME}2"
+        ledger = ledger_of(named_lines(form, one) + named_lines(form, other), FORMS[form])
+        kept = render_kept(KeptLedger(1, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=ledger))
+
+        assert len(kept) < 10_000, form
+        assert [run.code for run in ledger.runs.values()] == [1], form
+        if form == "claude":
+            assert (len(ledger.jobs), len(ledger.tasks.rows), len(ledger.plans), len(ledger.timers)) == (2, 2, 2, 2)
+
+
+def test_no_secret_stands_in_the_names_of_a_ledger_that_is_kept() -> None:
+    for form in FORMS:
+        one, other = TOKEN, TOKEN[:-1] + "9"
+        ledger = ledger_of(named_lines(form, one) + named_lines(form, other), FORMS[form])
+        swept = cleaned(ledger, redact)
+        kept = render_kept(KeptLedger(1, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=swept))
+
+        assert b"ghp_" not in kept, form
+        assert len(swept.tasks.rows) == len({row.id for row in swept.tasks.rows}), form
+        assert (len(swept.jobs), len(swept.plans)) == (len(ledger.jobs), len(ledger.plans)), form
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_names_of_a_recorded_session_are_no_secrets(name: str) -> None:
+    """They stay as they are, so that what comes back after a restart finds its call."""
+    ledger = recorded(name)
+    swept = cleaned(ledger, redact)
+
+    assert swept.session_id == ledger.session_id
+    for rows in ("pending", "jobs", "plans", "questions", "timers"):
+        assert list(getattr(swept, rows)) == list(getattr(ledger, rows))
+
+
 def test_where_there_are_too_many_tasks_those_that_are_over_go_first() -> None:
     ledger = SessionLedger()
     rows = tuple(TaskRow(f"{n}", f"task {n}", "open" if n < 5 else "done") for n in range(MOST_TASKS + 50))
@@ -391,3 +467,58 @@ def twists(found: Any, other: Any) -> list[Any]:
 
 def told(call: str, **result: Any) -> bytes:
     return tool_result(call, "Done.", toolUseResult=result)
+
+
+HUGE = 2_000_000
+"""Characters of a hostile text: a pattern that tries each of them anew would be at it for hours."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 1329 + " " + "b " * HUGE, " " * HUGE + "x", ("a" * 21 + " ") * (HUGE // 22) + "字", "字" * HUGE, "-" * HUGE],
+    ids=["words", "blanks", "long words", "no blanks", "signs"],
+)
+def test_an_utterance_is_shortened_in_one_pass_whatever_it_is_made_of(text: str) -> None:
+    ledger = SessionLedger()
+    ledger.hear(Record("prompt", 1.0, (Prompted(text, 1.0),)))
+
+    assert len(ledger.speech.person[0].text) <= WORDS_LIMIT
+
+
+@pytest.mark.parametrize("line_break", ["\n", ""], ids=["lines", "one line"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "第{}段：我已经修改了登录模块，并且运行了全部测试，结果是通过的。",
+        "{}段落:認証の修正は終わりました。配布の手順がまだです。",
+    ],
+)
+def test_a_long_utterance_without_blanks_keeps_both_ends(sentence: str, line_break: str) -> None:
+    said = [sentence.format(number) for number in range(160)]
+    ledger = SessionLedger()
+    ledger.hear(Record("prompt", 1.0, (Prompted(line_break.join(said), 1.0),)))
+    kept = ledger.speech.person[0].text
+
+    assert len(kept) > WORDS_LIMIT - 200
+    assert kept.startswith(said[0])
+    assert kept.endswith(line_break.join(said[-3:]))
+
+
+@pytest.mark.parametrize("assigned", ["password: {}", "password = {}", 'password = "{} and more of it"', "Bearer {}"])
+@pytest.mark.parametrize("end", ["head", "tail"])
+def test_no_secret_stands_behind_a_cut_that_took_its_name(assigned: str, end: str) -> None:
+    """Wherever the cut goes through an assignment: secrets are taken out of what is left, and some go by their name."""
+    secret = "hunter2secretA1b2C3"
+    told = assigned.format(secret)
+    room = 4000 - len(CUT)
+    at = room // 3 if end == "head" else room - room // 3
+    for cut in range(len(told) + 1):
+        filled = "w " * 3000
+        if end == "head":
+            text = filled[: at - cut] + " " + told + " " + filled
+        else:
+            text = filled + " " + told + (" and so on" + filled)[: at - len(told) + cut]
+        ledger = SessionLedger()
+        ledger.hear(Record("assistant", 1.0, (Spoke(text, True, 1.0),)))
+
+        assert "hunter2" not in redact(ledger.speech.agent[0].text), cut

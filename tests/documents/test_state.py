@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.documents.redact import redact
 from phoenixd.documents.state import (
     OpenLoop,
     ResolvedLoop,
@@ -19,6 +20,7 @@ from phoenixd.documents.state import (
     flag_stale,
     render_state,
     resolve_loop,
+    without_secrets,
 )
 from phoenixd.documents.state_merge import merge_states
 from phoenixd.documents.state_reading import read_state
@@ -357,3 +359,14 @@ def test_p78_ten_thousand_corrupted_files_raise_nothing_and_lose_no_good_loop() 
         assert reading.lossy or not listed or len(texts) == len(listed)
         render_state(reading.document)
     assert accepted > 500
+
+
+def test_p79_no_secret_stands_in_what_a_loop_says_besides_its_text() -> None:
+    secret = "ghp_" + "A1b2C3d4E5" * 4
+    told = {"kind": "tasks", "source": f"0199a213: task {secret}", "files": [f"{secret}.txt"], "seen": 3}
+    loop = OpenLoop.model_validate({"id": "task-x", "text": "Do it", "added": "2026-11-21", **told})
+    done = ResolvedLoop.model_validate({"id": "y", "reason": "done", "resolved_date": "2026-11-21", "by": secret})
+    clean = without_secrets(StateDocument(agent="a", open_loops=(loop,), resolved=(done,)), redact)
+
+    assert secret not in render_state(clean).decode()
+    assert (clean.open_loops[0].model_extra or {})["seen"] == 3

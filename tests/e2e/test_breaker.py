@@ -279,7 +279,7 @@ def test_the_how_to_page_does_what_it_says(stage: Stage, dirty: Path, short_tmp:
     """Every command of docs/how-to/run-loops.md, in its order, in one shell, with an idle agent in claude's place."""
     commands = re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     first = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
-    idle = first.replace("/srv/shop", str(dirty)).replace('"claude", "-p"', '"sleep", "0.2"')
+    idle = first.replace("/srv/shop", str(dirty)).replace('"claude", "-p"', '"sleep", "2"')
     idle = idle.replace('"claude"', '"command"').replace('pause = "10s"', 'pause = "0.05s"')
     stage.up()
     stage.declare("shop", idle)

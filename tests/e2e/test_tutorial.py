@@ -20,6 +20,7 @@ from tests.e2e.census import survivors
 from tests.waiting import eventually_sync
 
 ROOT = Path(__file__).parents[2]
+ASKED = "let it write? [y/N] "
 ATTACHED = "detach: C-b d"
 LEFT = "[detached (from session "
 PREFIX, DETACH = b"\x02", b"d"
@@ -87,7 +88,7 @@ class Newcomer:
         )  # fmt: skip
         os.close(theirs)
         said, seen, deadline = "", 0, time.monotonic() + timeout
-        is_leaving = False
+        is_leaving, answered = False, 0
         try:
             while shell.poll() is None or select.select([ours], [], [], 0)[0]:
                 assert time.monotonic() < deadline, said[-3000:]
@@ -97,6 +98,9 @@ class Newcomer:
                     said += os.read(ours, 65536).decode(errors="replace")
                 except OSError:  # The last one on the other side has closed it.
                     break
+                if said.count(ASKED) > answered:
+                    answered += 1
+                    os.write(ours, b"\n")
                 if is_leaving:
                     # Its status line may be drawn again until it is left.
                     left = said.find(LEFT, seen)

@@ -136,8 +136,21 @@ async def test_p24_p25_without_a_model_loops_and_numbers_come_from_what_the_sess
     assert ids(desk.room) == ["auth-flow", "task-refresh-the-token"]
     assert state["open_loops"][1]["kind"] == "tasks"
     assert state["numbers"] == {"pytest: tests_passed": "47", "pytest: tests_failed": "5"}
-    assert "`task-refresh-the-token`: Refresh the token" in desk.room.text("brief.md")
+    assert '`task-refresh-the-token`: "Refresh the token"' in desk.room.text("brief.md")
     assert (status.written, status.writer, status.note) == (NOW, "deterministic", "")
+
+
+async def test_a_loop_that_there_is_no_room_for_was_taken_out_by_nobody(desk: Desk) -> None:
+    agent = desk.plain()
+    await desk.room.papers.publish(agent, [])
+
+    for count in (30, 31, 31, 31):
+        # New ones stand first on the list, and push out the last.
+        desk.tasks = tuple(f"Refresh token number {number}" for number in range(count, 0, -1))
+        await desk.room.papers.briefing.generate(agent)
+
+    assert desk.room.document()["resolved"] == []
+    assert desk.room.document()["open_loops"][-1]["text"] == "and 1 more of the kind tasks"
 
 
 async def test_p24_a_writers_answer_changes_brief_and_state_together(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,32 @@ async def test_after_a_kill_the_page_tells_what_was_said_last(stage: Stage) -> N
     await stage.dies()
 
     assert stage.quoted == ["Begun.", "修复登录", "重试逻辑还没有写。"], "the goal is ours, and stands under Goal"
+
+
+@pytest.mark.parametrize("more", ["", "\n\nYou were interrupted. Go on.\n\nThese jobs ended: make world."])
+@pytest.mark.parametrize("length", [3_000, 4_500, 40_000])
+async def test_a_goal_of_any_length_is_ours_and_no_persons_word(stage: Stage, length: int, more: str) -> None:
+    goal = "\n\n".join(f"{number}. Do the thing." for number in range(length // 20))
+    stage.spec = replace(stage.spec, prompt=f"{goal}\n")
+    stage.append(prompt(goal + more), answer("Begun."))
+
+    await stage.dies()
+    stage.restarted()
+    await stage.room.papers.publish(stage.agent(last_prompt=(goal + more)[:2048]), [])
+
+    assert stage.quoted == ["Begun."]
+
+
+async def test_a_prompt_that_is_only_like_a_long_goal_is_a_persons(stage: Stage) -> None:
+    """Its middle differs, which is not kept."""
+    goal = "Do the thing. " * 400
+    stage.spec = replace(stage.spec, prompt=goal)
+    stage.append(prompt(goal[:2800] + "Do it otherwise. " + goal[2800:]), answer("Begun."))
+
+    await stage.dies()
+
+    assert stage.quoted[-1] == "Begun."
+    assert stage.quoted[0].startswith("Do the thing.")
 
 
 async def test_what_is_added_before_the_next_kill_is_told_too(stage: Stage) -> None:
@@ -156,3 +183,27 @@ async def test_p85_status_tells_age_and_writer_of_the_brief(stage: Stage) -> Non
     face = stage.room.papers.loops("a").brief
     assert face is not None
     assert face.writer == "deterministic"
+
+
+@pytest.mark.parametrize("odd", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+async def test_a_record_with_a_time_of_no_calendar_costs_its_time_and_nothing_else(stage: Stage, odd: str) -> None:
+    stage.append(prompt("one"), answer("first.", timestamp=odd))
+
+    await stage.dies()
+    stage.restarted()
+    await stage.room.papers.publish(stage.agent(), [])
+
+    assert stage.quoted == ["one", "first."]
+
+
+async def test_a_clock_that_was_set_back_hides_no_newer_session(stage: Stage) -> None:
+    """The session that goes on is told, whatever the times of the one before it say."""
+    stage.append(prompt("one", timestamp="2026-11-21T11:00:00Z"), answer("first.", timestamp="2026-11-21T11:00:01Z"))
+    await stage.dies()
+    stage.path = stage.path.with_name("fresh.jsonl")
+    told = {"request": "r-9", "sessionId": "s-2"}
+    stage.append(prompt("two", sessionId="s-2", timestamp="2026-11-21T10:00:00Z"))
+    stage.append(answer("of the new one", timestamp="2026-11-21T10:00:01Z", **told))
+    await stage.dies("s-2")
+
+    assert stage.quoted == ["two", "of the new one"]

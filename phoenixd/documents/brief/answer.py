@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from string import ascii_letters
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -20,7 +21,7 @@ _HEADINGS = {
     "summary": "summary",
 }  # fmt: skip
 _BULLET = re.compile(r"\s{0,8}(?:[-*+]|\d{1,3}[.)])\s+(.+)")
-_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_FENCE = "```"
 
 Line = Annotated[str, Field(max_length=2000)]
 
@@ -149,9 +150,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    text = text.strip()
-    if fenced := _FENCE.search(text):
-        text = fenced[1].strip()
+    text = _unfenced(text.strip())
     begin, end = text.find("{"), text.rfind("}")
     if begin < 0 or end < begin:
         raise AnswerRefused("there is no JSON object in the answer")
@@ -162,6 +161,16 @@ def _parsed(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise AnswerRefused("the answer is not a JSON object")
     return found
+
+
+def _unfenced(text: str) -> str:
+    """What stands in the code fence with which a text ends; the text itself where it ends with none."""
+    lines = text.split("\n")
+    if lines[-1].strip() != _FENCE:
+        return text
+    opened = (at for at, line in enumerate(lines[:-1]) if line.rstrip().rstrip(ascii_letters).endswith(_FENCE))
+    at = next(opened, None)
+    return "\n".join(lines[at + 1 : -1]).strip() if at is not None else text
 
 
 def _sections(told: str) -> dict[str, Any]:

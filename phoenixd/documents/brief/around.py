@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from phoenixd.documents.ledger_rows import Waiting, Words
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -36,7 +38,8 @@ class Around:
     number: which session of the agent's it is, counted from 1. turn_open: what the hooks told, None: nothing.
     process_began: wall seconds at which the process began that works in the session now; None: none does.
     lost: what the daemon saw end with an earlier process, and lost_at: when. queued: prompts that wait to be typed.
-    is_ours: whether a prompt is one of the daemon's own.
+    is_ours: whether a prompt is one of the daemon's own. goal: the digests of the agent's goal, for the ledger keeps no
+    long prompt whole.
     """
 
     session: str = ""
@@ -50,6 +53,11 @@ class Around:
     lost_at: float | None = None
     queued: tuple[str, ...] = ()
     is_ours: Callable[[str], bool] = _nothing
+    goal: frozenset[str] = frozenset()
+
+    def typed(self, prompt: Words | Waiting) -> bool:
+        """Whether a prompt of the ledger is one of the daemon's own."""
+        return self.is_ours(prompt.text) or not self.goal.isdisjoint(prompt.names)
 
 
 NOTHING_KNOWN = Around()

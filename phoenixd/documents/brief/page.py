@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.brief.session_work import LastWords, SessionWork
 from phoenixd.documents.brief.work_lines import changed, last_words
+from phoenixd.documents.loop_origin import IN_OTHERS_WORDS, OLD_SOURCE, SESSION_KINDS, SOURCE, is_in_others_words
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, StateDocument
@@ -141,14 +142,22 @@ def recover_state(brief: str, agent: str) -> StateDocument:
         elif line.startswith("## "):
             title = line[3:]
         elif title == "Open loops" and (found := _LOOP_LINE.fullmatch(line)):
-            extra = {"kind": found[3]} if found[3] else {}
-            extra |= {UNCONFIRMED: found[5]} if found[5] else {}
-            loops.append(OpenLoop.model_validate({"id": found[1], "text": found[2], "added": found[4]} | extra))
+            loops.append(_recovered(found))
         elif title == "Numbers" and (found := _NUMBER_LINE.fullmatch(line)):
             numbers[found[1]] = found[2]
         elif title == "Task" and line.startswith("- Current task: "):
             task = line.removeprefix("- Current task: ")
     return StateDocument(agent=agent, current_task=task, open_loops=tuple(loops), numbers=numbers)
+
+
+def _recovered(line: re.Match[str]) -> OpenLoop:
+    name, text, kind, added, since = line.groups()
+    extra = {"kind": kind} if kind else {}
+    extra |= {SOURCE: OLD_SOURCE} if kind in SESSION_KINDS else {}
+    extra |= {UNCONFIRMED: since} if since else {}
+    if kind in IN_OTHERS_WORDS and (quotation := re.fullmatch('"(.*)"', text)):
+        text = quotation[1]
+    return OpenLoop.model_validate({"id": name, "text": text, "added": added} | extra)
 
 
 def sections(facts: BriefFacts) -> list[Section]:
@@ -215,7 +224,10 @@ def _loop(loop: OpenLoop) -> str:
     named = f"{kind}, " if isinstance(kind, str) and _KIND.fullmatch(kind) else ""
     unconfirmed = f", unconfirmed since {since}" if isinstance(since, str) and read_date(since) else ""
     name = one_line(loop.id, 64).replace("`", "'")
-    return f"- `{name}`: {one_line(loop.text, LINE_LIMIT)} ({named}open since {loop.added}{stale}{unconfirmed})"
+    text = one_line(loop.text, LINE_LIMIT)
+    if is_in_others_words(loop):
+        text = _quoted(text)
+    return f"- `{name}`: {text} ({named}open since {loop.added}{stale}{unconfirmed})"
 
 
 def _next(state: StateDocument) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from phoenixd.documents.times import known_wall
 from phoenixd.documents.workspace import Commit, GitSummary, Made
 from phoenixd.drivers.git.index import GITLINK, Entry, index_of
 from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed, tree_entries
@@ -92,7 +93,12 @@ def _made(plumbing: Plumbing, git_directory: bytes, branch: bytes) -> Iterator[M
         moves = appended(git_directory + b"/logs/HEAD", "", 0.0).moves
     except OSError as error:
         raise PlumbingFailed(f"the reflog of HEAD cannot be read: {error.strerror}") from error
-    by_id = {move.new: move.at for move in moves if kind_of(move, branch) in ("commit", "pick", "merge")}
+    by_id = {
+        move.new: at
+        for move in moves
+        # Whoever commits chooses the date, and may choose one that no calendar has.
+        if kind_of(move, branch) in ("commit", "pick", "merge") and (at := known_wall(move.at)) is not None
+    }
     if not by_id:
         return
     lines = plumbing.lines(

@@ -13,7 +13,6 @@ import re
 
 from phoenixd.documents.deeds import (
     COMMAND_LIMIT,
-    ID_LIMIT,
     MOST_QUESTIONS,
     MOST_ROWS,
     PLAN_LIMIT,
@@ -45,9 +44,11 @@ from phoenixd.documents.deeds import (
     clipped,
     cut,
     cut_path,
+    named,
     task_status,
 )
 from phoenixd.documents.json_line import Table, count, table, tables, text
+from phoenixd.documents.times import known_wall
 from phoenixd.harness.questions import questions
 
 NOTICE = "<task-notification>"
@@ -71,7 +72,7 @@ def asked(name: str, call: str, given: Table, at: float | None) -> tuple[Deed, .
             return (TaskAsked(call, None, subject, "open", at),) if subject else ()
         case "TaskUpdate":
             status, subject = task_status(text(given, "status")), cut(text(given, "subject"), TASK_LIMIT)
-            task = cut(text(given, "taskId"), ID_LIMIT)
+            task = named(text(given, "taskId"))
             return (TaskAsked(call, task, subject, status, at),) if task else ()
         case "TodoWrite":
             return (TasksListed(call, rows(given, "todos", "content"), True, at),)
@@ -84,7 +85,7 @@ def asked(name: str, call: str, given: Table, at: float | None) -> tuple[Deed, .
         case "ScheduleWakeup":
             return (_timer(call, given, "reason", False, at),)
         case "CronDelete":
-            timer = cut(text(given, "id"), ID_LIMIT)
+            timer = named(text(given, "id"))
             return (TimerGone(call, timer, at),) if timer else ()
         case "Agent" | "Task" | "Monitor":
             what = text(given, "description") or text(given, "prompt") or text(given, "command") or name
@@ -102,9 +103,9 @@ def came_back(part: Table, found: Table, call: str, at: float | None) -> tuple[D
         words = text(found, "toolUseResult") or text(part, "content") or ""
         code = _EXIT_CODE.match(words) if part.get("is_error") is True else None
         return (CommandEnded(call, int(code[1]), True, False, at),) if code is not None else ()
-    if (job := cut(text(result, "backgroundTaskId"), ID_LIMIT)) is not None:
+    if (job := named(text(result, "backgroundTaskId"))) is not None:
         return (JobBegan(call, job, at),)
-    if text(result, "status") == "async_launched" and (job := cut(text(result, "agentId"), ID_LIMIT)) is not None:
+    if text(result, "status") == "async_launched" and (job := named(text(result, "agentId"))) is not None:
         return (JobBegan(call, job, at),)
     if "stdout" in result:
         interrupted = result.get("interrupted") is True
@@ -116,16 +117,16 @@ def came_back(part: Table, found: Table, call: str, at: float | None) -> tuple[D
 
 def _of_tasks(result: Table, call: str, at: float | None) -> tuple[Deed, ...]:
     one = table(result, "task")
-    if (task := cut(text(one, "id"), ID_LIMIT)) is not None and "subject" in one:
+    if (task := named(text(one, "id"))) is not None and "subject" in one:
         return (TaskTold(call, task, cut(text(one, "subject"), TASK_LIMIT), task_status(text(one, "status")), at),)
-    if (task := cut(text(result, "taskId"), ID_LIMIT)) is not None:
+    if (task := named(text(result, "taskId"))) is not None:
         if result.get("success") is True:
             return (TaskTold(call, task, None, task_status(text(table(result, "statusChange"), "to")), at),)
         # A watch tells its id so, and says nothing of success.
         return (JobBegan(call, task, at),) if "success" not in result else ()
     if isinstance(result.get("tasks"), list):
         return (TasksListed(None, rows(result, "tasks", "subject"), False, at),)
-    if (job := cut(text(result, "task_id"), ID_LIMIT)) is not None and "task_type" in result:
+    if (job := named(text(result, "task_id"))) is not None and "task_type" in result:
         return (JobEnded(job, None, "stopped", None, at),)
     return ()
 
@@ -143,10 +144,10 @@ def _of_people(result: Table, call: str, at: float | None) -> tuple[Deed, ...]:
 def _of_timers(result: Table, call: str, at: float | None) -> tuple[Deed, ...]:
     if "humanSchedule" in result:
         durable = result.get("durable") is True
-        return (TimerSet(call, cut(text(result, "id"), ID_LIMIT), None, durable, at),)
+        return (TimerSet(call, named(text(result, "id")), None, durable, at),)
     # 0 says that it was refused.
     if due := count(result, "scheduledFor"):
-        return (TimerSet(call, None, due / 1000, False, at),)
+        return (TimerSet(call, None, known_wall(due / 1000), False, at),)
     return ()
 
 
@@ -186,13 +187,13 @@ def notice(words: str | None, at: float | None) -> tuple[Deed, ...]:
     how = _JOB_ENDS.get(fields.get("status", ""))
     if (job is None and call is None) or "status" not in fields:
         return ()
-    return (JobEnded(job and job[:ID_LIMIT], call and call[:ID_LIMIT], how, int(code[1]) if code else None, at),)
+    return (JobEnded(named(job), named(call), how, int(code[1]) if code else None, at),)
 
 
 def rows(parent: Table, key: str, words: str) -> tuple[TaskRow, ...]:
     """The tasks of a list; one without words is none."""
     return tuple(
-        TaskRow(cut(text(one, "id"), ID_LIMIT), said, task_status(text(one, "status")) or "open")
+        TaskRow(named(text(one, "id")), said, task_status(text(one, "status")) or "open")
         for one in tables(parent, key)[:MOST_ROWS]
         if (said := cut(text(one, words), TASK_LIMIT)) is not None
     )

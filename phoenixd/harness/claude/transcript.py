@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -147,7 +147,7 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
     stop = text(message, "stop_reason")
     is_last = stop not in (None, "tool_use", "pause_turn") and message.get("model") != SYNTHETIC
     for part in tables(message, "content"):
-        call, name = text(part, "id"), text(part, "name")
+        call, name = named(text(part, "id")), text(part, "name")
         if part.get("type") == "tool_use" and call and name:
             facts.append(ToolBegan(call, name, at))
             facts += deeds.asked(name, call, table(part, "input"), at)
@@ -179,7 +179,7 @@ def _from_user(found: Table, at: float | None) -> Record | None:
     ended = tuple(
         ToolEnded(call, part.get("is_error") is True, at)
         for part in parts
-        if part.get("type") == "tool_result" and (call := text(part, "tool_use_id"))
+        if part.get("type") == "tool_result" and (call := named(text(part, "tool_use_id")))
     )
     if ended:
         # What the CLI keeps of a result beside what the model reads belongs to the one result of its line.

@@ -16,7 +16,6 @@ from typing import Any
 
 from phoenixd.documents.deeds import (
     COMMAND_LIMIT,
-    ID_LIMIT,
     MOST_PATHS,
     MOST_QUESTIONS,
     MOST_ROWS,
@@ -40,6 +39,7 @@ from phoenixd.documents.deeds import (
     clipped,
     cut,
     cut_path,
+    named,
     task_status,
 )
 from phoenixd.documents.json_line import Table, parse_line, table, tables, text, whole
@@ -94,7 +94,7 @@ def is_refused(output: str) -> bool:
 
 def completed(item: Table, at: float | None) -> tuple[Deed, ...]:
     """What an item that is completed tells: a command's own end, and the files that a patch changed."""
-    call = cut(text(item, "id"), ID_LIMIT)
+    call = named(text(item, "id"))
     if call is None:
         return ()
     match text(item, "type"):
@@ -120,7 +120,7 @@ def _executed(item: Table, call: str, at: float | None) -> tuple[Deed, ...]:
     failed = code != 0 if known is not None else None
     ended = CommandEnded(call, known, failed, known is None, at)
     how: JobEnd = "stopped" if failed is None else "failed" if failed else "done"
-    job = cut(text(item, "process_id"), ID_LIMIT)
+    job = named(text(item, "process_id"))
     return (CommandBegan(call, command, False, at), ended, JobEnded(job, call, how, known, at))
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -131,7 +131,7 @@ def _from_event(payload: Table, at: float | None) -> Record | None:
             if prompt is None:
                 done = deeds.completed(table(payload, "item"), at) if payload.get("type") == "item_completed" else ()
                 return Record(None, at, done) if done else None
-            kind, facts = "prompt", (Prompted(prompt, at, turn=text(payload, "turn_id")),)
+            kind, facts = "prompt", (Prompted(prompt, at, turn=named(text(payload, "turn_id"))),)
     return Record(kind, at, facts)
 
 
@@ -170,7 +170,7 @@ def _prompt(payload: Table) -> str | None:
 
 
 def _from_item(payload: Table, at: float | None) -> Record | None:
-    kind, call = text(payload, "type") or "", text(payload, "call_id") or text(payload, "id")
+    kind, call = text(payload, "type") or "", named(text(payload, "call_id") or text(payload, "id"))
     if kind in _CALLS:
         if not call:
             return Record("assistant", at)

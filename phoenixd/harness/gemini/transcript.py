@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped
+from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.transcript import (
     ApiFailed,
@@ -36,7 +36,7 @@ CANCELLED = "Request cancelled."
 _USAGE = re.compile(rb'"tokens"|"info"')
 _UNINTERESTING = re.compile(rb'\{"\$set":')
 _ERROR_KIND, _ERROR_CODE = re.compile(r'"status":\s*"([A-Z_]{1,64})"'), re.compile(r'"code":\s*(\d{3})\b')
-_HOOKS = re.compile(r"\A\s*<hook_context>[^<]*+</hook_context>\s*|\s*<hook_context>[^<]*+</hook_context>\s*\Z")
+_TOLD, _TOLD_END = "<hook_context>", "</hook_context>"
 """What hooks tell the model stands before a prompt or behind it, with its angle brackets escaped."""
 _MACHINE_MADE = re.compile(r"\s*<(session_context|hook_context|state_snapshot|system_reminder)\b")
 
@@ -113,7 +113,7 @@ def task_file(content: bytes) -> TaskRow | None:
 
 def _from_user(found: Table, words: str | None, at: float | None) -> Record | None:
     answers = [table(part, "functionResponse") for part in tables(found, "content")]
-    ended = tuple(ToolEnded(call, False, at) for answer in answers if (call := text(answer, "id")) is not None)
+    ended = tuple(ToolEnded(call, False, at) for answer in answers if (call := named(text(answer, "id"))) is not None)
     if ended:
         return Record("tool", at, ended)
     prompt = _prompt(words)
@@ -123,8 +123,23 @@ def _from_user(found: Table, words: str | None, at: float | None) -> Record | No
 def _prompt(words: str | None) -> str | None:
     if words is None:
         return None
-    prompt = _HOOKS.sub("", words) if "<hook_context>" in words else words
+    prompt = _without_told(words) if _TOLD in words else words
     return prompt if prompt.strip() and _MACHINE_MADE.match(prompt) is None else None
+
+
+def _without_told(words: str) -> str:
+    """A prompt without what hooks told, by plain search: a pattern that tries each blank anew takes quadratic time."""
+    head = words.lstrip()
+    if head.startswith(_TOLD):
+        end = head.find("<", len(_TOLD))
+        if end >= 0 and head.startswith(_TOLD_END, end):
+            words = head[end + len(_TOLD_END) :].lstrip()
+    tail = words.rstrip()
+    if tail.endswith(_TOLD_END):
+        begin = tail.rfind("<", 0, len(tail) - len(_TOLD_END))
+        if begin >= 0 and tail.startswith(_TOLD, begin):
+            words = tail[:begin].rstrip()
+    return words
 
 
 def _answer(found: Table, words: str | None, at: float | None) -> tuple[Fact, ...]:
@@ -134,9 +149,9 @@ def _answer(found: Table, words: str | None, at: float | None) -> tuple[Fact, ..
     calls = tables(found, "toolCalls")
     # After a denial the conversation so far is written anew, under new ids, and in parts.
     if words and isinstance(found.get("content"), str):
-        facts.append(Spoke(clipped(words, SPOKEN_LIMIT), False if calls else None, at, text(found, "id")))
+        facts.append(Spoke(clipped(words, SPOKEN_LIMIT), False if calls else None, at, named(text(found, "id"))))
     for call in calls:
-        if (number := text(call, "id")) is not None:
+        if (number := named(text(call, "id"))) is not None:
             facts += _called(call, number, text(call, "name") or "tool", at)
     return tuple(facts) if calls else (*facts, TurnUnclear())
 

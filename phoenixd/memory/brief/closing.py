@@ -11,30 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from phoenixd.documents.loop_origin import KIND, LAST_SEEN, SOURCE, is_number, kind_of
 from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, ResolvedLoop, StateDocument
-from phoenixd.documents.times import read_time
+from phoenixd.documents.times import timestamp
+from phoenixd.memory.brief.closings import BY_HAND, CLOSED_AT, Closings
+from phoenixd.memory.brief.left_out import LeftOut, numbers
 from phoenixd.memory.brief.loops import KINDS, kind_named
 from phoenixd.memory.brief.loops.alike import normal, same
-from phoenixd.memory.brief.loops.names import free_id, is_named, loop_id
-from phoenixd.memory.brief.loops.seen import (
-    KIND,
-    LAST_SEEN,
-    SOURCE,
-    Found,
-    Seen,
-    kind_of,
-    source_in,
-    source_of,
-)
+from phoenixd.memory.brief.loops.names import free_id, loop_id
+from phoenixd.memory.brief.loops.seen import Found, Seen, source_in, source_of
 
 MOST_OF_KIND, MOST_LOOPS, MOST_RESOLVED = 30, 100, 200
 """Bounds of what sessions leave; an operator's loops are never dropped."""
 UNSEEN = 10
 """Sessions after which a loop that none of them saw is unconfirmed."""
-MORE = "more"
-BY_HAND = "a person took it out of state.json"
-DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +45,8 @@ def settle(
     gone_texts: Mapping[str, str] | None = None,
 ) -> Settled:
     """Settle what is open. gone_texts: the texts of loops that were known and are open no longer, by id."""
-    reading = _Reading(state, seen, tuple(resolutions), dict(gone_texts or {}))
-    return reading.settled()
+    gone = dict(gone_texts or {})
+    return _Reading(state, seen, gone, Closings(state.resolved, tuple(resolutions), gone, seen.now)).settled()
 
 
 @dataclass(slots=True)
@@ -71,8 +62,8 @@ class _Standing:
 class _Reading:
     state: StateDocument
     seen: Seen
-    resolutions: tuple[Resolution, ...]
     gone_texts: dict[str, str]
+    closings: Closings
     closed: list[tuple[str, str, str]] = field(default_factory=list)
     """Id, reason, kind."""
 
@@ -81,15 +72,17 @@ class _Reading:
         standing = list(self._known(found))
         standing += self._new(found, {one.loop.id for one in standing})
         kept, left_out = _bounded(standing)
-        loops = [one.loop for one in kept] + self._told_as_numbers(left_out, {one.loop.id for one in kept})
+        counted = list(self._counted(left_out, {one.loop.id for one in kept}))
+        loops = [one.loop for one in (*kept, *counted)]
         today = self.seen.today.isoformat()
+        when = {CLOSED_AT: timestamp(self.seen.now)}
         closed = tuple(
-            ResolvedLoop.model_validate({"id": name, "reason": reason, "resolved_date": today, KIND: kind})
+            ResolvedLoop.model_validate({"id": name, "reason": reason, "resolved_date": today, KIND: kind, **when})
             for name, reason, kind in self.closed
         )
         gone = {item.id for item in closed}
         open_now = {loop.id for loop in loops}
-        resolved = [item for item in self.state.resolved if item.id not in gone | open_now]
+        resolved = [item for item in self.closings.dated() if item.id not in gone | open_now]
         settled = self.state.model_copy(
             update={"open_loops": tuple(loops), "resolved": _newest_resolved((*resolved, *closed))}
         )
@@ -97,16 +90,13 @@ class _Reading:
         return Settled(settled, tuple((name, reason) for name, reason, _ in self.closed), proven)
 
     def _known(self, found: list[Found]) -> Iterator[_Standing]:
-        """Known loops that stay; what was found of them is taken out of `found`."""
-        for loop in self.state.open_loops:
+        """Known loops that stay; what was found of them is taken out of `found`. Numbers of loops are counted last."""
+        for loop in map(self._named_anew, self.state.open_loops):
+            if is_number(loop):
+                continue
             kind = kind_of(loop)
             if not kind:
                 yield _Standing(loop, math.inf)
-                continue
-            if source_of(loop) == MORE:
-                # Counted anew with each reading of its own session.
-                if source_in(loop, self.seen.session) != MORE:
-                    yield _Standing(self._aged(loop))
                 continue
             match = next((one for one in found if one.kind == kind and self._is_the_same(loop, one)), None)
             if match is not None:
@@ -118,8 +108,7 @@ class _Reading:
                 yield _Standing(self._aged(loop))
 
     def _new(self, found: Iterable[Found], taken: set[str]) -> Iterator[_Standing]:
-        taken = taken | {made.id for made in self.resolutions} | {item.id for item in self.state.resolved}
-        taken |= {name for name, _, _ in self.closed}
+        taken = taken | self.closings.ids | {name for name, _, _ in self.closed}
         for one in found:
             base = loop_id(one)
             if self._is_resolved(one, base):
@@ -138,35 +127,14 @@ class _Reading:
 
     def _is_resolved(self, found: Found, base: str) -> bool:
         """Whether somebody closed it after what proves it open came about."""
-        when = self._resolved_at(found, base)
+        when = self.closings.newest(found, base)
         if when is not None:
             return found.at is None or found.at <= when
         removed = next((name for name, text in self.gone_texts.items() if same(text, found.text)), None)
-        if removed is not None and not self._is_on_record(removed):
+        if removed is not None and removed not in self.closings.ids:
             self.closed.append((removed, BY_HAND, found.kind))
             return True
         return False
-
-    def _resolved_at(self, found: Found, base: str) -> float | None:
-        """When the loop that was found was closed last; None: never."""
-        # What a kind's own proof closed was over then: proof that it is open is newer, whatever its time.
-        by_proof = {one.id for one in self.state.resolved if KIND in (one.model_extra or {}) and one.reason != BY_HAND}
-        told = [made for made in self.resolutions if made.id not in by_proof]
-        times = [_when(read_time(made.ts)) for made in told if self._is_of(made.id, found, base)]
-        logged = {made.id for made in self.resolutions}
-        for item in self.state.resolved:
-            if item.id not in logged | by_proof and self._is_of(item.id, found, base):
-                times.append(_when(read_time(f"{item.resolved_date}T00:00:00Z")) + DAY)
-        return max(times, default=None)
-
-    def _is_of(self, closed_id: str, found: Found, base: str) -> bool:
-        text = self.gone_texts.get(closed_id)
-        if text is not None and same(text, found.text):
-            return True
-        return is_named(closed_id, base) and (text is None or found.is_same)
-
-    def _is_on_record(self, name: str) -> bool:
-        return any(made.id == name for made in self.resolutions) or any(one.id == name for one in self.state.resolved)
 
     def _renewed(self, loop: OpenLoop, found: Found) -> OpenLoop:
         plain = {**loop.model_dump(), **found.extras, KIND: found.kind, LAST_SEEN: self.seen.around.number}
@@ -185,17 +153,20 @@ class _Reading:
             return _same_or(loop, {**loop.model_dump(), UNCONFIRMED: self.seen.today.isoformat()})
         return loop
 
-    def _told_as_numbers(self, left_out: Mapping[str, int], taken: set[str]) -> list[OpenLoop]:
-        loops = []
-        for kind, count in left_out.items():
-            name = free_id(f"{kind}-{MORE}", taken)
-            taken.add(name)
-            extras = {KIND: kind, SOURCE: f"{self.seen.session}: {MORE}", LAST_SEEN: self.seen.around.number}
-            loops.append(_loop(name, f"and {count} more of the kind {kind}", self.seen.today.isoformat(), extras))
-        return loops
+    def _counted(self, left_out: LeftOut, taken: set[str]) -> Iterator[_Standing]:
+        before = [loop for loop in self.state.open_loops if is_number(loop)]
+        taken = taken | self.closings.ids | {loop.id for loop in before}
+        number, today = self.seen.around.number, self.seen.today.isoformat()
+        for loop, is_proven in numbers(before, left_out, self.seen.session, number, today, taken):
+            yield _Standing(loop if is_proven else self._aged(loop), is_proven=is_proven)
+
+    def _named_anew(self, loop: OpenLoop) -> OpenLoop:
+        """The loop with its session as sources name it now."""
+        mine = source_in(loop, self.seen.before) if kind_of(loop) and self.seen.session else ""
+        return _same_or(loop, {**loop.model_dump(), SOURCE: f"{self.seen.session}: {mine}"}) if mine else loop
 
 
-def _bounded(standing: list[_Standing]) -> tuple[list[_Standing], dict[str, int]]:
+def _bounded(standing: list[_Standing]) -> tuple[list[_Standing], LeftOut]:
     """What there is room for: of each kind what is proven and newest first; and how many of each kind are left out."""
     ranked = sorted(
         (one for one in enumerate(standing) if kind_of(one[1].loop)),
@@ -203,14 +174,14 @@ def _bounded(standing: list[_Standing]) -> tuple[list[_Standing], dict[str, int]
     )
     room: dict[str, int] = {}
     chosen: set[int] = set()
-    left_out: dict[str, int] = {}
+    left_out = LeftOut()
     for place, one in ranked:
         kind = kind_of(one.loop)
         if room.get(kind, 0) < MOST_OF_KIND and len(chosen) < MOST_LOOPS:
             room[kind] = room.get(kind, 0) + 1
             chosen.add(place)
         else:
-            left_out[kind] = left_out.get(kind, 0) + 1
+            (left_out.proven if one.is_proven else left_out.unproven)[kind] += 1
     return [one for place, one in enumerate(standing) if place in chosen or not kind_of(one.loop)], left_out
 
 

@@ -32,9 +32,9 @@ LEAST = 4
 def beginning(text: str, room: int, length: Length, *, starts_within: bool = False) -> str:
     """As much of a text's beginning as there is room for; a text that fits is returned whole."""
     head = text[: max(0, room) + 1]  # Each character takes one at least.
-    if len(head) == len(text) and length(text) <= room:
-        return text
     costs = list(itertools.accumulate(map(length, head), initial=0))
+    if len(head) == len(text) and costs[-1] <= room:
+        return text
     most, at = bisect_right(costs, room) - 1, 0
     for places in _places(text, 0, len(head) + 2, starts_within=starts_within):
         at = max(at, places[max(0, bisect_right(places, most) - 1)])
@@ -46,9 +46,9 @@ def beginning(text: str, room: int, length: Length, *, starts_within: bool = Fal
 def ending(text: str, room: int, length: Length, *, starts_within: bool = False) -> str:
     """As much of a text's end as there is room for; a text that fits is returned whole."""
     tail = text[max(0, len(text) - max(0, room) - 1) :]
-    if len(tail) == len(text) and length(text) <= room:
-        return text
     costs = list(itertools.accumulate(map(length, reversed(tail)), initial=0))
+    if len(tail) == len(text) and costs[-1] <= room:
+        return text
     least, at = len(text) - (bisect_right(costs, room) - 1), len(text)
     for places in _places(text, len(text) - len(tail), len(text), starts_within=starts_within):
         index = bisect_left(places, least)

@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 
 from phoenixd.documents.brief.answer import BriefAnswer, LoopClaim
 from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.documents.loop_origin import KIND, SAID, SOURCE, source_for
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop, StateDocument, resolve_loop
 from phoenixd.documents.state_reading import MOST_NUMBERS
 from phoenixd.documents.times import utc_date
 from phoenixd.memory.brief.grounds import Grounds
 from phoenixd.memory.brief.known_loops import (
-    KIND,
-    SAID,
-    SESSION,
-    SOURCE,
     Told,
     is_operators,
     is_said,
@@ -165,8 +162,7 @@ class _Judgement:
             return None
         taken = {loop.id for loop in others} | {made.id for made in self._material.resolutions}
         loop_id = free_id(id_of(claim.id, found.sentence), taken | {item.id for item in self._material.state.resolved})
-        session_id = self._material.conversation.session_id
-        extras = {KIND: SAID, SOURCE: f"{session_id[:8]}: {SAID}" if session_id else SESSION}
+        extras = {KIND: SAID, SOURCE: source_for(self._material.conversation.session_id or "", SAID)}
         return OpenLoop.model_validate(
             {"id": loop_id, "text": found.shown, "added": self._today.isoformat(), **extras}
         )  # fmt: skip

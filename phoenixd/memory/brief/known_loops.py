@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 
-from phoenixd.documents.state import UNCONFIRMED, OpenLoop
+from phoenixd.documents.loop_origin import KIND, SAID, kind_of
+from phoenixd.documents.state import UNCONFIRMED, OpenLoop, StateDocument
 from phoenixd.memory.brief.words import grams, likeness, share_of
 
 SAME_LOOP, COVERED = 0.6, 0.8
@@ -14,24 +15,29 @@ SAME_LOOP, COVERED = 0.6, 0.8
 LEAST_HELD = 3
 """Words of a text that a loop's may hold, for it to be known by them."""
 
-SOURCE, SESSION = "source", "session"
-"""The key that tells a loop of a brief run from an operator's, and its value where no session is named."""
-KIND, SAID = "kind", "said"
-"""The key of a loop's kind, and the kind of those that are known from what was said alone."""
-
 Told = tuple[OpenLoop, frozenset[str]]
 """A loop with the grams of its text."""
 
 
 def is_operators(loop: OpenLoop) -> bool:
     """Whether a person wrote the loop: only a person, or `phoenixctl resolve`, closes it."""
-    extras = loop.model_extra or {}
-    return extras.get(SOURCE) != SESSION and not (extras.get(KIND) and extras.get(SOURCE))
+    return not kind_of(loop)
 
 
 def is_said(loop: OpenLoop) -> bool:
     """Whether it is for a writer to name: what is known by structure is kept and counted by that."""
     return str((loop.model_extra or {}).get(KIND, SAID)) == SAID
+
+
+def texts_of(told: Mapping[str, str], before: StateDocument, after: StateDocument) -> dict[str, str]:
+    """The texts of loops by id, for what is said of them once they are gone: of those that are open or were closed.
+
+    told: those on record so far. A loop that there is no room for any more was closed by nobody, and is none of them.
+    """
+    closed = {item.id for item in (*before.resolved, *after.resolved)}
+    known = {**told, **{loop.id: loop.text for loop in before.open_loops}}
+    kept = {name: text for name, text in known.items() if name in closed}
+    return {**kept, **{loop.id: loop.text for loop in after.open_loops}}
 
 
 def known_loop(text: str, candidates: Iterable[Told]) -> OpenLoop | None:

@@ -29,7 +29,8 @@ ALIKE = 200
 LONGEST = 100_000
 """Characters of one utterance that are looked at, half of them from each end."""
 
-_BLANK_LINES = re.compile(r"[ \t]+(?=\n)|\n(?=\n\n)")
+_BLANK_LINES = re.compile(r"(?<![ \t])[ \t]++(?=\n)|\n(?=\n\n)")
+"""Blanks at the end of a line, tried once for each run of them, and all but two of the line breaks of one run."""
 
 Clean = Callable[[str], str]
 
@@ -70,13 +71,18 @@ def last_words(
     clean: Clean,
     room: int = ROOM,
     length: Length = len,
+    goal: frozenset[str] = frozenset(),
 ) -> LastWords:
     """Choose from what a session's ledger keeps, oldest first. waiting: prompts that the CLI has not read.
 
-    is_ours: whether a prompt is one that the daemon typed, which is nobody's word. room: what `quote_lines` of all
-    quotes may take, as `length` measures.
+    is_ours: whether a prompt is one that the daemon typed, which is nobody's word; goal: the digests of one.
+    room: what `quote_lines` of all quotes may take, as `length` measures.
     """
-    spoken = [one for one in said if one.text.strip() and not (one.speaker == "person" and is_ours(one.text))]
+
+    def typed(one: Words | Waiting) -> bool:
+        return is_ours(one.text) or not goal.isdisjoint(one.names)
+
+    spoken = [one for one in said if one.text.strip() and not (one.speaker == "person" and typed(one))]
     chosen: dict[int, Quote] = {}
     left = room
     for rank, (words, part) in enumerate(itertools.islice(_in_turn(spoken), MOST_TRIED)):
@@ -84,7 +90,7 @@ def last_words(
         if quote is not None:
             chosen[words.number] = quote
             left -= cost_of(quote, length)
-    unread = [one for one in waiting if not one.by_cli and one.text.strip() and not is_ours(one.text)][-MOST_WAITING:]
+    unread = [one for one in waiting if not one.by_cli and one.text.strip() and not typed(one)][-MOST_WAITING:]
     queued: list[Quote] = []
     for waited in reversed(unread):
         words = Words(0, "person", waited.text, waited.at)

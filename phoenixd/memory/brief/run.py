@@ -34,6 +34,7 @@ from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.brief.cleaned import Cleaners
 from phoenixd.memory.brief.composition import cleaned_git
+from phoenixd.memory.brief.known_loops import texts_of
 from phoenixd.memory.brief.ledgers import LedgerLook, Ledgers
 from phoenixd.memory.brief.surroundings import around, numbered
 from phoenixd.memory.brief.switch import Switch
@@ -194,9 +195,6 @@ class BriefRuns:
         if due.cause not in (Cause.LEFT, Cause.DEATH):
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
-        texts = {loop.id: loop.text for loop in (*material.state.open_loops, *accepted.state.open_loops)}
-        closed = {item.id for item in (*material.state.resolved, *accepted.state.resolved)}
-        kept = {name: text for name, text in record.texts.items() if name in closed}
         narrative = record.narrative if _keeps(record, due, agent.spec.brief) else _narrative(outcome, now, desk)
         record = record.model_copy(
             update={
@@ -204,7 +202,7 @@ class BriefRuns:
                 "narrative": narrative,
                 "numbers": {**record.numbers, **accepted.numbers},
                 "held": {name: at for name, at in record.held.items() if name not in accepted.numbers},
-                "texts": {**kept, **texts},
+                "texts": texts_of(record.texts, material.state, accepted.state),
             }
         )
         desk.switch_brief(self._newest(agent), switch, record, now)

@@ -15,7 +15,7 @@ from phoenixd.documents.ledger_rows import Run
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.last_words import Clean, HeardByHooks, all_said, last_words
 from phoenixd.memory.brief.loops.commands import verdict
-from phoenixd.memory.brief.task_in_hand import is_ours
+from phoenixd.memory.brief.task_in_hand import goal_digests, is_ours
 
 CLEANED = 256
 OPENING = 1000
@@ -48,8 +48,9 @@ def seen_session(
     clean = functools.lru_cache(CLEANED)(clean)
     said = all_said(ledger, heard)
     waiting = ledger.waiting if ledger is not None else ()
-    words = last_words(said, waiting, ours, clean)
-    told = last_words(said, waiting, ours, clean, words_room(limit), length)
+    goal = goal_digests(agent)
+    words = last_words(said, waiting, ours, clean, goal=goal)
+    told = last_words(said, waiting, ours, clean, words_room(limit), length, goal)
     if ledger is None:
         words, told = replace(words, origin="hooks"), replace(told, origin="hooks")
     return SeenSession(words, told, work_of(agent, ledger, clean))

@@ -9,7 +9,7 @@ from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.reply import asked_in
 from phoenixd.documents.brief.around import Around, Asking, Waits
 from phoenixd.documents.brief.record import BriefRecord
-from phoenixd.memory.brief.task_in_hand import is_ours
+from phoenixd.memory.brief.task_in_hand import goal_digests, is_ours
 
 Clean = Callable[[str], str]
 MOST_SESSIONS = 32
@@ -46,6 +46,7 @@ def around(agent: Agent, record: BriefRecord, clean: Clean) -> Around:
         lost=tuple(clean(job) for job in agent.lost.jobs) if agent.lost is not None else (),
         lost_at=agent.lost.at_wall if agent.lost is not None else None,
         is_ours=lambda text: is_ours(agent, text),
+        goal=goal_digests(agent),
     )
 
 

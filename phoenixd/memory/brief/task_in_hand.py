@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
+from phoenixd.core.session import MAX_TEXT
 from phoenixd.documents.banner import INTERRUPTED, TITLE
+from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts
 
 POINTER = "The goal that you were given stands in "
@@ -60,6 +62,14 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
 
 
+def goal_digests(agent: Agent) -> frozenset[str]:
+    """What the goal is known by where no long prompt is kept whole."""
+    goal = agent.spec.prompt or ""
+    return frozenset(map(digest, {goal, goal.strip()})) if goal.strip() else frozenset()
+
+
 def _is_goal(agent: Agent, prompt: str) -> bool:
     goal, words = (agent.spec.prompt or "").strip(), prompt.strip()
-    return goal != "" and (words == goal or words.startswith(f"{goal}\n\n"))
+    # Hooks and transcripts hand on the beginning of a long one alone.
+    is_cut = len(prompt) >= MAX_TEXT and goal.startswith(words)
+    return goal != "" and (words == goal or words.startswith(f"{goal}\n\n") or is_cut)

@@ -33,3 +33,27 @@ def test_p64_f_br_2_both_forms_are_read_and_the_last_separator_counts(answer: st
 def test_f_br_2_an_answer_without_a_state_is_refused_in_words(answer: str) -> None:
     with pytest.raises(AnswerRefused, match="JSON"):
         read_answer(answer, "a")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"Here it is:\n```json  \n\n{STATE}\n\n  ```\n",
+        f"```\n{STATE}\n```",
+        f"See ```json\n{STATE}\n```",
+        f"```json\r\n{STATE}\r\n```\r\n",
+    ],
+)
+def test_a_fence_at_the_end_is_taken_off_wherever_it_opens(answer: str) -> None:
+    assert [loop.id for loop in read_answer(answer, "a").open_loops] == ["auth-flow"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["```" + "\n" * 200_000 + "x", "```json\n" * 30_000, "`" * 200_000, "```" + "a" * 200_000 + "\n```", "```\n```"],
+    ids=["line breaks", "fences", "backticks", "one word", "nothing"],
+)
+def test_an_answer_of_nothing_but_fences_is_refused_in_one_pass(answer: str) -> None:
+    """A pattern that tries each line break anew would be at it for years."""
+    with pytest.raises(AnswerRefused, match="JSON"):
+        read_answer(answer, "a")

@@ -273,9 +273,9 @@ class TestLoops:
         told = [(loop.id, loop.text, loop.model_extra) for loop in recover_state(page, "builder").open_loops]
 
         assert told == [
-            ("task-vat", "Umsatzsteuer (7 %)", {"kind": "tasks"}),
+            ("task-vat", "Umsatzsteuer (7 %)", {"kind": "tasks", "source": "session"}),
             ("schlüssel-drehen", "rotate", {}),
-            ("b", "x", {"kind": "check", "unconfirmed": "2026-11-21"}),
+            ("b", "x", {"kind": "check", "source": "session", "unconfirmed": "2026-11-21"}),
         ]
 
     def test_an_id_with_a_backtick_or_a_line_breaks_out_of_nothing(self) -> None:

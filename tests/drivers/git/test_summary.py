@@ -264,6 +264,18 @@ def test_commits_that_were_made_in_this_working_tree_are_told_with_their_time(re
     assert "wrong" not in [one.subject for one in summary.made]
 
 
+@pytest.mark.parametrize("at", ["999999999999", "253402300800", "-1"])
+def test_a_commit_with_a_date_that_no_calendar_has_is_passed_over(repository: Path, at: str) -> None:
+    log = repository / ".git" / "logs" / "HEAD"
+    head = git(repository, "rev-parse", "HEAD").strip()
+    log.write_text(f"{'0' * 40} {head} A <a@b> {at} +0000\tcommit: x\n")
+
+    summary = summarise(str(repository))
+
+    assert summary is not None
+    assert (summary.made, summary.problem) == ((), None)
+
+
 def test_many_commits_are_told_up_to_a_bound(repository: Path) -> None:
     log = repository / ".git" / "logs" / "HEAD"
     head = git(repository, "rev-parse", "HEAD").strip()

@@ -76,6 +76,21 @@ def test_what_hooks_put_around_a_prompt_is_not_the_prompt() -> None:
             assert prompt.text == words
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<hook_context>" + " " * 1_000_000 + "x",
+        " " * 1_000_000 + "<hook_context>",
+        "<hook_context>" * 100_000,
+        "x" + "</hook_context>" * 100_000,
+    ],
+    ids=["blanks behind", "blanks before", "openings", "endings"],
+)
+def test_a_prompt_that_only_looks_like_a_hooks_is_read_in_one_pass(words: str) -> None:
+    """A pattern that tries each blank anew would be at it for hours."""
+    gemini_transcript.record(gemini("user", content=[{"text": words}]))
+
+
 def test_whether_a_turn_is_open_is_unknown_after_an_answer() -> None:
     """Nothing marks its end, and a tool at work leaves no trace before it came back."""
     assert facts_of(recorded('"text":"Now count the files"')).turn_open is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
@@ -79,3 +80,11 @@ def test_what_is_kept_is_within_bounds_and_whole(text: str, room: int) -> None:
             left, right = text[place - 1], text[place]
             assert not (left in "ab" and right in "ab"), "a word was cut"
             assert not unicodedata.combining(right), "a mark was parted from its letter"
+
+
+@pytest.mark.parametrize("cut", [beginning, ending])
+def test_a_text_that_fits_but_for_its_line_breaks_is_cut(cut: Callable[..., str]) -> None:
+    def quoted(character: str) -> int:
+        return 3 if character == "\n" else 1
+
+    assert sum(map(quoted, cut("a\n\n" * 20, 80, quoted))) <= 80

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.documents.loop_origin import source_for
 from tests.memory.brief.sessions import judged, known, material, said, texts
 from tests.memory.brief.test_quotes import speech
 
@@ -42,7 +43,7 @@ def test_a_claim_in_any_language_is_kept_in_the_sessions_words() -> None:
     (loop,) = accepted.state.open_loops
     assert loop.text == "Keep the old table until March, we need it for the audit."
     assert loop.id == "keep-table-until-march-need"
-    assert loop.model_extra == {"kind": "said", "source": "5e551011: said"}
+    assert loop.model_extra == {"kind": "said", "source": source_for("5e551011-2222", "said")}
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,13 @@ def test_what_waits_to_be_read_is_told_as_waiting() -> None:
     assert shown(found)[-1] == "then the changelog"
 
 
+def test_blanks_at_the_ends_of_lines_are_taken_off_in_one_pass() -> None:
+    """A pattern that tries each blank anew would be at it for an hour."""
+    blanks = " " * 40_000
+    assert shown(chosen(said("first \t \nsecond")))[0] == "first"
+    assert chosen(said(*[f"first{blanks}second{blanks}end"] * 30)).quotes
+
+
 def test_a_turn_that_was_interrupted_says_so() -> None:
     words = said("go on", "I")
     words[0].turn = "interrupted"

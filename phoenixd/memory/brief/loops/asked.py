@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phoenixd.documents.ledger_rows import AskedQuestion, digest
+from phoenixd.documents.loop_origin import extra
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.loops.alike import normal, same
-from phoenixd.memory.brief.loops.seen import Found, Seen, extra, quoted, source_in
+from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "question"
 TOLD, BY_HOOK, BY_TRANSCRIPT = "told", "hook", "transcript"

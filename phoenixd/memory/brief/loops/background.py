@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phoenixd.documents.ledger_rows import Job, Timer, digest
+from phoenixd.documents.loop_origin import extra
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.loops.alike import normal
-from phoenixd.memory.brief.loops.seen import Found, Seen, extra, quoted, source_in
+from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "background"
 SHOWN = 220

@@ -10,6 +10,7 @@ import os.path
 import re
 from dataclasses import dataclass, replace
 
+from phoenixd.documents.ledger_rows import digest
 from phoenixd.memory.brief.loops.programs import PROGRAMS, Program
 from phoenixd.memory.brief.loops.wrappers import (
     ASKED_ONLY,
@@ -32,8 +33,8 @@ from phoenixd.memory.brief.loops.wrappers import (
 )
 
 MOST_INTERPRETED = 4
+_NAME = re.compile(r"[\w:./-]{1,40}")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|bat|sh|phar|py)\Z|(?<=python)[23](?:\.\d{1,2})?\Z")
-_TARGET = re.compile(r"[\w@%+:./-]{1,60}")
 _DIRECTORY_OPTIONS = frozenset({"-C", "--prefix", "--cwd", "--dir", "-chdir", "--directory", "--project-dir"})
 
 
@@ -146,6 +147,7 @@ def _script(runner: str, words: tuple[str, ...], where: str | None) -> Check | N
         return check_of(words[words.index(name) :], where)
     if name.split(":")[0] in SERVERS or name.split(":")[-1] in SERVERS:
         return None
+    name = _target(name)
     key = f"{runner} {name}" if runner != "npm" or name in NPM_SCRIPTS.values() else f"npm run {name}"
     return Check(key, frozenset(rest), frozenset(options), where)
 
@@ -166,11 +168,8 @@ def _of_program(name: str, program: Program, words: tuple[str, ...], where: str 
         targets = [one for one in named if one not in LEFT_OUT_TARGETS]
         if (named and not targets) or (targets and targets[-1].split(":")[-1] in SERVERS):
             return None
-        # A target of other characters is no name: it narrows the run, and is not repeated.
-        odd = {one for one in targets if _TARGET.fullmatch(one) is None}
-        settings = odd | {one for one in paths if "=" in one}
-        key = " ".join([name, *(one for one in targets if one not in odd)])
-        return Check(key, frozenset(), frozenset(options) | settings, where)
+        settings = {one for one in paths if "=" in one}
+        return Check(" ".join([name, *map(_target, targets)]), frozenset(), frozenset(options) | settings, where)
     if program.subcommands is None:
         paths = paths[1:] if paths and paths[0] in program.modes else paths
         return Check(name, _whole(paths), frozenset(options), where)
@@ -184,6 +183,11 @@ def _of_program(name: str, program: Program, words: tuple[str, ...], where: str 
         if len(paths) >= size and subcommand in program.subcommands:
             return Check(f"{name} {subcommand}", _whole(paths[size:]), frozenset(options), where)
     return None
+
+
+def _target(name: str) -> str:
+    """A target as it stands in a key, which is shown as a name: any other text than a name is told by its hash."""
+    return name if _NAME.fullmatch(name) else digest(name)[:8]
 
 
 def _whole(paths: list[str]) -> frozenset[str]:

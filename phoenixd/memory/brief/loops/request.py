@@ -11,6 +11,7 @@ from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "request"
 LATER_LIMIT, MOST_LATER = 120, 2
+WAITED = "Asked while a turn was going on, and not read"
 
 
 def found(seen: Seen) -> Iterator[Found]:
@@ -21,12 +22,12 @@ def found(seen: Seen) -> Iterator[Found]:
         yield _found(turn[0].text, turn[-1].at, "Asked, and its turn did not end", then)
     told = set()
     for waiting in seen.ledger.waiting:
-        if not waiting.by_cli and not seen.around.is_ours(waiting.text):
+        if not waiting.by_cli and not seen.around.typed(waiting):
             told.add(normal(waiting.text))
-            yield _found(waiting.text, waiting.at, "Asked while a turn was going on, and not read")
+            yield _found(waiting.text, waiting.at, WAITED)
     for text in seen.around.queued:
         if normal(text) not in told:
-            yield _found(text, None, "Asked while a turn was going on, and not read")
+            yield _found(text, None, WAITED)
 
 
 def closed(loop: OpenLoop, seen: Seen) -> str | None:
@@ -40,7 +41,9 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
         return "the session went on with another request" if is_open else None
     if any(words.turn == "done" and quoted(words.text) in loop.text for words in seen.ledger.speech.person):
         return "it was asked again, and that turn ended well"
-    return "the session that was told to go on with it ended its turn well" if _went_on(seen) else None
+    # What no session has read yet is no part of what it went on with.
+    is_read = not loop.text.startswith(WAITED)
+    return "the session that was told to go on with it ended its turn well" if is_read and _went_on(seen) else None
 
 
 def _unfinished(seen: Seen) -> Iterator[Words]:
@@ -52,7 +55,7 @@ def _unfinished(seen: Seen) -> Iterator[Words]:
         return
     if seen.turn_open is None and not _ended_badly(seen):
         return
-    spoken = [words for words in seen.ledger.speech.person if not seen.around.is_ours(words.text)]
+    spoken = [words for words in seen.ledger.speech.person if not seen.around.typed(words)]
     newest: list[Words] = []
     for words in reversed(spoken):
         if words.turn == "done":
@@ -78,8 +81,12 @@ def _ended_badly(seen: Seen) -> bool:
 
 def _went_on(seen: Seen) -> bool:
     """Whether the session was told to go on with what was left, and not only its goal, and ended that turn well."""
-    ours = [words for words in seen.ledger.speech.person if seen.around.is_ours(words.text)]
-    return any(words.turn == "done" and normal(words.text) != normal(seen.goal) for words in ours)
+    ours = [words for words in seen.ledger.speech.person if seen.around.typed(words)]
+    goal = normal(seen.goal)
+    return any(
+        words.turn == "done" and normal(words.text) != goal and seen.around.goal.isdisjoint(words.begins[:1])
+        for words in ours
+    )
 
 
 def _found(text: str, at: float | None, how: str, then: str = "") -> Found:

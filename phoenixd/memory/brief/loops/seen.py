@@ -9,6 +9,7 @@ from typing import Any
 
 from phoenixd.documents.brief.around import Around
 from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.documents.loop_origin import HEAD, SOURCE, extra, head_of
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import OpenLoop
@@ -18,16 +19,10 @@ from phoenixd.documents.workspace import GitSummary
 TEXT_LIMIT = 300
 QUOTE_LIMIT = 240
 
-KIND, SOURCE, LAST_SEEN = "kind", "source", "seen"
-"""Keys of a loop in state.json: what kind it is, whence it comes, and the number of the session that saw it last."""
-OLD_SOURCE = "session"
-"""The source of loops that an earlier version took from a session."""
-SHORT_ID = 8
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All facts of one reading. session: what the sources of its loops begin with."""
+    """All facts of one reading. session: what the sources of its loops begin with; before: what they once did."""
 
     ledger: SessionLedger
     git: GitSummary | None
@@ -36,13 +31,21 @@ class Seen:
     today: date
     session: str
     goal: str = ""
+    before: str = ""
 
     @classmethod
     def of(cls, material: BriefMaterial) -> Seen:
         ledger = material.ledger or SessionLedger()
-        session = (material.around.session or ledger.session_id or "")[:SHORT_ID]
+        session = material.around.session or ledger.session_id or ""
         return cls(
-            ledger, material.git, material.around, material.now, utc_date(material.now), session, material.goal or ""
+            ledger,
+            material.git,
+            material.around,
+            material.now,
+            utc_date(material.now),
+            head_of(session),
+            material.goal or "",
+            before=session[:HEAD],
         )
 
     @property
@@ -74,21 +77,6 @@ class Found:
     extras: Mapping[str, Any] = field(default_factory=dict)
 
 
-def extra(loop: OpenLoop, key: str) -> str:
-    """A key of a loop that is a text; empty where there is none."""
-    value = (loop.model_extra or {}).get(key)
-    return value if isinstance(value, str) else ""
-
-
-def kind_of(loop: OpenLoop) -> str:
-    """The kind of a loop of a session; empty for an operator's."""
-    source = extra(loop, SOURCE)
-    if not source:
-        return ""
-    named = extra(loop, KIND)
-    return named or "said"
-
-
 def source_in(loop: OpenLoop, session: str) -> str:
     """What a loop is within that session; empty where it comes from another."""
     head, sign, rest = extra(loop, SOURCE).partition(": ")
@@ -98,7 +86,7 @@ def source_in(loop: OpenLoop, session: str) -> str:
 def source_of(loop: OpenLoop) -> str:
     """What a loop is within the session that it comes from, whichever that is."""
     head, sign, rest = extra(loop, SOURCE).partition(": ")
-    return rest if sign and len(head) <= SHORT_ID else ""
+    return rest if sign and len(head) <= HEAD else ""
 
 
 def quoted(text: str, limit: int = QUOTE_LIMIT) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phoenixd.documents.ledger_rows import Task
+from phoenixd.documents.ledger_rows import Task, digest
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.loops.alike import normal, same
@@ -34,4 +34,6 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
 
 def _source(task: Task, place: int) -> str:
     """The list's own id, else the text: a list without ids is written anew as a whole, and its items move."""
-    return f"task {task.id}" if task.id is not None else f"task {normal(task.text)[:60] or place}"
+    if task.id is not None:
+        return f"task {task.id}"
+    return f"task {digest(normal(task.text) or task.text)[:12]}" if task.text else f"task {place}"

@@ -21,6 +21,7 @@ MOST_FILES, NAME_LIMIT = 100, 300
 FILES, FILES_LEFT = "files", "files_left"
 """Keys of a loop: the names of its files, and how many more there are."""
 MORE_NAMES = ", and "
+_PLAIN = re.compile(r"[\w@+./-]{1,200}")
 _BEGAN = frozenset({"merge", "rebase", "cherry-pick", "revert", "pull", "am"})
 
 
@@ -34,7 +35,7 @@ def uncommitted(seen: Seen) -> Iterator[Found]:
         at = max((when for when in files.values() if when is not None), default=None)
         kept = [name for name in list(files)[-MOST_FILES:] if len(name) <= NAME_LIMIT]
         extras: dict[str, Any] = {FILES: kept, FILES_LEFT: len(files) - len(kept)}
-        yield Found(UNCOMMITTED, "worktree", f"Not committed: {', '.join(named)}{more}", at, extras=extras)
+        yield Found(UNCOMMITTED, "worktree", f"Not committed: {', '.join(map(_shown, named))}{more}", at, extras=extras)
 
 
 def uncommitted_closed(loop: OpenLoop, seen: Seen) -> str | None:
@@ -51,7 +52,7 @@ def unpushed(seen: Seen) -> Iterator[Found]:
     if git is not None and git.ahead and (ours or told):
         plural = "s" if git.ahead > 1 else ""
         subjects = [one.subject for one in told] + [one.subject for one in git.commits]
-        newest = f', the newest "{one_line(subjects[0], 120)}"' if subjects else ""
+        newest = f', the newest "{one_line(subjects[0], 120).replace(chr(34), chr(39))}"' if subjects else ""
         text = f"{git.ahead} commit{plural} of {_branch(git)} not pushed{newest}"
         at = told[0].at if told else ours[-1].ended
         yield Found(UNPUSHED, f"branch {_branch(git)}", text, at, is_same=True)
@@ -111,6 +112,11 @@ def _stands_in(path: str, loop: OpenLoop) -> bool:
     if extras.get(FILES_LEFT) or not isinstance(files, list | tuple):
         return bool(extras.get(FILES_LEFT)) or MORE_NAMES in loop.text or path.rstrip("/") in loop.text
     return any(path == name or (path.endswith("/") and str(name).startswith(path)) for name in files)
+
+
+def _shown(name: str) -> str:
+    """A file's name; in backticks where it may read as words of ours."""
+    return name if _PLAIN.fullmatch(name) else f"`{one_line(name, NAMES_SHOWN).replace('`', chr(39))}`"
 
 
 def _branch(git: GitSummary) -> str:

@@ -14,6 +14,7 @@ from phoenixd.documents.deeds import (
     TimerAsked,
     TimerSet,
 )
+from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.times import timestamp
 from phoenixd.documents.workspace import GitSummary, Made
@@ -114,6 +115,13 @@ class TestRequests:
         done = settled(story, is_ours=lambda text: text == "go on")
 
         assert texts(done) == ['Asked, and its turn did not end: "fix the export"']
+
+    def test_a_goal_that_the_ledger_keeps_in_part_is_no_request(self) -> None:
+        goal = "Do the thing. " * 400
+
+        for story in (Story().asked(goal), Story().asked(f"{goal.strip()}\n\nGo on.")):
+            assert texts(settled(story)) != []
+            assert texts(settled(story, goal=frozenset({digest(goal.strip())}))) == []
 
     def test_a_queued_prompt_waits(self) -> None:
         story = Story().asked("a").turn_ended().hear(PromptQueued("and the log as JSON", False, NOW))
