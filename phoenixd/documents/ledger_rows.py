@@ -26,11 +26,26 @@ class Task:
     at: float | None
 
 
+STOPPED_CODES = frozenset({124, 130, 143})
+"""Codes of a run that a time limit or another hand ended: they say nothing of what it was to show."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended that came to an end of its own."""
+
+    code: int | None
+    failed: bool
+    began: float | None
+    ended: float | None
+
+
 @dataclass(slots=True)
 class Run:
     """The newest run of a command. failed None: unknown; interrupted: its end says nothing of what it was to show.
 
     first_code, first_failed: of the session's first run of it that came to an end of its own; None: as yet none.
+    before: where this run shows nothing, how the newest one ended that did; None: there is none.
     """
 
     call: str
@@ -42,6 +57,14 @@ class Run:
     interrupted: bool
     first_code: int | None = None
     first_failed: bool | None = None
+    before: Outcome | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the newest run of the command ended that shows something."""
+        if self.interrupted or self.failed is None or self.code in STOPPED_CODES:
+            return self.before
+        return Outcome(self.code, self.failed, self.began, self.ended)
 
 
 @dataclass(slots=True)

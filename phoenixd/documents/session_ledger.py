@@ -236,6 +236,8 @@ class SessionLedger:
             run.first_code, run.first_failed = before.first_code, before.first_failed
         elif not interrupted:
             run.first_code, run.first_failed = code, failed
+        if before is not None and run.outcome is None:
+            run.before = before.outcome
         keep_row(self.runs, key, run, MOST_RUNS)
 
     def _job_over(self, fact: JobEnded) -> None:

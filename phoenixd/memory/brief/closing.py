@@ -15,7 +15,7 @@ from phoenixd.documents.loop_origin import KIND, LAST_SEEN, SOURCE, is_number, k
 from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, ResolvedLoop, StateDocument
 from phoenixd.documents.times import timestamp
-from phoenixd.memory.brief.closings import CLOSED_AT, Closings
+from phoenixd.memory.brief.closings import BY_HAND, CLOSED_AT, Closings
 from phoenixd.memory.brief.left_out import LeftOut, numbers
 from phoenixd.memory.brief.loops import KINDS, kind_named
 from phoenixd.memory.brief.loops.alike import normal, same
@@ -26,7 +26,6 @@ MOST_OF_KIND, MOST_LOOPS, MOST_RESOLVED = 30, 100, 200
 """Bounds of what sessions leave; an operator's loops are never dropped."""
 UNSEEN = 10
 """Sessions after which a loop that none of them saw is unconfirmed."""
-BY_HAND = "a person took it out of state.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class _Reading:
             name = free_id(base, taken)
             taken.add(name)
             extras = {KIND: one.kind, SOURCE: f"{self.seen.session}: {one.source}", LAST_SEEN: self.seen.around.number}
-            loop = _loop(name, one.text, self.seen.today.isoformat(), extras)
+            loop = _loop(name, one.text, self.seen.today.isoformat(), {**one.extras, **extras})
             yield _Standing(loop, _when(one.at), is_proven=True)
 
     def _is_the_same(self, loop: OpenLoop, found: Found) -> bool:
@@ -138,7 +137,7 @@ class _Reading:
         return False
 
     def _renewed(self, loop: OpenLoop, found: Found) -> OpenLoop:
-        plain = {**loop.model_dump(), KIND: found.kind, LAST_SEEN: self.seen.around.number}
+        plain = {**loop.model_dump(), **found.extras, KIND: found.kind, LAST_SEEN: self.seen.around.number}
         plain.pop(UNCONFIRMED, None)
         if source_of(loop) and normal(loop.text) != normal(found.text):
             plain["text"] = found.text

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from phoenixd.documents.loop_origin import KIND
 from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.state import ResolvedLoop
 from phoenixd.documents.times import read_time, timestamp
@@ -18,6 +19,7 @@ from phoenixd.memory.brief.loops.names import is_named
 from phoenixd.memory.brief.loops.seen import Found
 
 DAY = 86_400.0
+BY_HAND = "a person took it out of state.json"
 CLOSED_AT = "closed_at"
 """The key of a resolved loop that tells when it was closed; or first read, where its time lay in the future then."""
 
@@ -37,8 +39,13 @@ class Closings:
 
     def newest(self, found: Found, base: str) -> float | None:
         """When the loop that was found was closed last; None: never."""
-        times = [self._capped(name, at) for name, at in self._told if self._is_of(name, found, base)]
-        return max(times, default=None)
+        # What a kind's own proof closed was over then: proof that it is open is newer, whatever its time.
+        told = [(name, at) for name, at in self._told if name not in self._by_proof]
+        return max((self._capped(name, at) for name, at in told if self._is_of(name, found, base)), default=None)
+
+    @cached_property
+    def _by_proof(self) -> set[str]:
+        return {one.id for one in self.resolved if KIND in (one.model_extra or {}) and one.reason != BY_HAND}
 
     def dated(self) -> Iterator[ResolvedLoop]:
         """What state.json keeps, with the time of this reading where a time lies behind it."""

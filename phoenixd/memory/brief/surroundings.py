@@ -44,6 +44,7 @@ def around(agent: Agent, record: BriefRecord, clean: Clean) -> Around:
             if item.kind not in ASKS
         ),
         lost=tuple(clean(job) for job in agent.lost.jobs) if agent.lost is not None else (),
+        lost_at=agent.lost.at_wall if agent.lost is not None else None,
         is_ours=lambda text: is_ours(agent, text),
         goal=goal_digests(agent),
     )

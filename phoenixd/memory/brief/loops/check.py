@@ -6,18 +6,26 @@ NAME). What else stands in the command narrows the run and makes no other key.
 
 from __future__ import annotations
 
+import os.path
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.memory.brief.loops.programs import PROGRAMS, Program
 from phoenixd.memory.brief.loops.wrappers import (
+    ASKED_ONLY,
+    DEMANDING,
+    DRY,
     INTERPRETERS,
     LEFT_OUT_TARGETS,
+    NARROWING,
+    NARROWING_OF,
+    NO_RUN,
     NPM_SCRIPTS,
     PLAIN_OPTIONS,
     PLAIN_VALUES,
     SAME,
+    SAYS_MORE,
     SCRIPT_RUNNERS,
     SCRIPT_VERBS,
     SERVERS,
@@ -34,7 +42,7 @@ _DIRECTORY_OPTIONS = frozenset({"-C", "--prefix", "--cwd", "--dir", "-chdir", "-
 class Check:
     """One check of a line. paths: what it was pointed at, all of which it looks at; options: what else changes it.
 
-    where: the directory it was sent to, None where it does not say.
+    where: the directory it was sent to; None: it says none, and so it is the workspace itself.
     """
 
     key: str
@@ -44,13 +52,23 @@ class Check:
 
     def covers(self, other: Check) -> bool:
         """Whether a pass of this one proves that the other would pass: it looked at as much, or at more."""
-        if self.key != other.key or not self.options <= other.options:
+        if self.key != other.key or self.where != other.where:
             return False
-        if self.where is not None and other.where is not None and self.where != other.where:
+        if not all(other._narrows(one) for one in other.options - self.options):
+            return False
+        if not all(_name(one) in DEMANDING for one in self.options - other.options):
             return False
         if not self.paths:
             return True
         return bool(other.paths) and all(any(_holds(mine, one) for mine in self.paths) for one in other.paths)
+
+    def placed(self, directory: str) -> Check:
+        """The same with the directory that it ran in, for a session that works in that one."""
+        return replace(self, where=os.path.normpath(os.path.join(directory, self.where or "")))
+
+    def _narrows(self, option: str) -> bool:
+        name = _name(option)
+        return name in NARROWING or name in NARROWING_OF.get(self.key.split(" ", 1)[0], ())
 
 
 def program_name(word: str) -> str:
@@ -84,6 +102,23 @@ def check_of(words: tuple[str, ...], where: str | None) -> Check | None:
         first, second = name.split(" ", 1)
         program, name, words = PROGRAMS.get(first), first, (first, second, *words[1:])
     return _of_program(name, program, words[1:], where) if program is not None else None
+
+
+def _tells_only(name: str, program: Program, words: tuple[str, ...], paths: list[str]) -> bool:
+    """Whether a command checks nothing, for it was asked for its version, its usage or what it would do."""
+    given = set(words[: words.index("--")] if "--" in words else words)
+    if given & NO_RUN:
+        return True
+    if program.is_runner and (given & DRY or (name == "make" and given & ASKED_ONLY)):
+        return True
+    if paths or program.needs:
+        return False
+    return bool(given & {"-h", "-V"} and name != "ctest") or ("-v" in given and name not in SAYS_MORE)
+
+
+def _name(option: str) -> str:
+    """An option without its value: `-k EXPRESSION`, `--filter=NAME`, `-only-testing:NAME`."""
+    return re.split(r"[ =:]", option, maxsplit=1)[0]
 
 
 def _is_program(word: str) -> bool:
@@ -121,14 +156,17 @@ def _of_program(name: str, program: Program, words: tuple[str, ...], where: str 
     if program.needs and not program.needs & {word.split("=", 1)[0] for word in words}:
         return None
     paths, options, where = _arguments(words, program, where)
+    if _tells_only(name, program, words, paths):
+        return None
     if program.needs:
         needed = sorted(program.needs & {one.split("=", 1)[0].split(" ", 1)[0] for one in options})
         taken = [one.split(" ", 1)[1] for one in options if " " in one and one.split(" ", 1)[0] in needed]
         rest = frozenset(one for one in options if one.split(" ", 1)[0] not in needed)
         return Check(f"{name} {needed[0]}" if needed else name, _whole([*paths, *taken]), rest, where)
     if program.is_runner:
-        targets = [one for one in paths if one not in LEFT_OUT_TARGETS and "=" not in one]
-        if targets and targets[-1].split(":")[-1] in SERVERS:
+        named = [one for one in paths if "=" not in one]
+        targets = [one for one in named if one not in LEFT_OUT_TARGETS]
+        if (named and not targets) or (targets and targets[-1].split(":")[-1] in SERVERS):
             return None
         settings = {one for one in paths if "=" in one}
         return Check(" ".join([name, *map(_target, targets)]), frozenset(), frozenset(options) | settings, where)
@@ -169,7 +207,7 @@ def _arguments(words: tuple[str, ...], program: Program, where: str | None) -> t
         if not word.startswith("-") or word == "-":
             paths.append(word)
         elif name in _DIRECTORY_OPTIONS and (value or following is not None):
-            where = value or following
+            where = os.path.join(where or "", value or following or "")
             at += not value
         elif name in program.values and not value and following is not None:
             options.append(f"{word} {following}")

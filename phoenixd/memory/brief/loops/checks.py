@@ -6,11 +6,12 @@ stopped, decides nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from phoenixd.documents.ledger_rows import Run
+from phoenixd.documents.ledger_rows import Outcome, Run
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.loops.check import Check
@@ -23,89 +24,112 @@ _QUOTED_COMMAND = re.compile(r"`([^`\n]{1,400})`")
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
+class _Told:
+    """What the newest run of a command showed that showed something."""
+
     run: Run
+    outcome: Outcome
     verdict: Verdict
 
     @property
     def key(self) -> str:
         return " && ".join(dict.fromkeys(check.key for check in self.verdict.checks))
 
+    @property
+    def at(self) -> float | None:
+        return self.outcome.began if self.outcome.ended is None else self.outcome.ended
+
 
 def found(seen: Seen) -> Iterator[Found]:
     for key, failures in _failing(seen).items():
-        run = failures[-1].run
-        text = f"`{one_line(run.text, COMMAND_SHOWN).replace('`', chr(39))}` failed{_how(run)}"
+        newest = failures[-1]
+        text = f"`{_shown(newest.run)}` failed{_how(newest.outcome)}"
         if len(failures) > 1:
             text += f", and {len(failures) - 1} more run{'s' if len(failures) > 2 else ''} of {key}"
-        yield Found(KIND, key, text, run.ended or run.began, is_same=True)
+        yield Found(KIND, key, text, newest.at, is_same=True)
 
 
 def closed(loop: OpenLoop, seen: Seen) -> str | None:
     failing = _failing(seen)
-    wanted = _meant(loop)
+    wanted = _meant(loop, seen)
     key = source_of(loop) or " && ".join(check.key for check in wanted)
     if key in failing:
         return None
-    passed = [check for _, told in _verdicts(seen) if told.passed for check in told.checks]
+    told = list(_verdicts(seen))
     if wanted:
-        proven = all(any(one.covers(check) for one in passed) for check in wanted)
+        proven = all(_is_proven(check, told) for check in wanted)
     else:
         # Words that quote no command: the newest run of the key that stands in them decides.
+        passed = [check for one in told if one.verdict.passed for check in one.verdict.checks]
         proven = any(_stands_in(check.key, loop.text) and check.key not in failing for check in passed)
-    if proven:
-        return f"a newer run passed: {', '.join(dict.fromkeys(check.key for check in wanted)) or 'the same check'}"
-    mine = source_in(loop, seen.session)
-    return f"a newer run passed: {mine}" if mine and _passed_since(mine, seen) else None
+    names = ", ".join(dict.fromkeys(check.key for check in wanted)) or "the same check"
+    return f"a newer run passed: {names}" if proven else None
 
 
-def newest(seen: Seen) -> Iterator[tuple[Run, str, bool]]:
-    """Every run that decided something, oldest first: the run, its key, and whether it passed."""
-    for run, told in _verdicts(seen):
-        yield run, " && ".join(dict.fromkeys(check.key for check in told.checks)), told.passed
+def _is_proven(check: Check, told: list[_Told]) -> bool:
+    """Whether a pass covers a check, and no failure that may be the check's own came after it."""
+    proven = False
+    for one in told:
+        if one.verdict.passed:
+            proven = proven or any(other.covers(check) for other in one.verdict.checks)
+        elif any(other.covers(check) or check.covers(other) for other in one.verdict.checks):
+            proven = False
+    return proven
 
 
-def _verdicts(seen: Seen) -> Iterator[tuple[Run, Verdict]]:
+def _verdicts(seen: Seen) -> Iterator[_Told]:
+    """What runs showed, in the order in which they ended."""
+    told: list[_Told] = []
+    overtaken: list[_Told] = []
     for run in seen.ledger.runs.values():
-        told = None if run.interrupted else verdict(run.text, run.code, run.failed)
-        if told is not None:
-            yield run, told
+        outcome = run.outcome
+        if outcome is None or (judged := verdict(run.text, outcome.code, outcome.failed)) is None:
+            continue
+        placed = tuple(check.placed(seen.around.cwd) for check in judged.checks)
+        one = _Told(run, outcome, Verdict(placed, judged.passed))
+        (overtaken if outcome is run.before else told).append(one)
+    # The row of a command stands where its newest run ended, which showed nothing here.
+    for one in overtaken:
+        later = (at for at, other in enumerate(told) if (other.at or -math.inf) > (one.at or -math.inf))
+        told.insert(next(later, len(told)), one)
+    return iter(told)
 
 
-def _failing(seen: Seen) -> dict[str, list[_Failure]]:
+def _failing(seen: Seen) -> dict[str, list[_Told]]:
     """Runs that failed and that no later pass covers, by key, oldest first."""
-    failures: list[_Failure] = []
-    for run, told in _verdicts(seen):
-        if told.passed:
-            failures = [rest for one in failures if (rest := _less(one, told)) is not None]
+    failures: list[_Told] = []
+    for one in _verdicts(seen):
+        if one.verdict.passed:
+            failures = [rest for other in failures if (rest := _less(other, one.verdict)) is not None]
         else:
             # What this one looked at it has told anew.
-            failures = [one for one in failures if not _tells_anew(told, one.verdict)]
-            failures.append(_Failure(run, told))
-    by_key: dict[str, list[_Failure]] = {}
+            failures = [other for other in failures if not _tells_anew(one.verdict, other.verdict)]
+            failures.append(one)
+    by_key: dict[str, list[_Told]] = {}
     for one in failures:
         by_key.setdefault(one.key, []).append(one)
     return by_key
 
 
-def _less(failure: _Failure, passed: Verdict) -> _Failure | None:
+def _less(failure: _Told, passed: Verdict) -> _Told | None:
     """What is left of a failure after a pass; None: nothing."""
     left = tuple(one for one in failure.verdict.checks if not any(other.covers(one) for other in passed.checks))
-    return _Failure(failure.run, Verdict(left, False)) if left else None
+    return replace(failure, verdict=Verdict(left, False)) if left else None
 
 
 def _tells_anew(newer: Verdict, older: Verdict) -> bool:
     return all(any(one.covers(other) for one in newer.checks) for other in older.checks)
 
 
-def _passed_since(key: str, seen: Seen) -> bool:
-    return any(told.passed and key in {check.key for check in told.checks} for _, told in _verdicts(seen))
-
-
-def _meant(loop: OpenLoop) -> tuple[Check, ...]:
-    """The checks of the command that a loop's text quotes, or begins with."""
+def _meant(loop: OpenLoop, seen: Seen) -> tuple[Check, ...]:
+    """The checks of the command that a loop's text quotes: as its own session ran it, else as the text has it."""
     command = _QUOTED_COMMAND.search(loop.text)
-    return checks_in(command[1]) if command is not None else ()
+    if command is None:
+        return ()
+    line = command[1]
+    if source_in(loop, seen.session):
+        line = next((run.text for run in seen.ledger.runs.values() if _shown(run) == line), line)
+    return tuple(check.placed(seen.around.cwd) for check in checks_in(line))
 
 
 def _stands_in(key: str, text: str) -> bool:
@@ -113,5 +137,9 @@ def _stands_in(key: str, text: str) -> bool:
     return re.search(rf"(?<![\w-]){words}(?![\w-])", text) is not None
 
 
-def _how(run: Run) -> str:
-    return f" with exit code {run.code}" if run.code else ""
+def _shown(run: Run) -> str:
+    return one_line(run.text, COMMAND_SHOWN).replace("`", "'")
+
+
+def _how(outcome: Outcome) -> str:
+    return f" with exit code {outcome.code}" if outcome.code else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from phoenixd.documents.ledger_rows import STOPPED_CODES
 from phoenixd.memory.brief.loops.check import Check, check_of, program_name
 from phoenixd.memory.brief.loops.shell import Simple, simple_commands
 from phoenixd.memory.brief.loops.wrappers import SHELLS, WRAPPERS
@@ -29,13 +30,9 @@ def verdict(line: str, code: int | None, failed: bool | None) -> Verdict | None:
 
     code None: it is not known, and `failed` alone tells.
     """
-    if failed is None or code in _STOPPED:
+    if failed is None or code in STOPPED_CODES:
         return None
     return _verdict(line, not failed, MOST_NESTED)
-
-
-_STOPPED = frozenset({124, 130, 143})
-"""Codes of a run that a time limit or another hand ended: they say nothing of what it was to show."""
 
 
 def _verdict(line: str, zero: bool, depth: int) -> Verdict | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from phoenixd.documents.ledger_rows import Run
 from phoenixd.documents.workspace import Made
+from phoenixd.memory.brief.loops.alike import normal, quoted_in
 from phoenixd.memory.brief.loops.commands import commands_in
 from phoenixd.memory.brief.loops.seen import Seen
 
@@ -16,10 +17,14 @@ _COMMIT = re.compile(r"\bgit\b[^\n|;&]{0,120}?\bcommit\b")
 
 
 def subjects(seen: Seen) -> Iterator[str]:
-    """The first lines of the messages of this session's commits."""
-    for run in commits(seen):
-        yield from subjects_in(run.text)
-    yield from (one.subject for one in made(seen))
+    """The first lines of the messages of this session's commits that show work to be done.
+
+    One that quotes another (`Revert "..."`) shows nothing, and nor does the one that it quotes.
+    """
+    told = [subject for run in commits(seen) for subject in subjects_in(run.text)]
+    told += [one.subject for one in made(seen)]
+    quoted = {normal(one) for one in map(quoted_in, told) if one}
+    return (one for one in told if not quoted_in(one) and normal(one) not in quoted)
 
 
 def made(seen: Seen) -> tuple[Made, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 from phoenixd.documents.brief.around import Around
 from phoenixd.documents.brief.material import BriefMaterial
@@ -64,7 +66,7 @@ class Found:
 
     source: what it is within its session: `task 3`, `npm test`. at: when what proves it came about, None: unknown.
     is_same: whether another session's loop of the same source is the same one (a key, a place), not only one with the
-    same text.
+    same text. extras: more keys of the loop, for the proof that it is closed.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Found:
     text: str
     at: float | None = None
     is_same: bool = False
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
 
 def source_in(loop: OpenLoop, session: str) -> str:

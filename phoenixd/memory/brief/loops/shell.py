@@ -6,6 +6,7 @@ told as not understood, and decides nothing.
 
 from __future__ import annotations
 
+import os.path
 import re
 from dataclasses import dataclass, replace
 
@@ -181,7 +182,7 @@ def _judged(lists: list[tuple[list[list[tuple[str, ...]]], list[str], bool]]) ->
                 if words[0] == "set" and "pipefail" in words:
                     is_pipefail = True
                 if words[0] in ("cd", "pushd") and len(words) > 1:
-                    where = words[-1]
+                    where = os.path.join(where or "", words[-1])
                 counts = is_last and (index == len(commands) - 1 or (is_pipefail and len(commands) > 1))
                 here.append(Simple(words, where, True if counts else None, False if counts else None))
             here = _beside(here, pipelines, signs, place)

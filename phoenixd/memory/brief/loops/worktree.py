@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from phoenixd.documents.ledger_rows import Run
 from phoenixd.documents.plain_text import one_line
@@ -16,7 +17,10 @@ from phoenixd.memory.brief.loops.seen import Found, Seen, source_in
 
 UNCOMMITTED, UNPUSHED, MERGE = "uncommitted", "unpushed", "merge"
 MOST_NAMED, NAMES_SHOWN = 12, 260
-_PATH_LIKE = re.compile(r"[\w@+-][\w@+.-]*(?:/[\w@+.-]+)+|[\w@+-]+\.\w{1,8}")
+MOST_FILES, NAME_LIMIT = 100, 300
+FILES, FILES_LEFT = "files", "files_left"
+"""Keys of a loop: the names of its files, and how many more there are."""
+MORE_NAMES = ", and "
 _PLAIN = re.compile(r"[\w@+./-]{1,200}")
 _BEGAN = frozenset({"merge", "rebase", "cherry-pick", "revert", "pull", "am"})
 
@@ -29,14 +33,15 @@ def uncommitted(seen: Seen) -> Iterator[Found]:
             named.pop()
         more = f", and {len(files) - len(named)} more" if len(files) > len(named) else ""
         at = max((when for when in files.values() if when is not None), default=None)
-        yield Found(UNCOMMITTED, "worktree", f"Not committed: {', '.join(map(_shown, named))}{more}", at)
+        kept = [name for name in list(files)[-MOST_FILES:] if len(name) <= NAME_LIMIT]
+        extras: dict[str, Any] = {FILES: kept, FILES_LEFT: len(files) - len(kept)}
+        yield Found(UNCOMMITTED, "worktree", f"Not committed: {', '.join(map(_shown, named))}{more}", at, extras=extras)
 
 
 def uncommitted_closed(loop: OpenLoop, seen: Seen) -> str | None:
     if seen.git is None or seen.git.dirty is None or (source_in(loop, seen.session) and _own_dirty(seen)):
         return None
-    named = [name.strip() for name in _PATH_LIKE.findall(loop.text)]
-    if not named or any(_is_same(name, path) for name in named for path in seen.git.dirty):
+    if any(_stands_in(path, loop) for path in seen.git.dirty):
         return None
     return "its files are committed, or as they were"
 
@@ -100,11 +105,13 @@ def _is_dirty(path: str, name: str, top: str | None) -> bool:
     return f"/{name}" in f"{path}/" if name.endswith("/") else path.endswith(f"/{name}")
 
 
-def _is_same(name: str, path: str) -> bool:
-    """Whether a name in a text may mean that path."""
-    bare = path.rstrip("/")
-    is_within = path.endswith("/") and f"{name}/".startswith(path)
-    return name == bare or is_within or bare.endswith(f"/{name}") or name.endswith(f"/{bare}")
+def _stands_in(path: str, loop: OpenLoop) -> bool:
+    """Whether a loop may mean that path. One of an earlier version has its names in its text alone."""
+    extras = loop.model_extra or {}
+    files = extras.get(FILES)
+    if extras.get(FILES_LEFT) or not isinstance(files, list | tuple):
+        return bool(extras.get(FILES_LEFT)) or MORE_NAMES in loop.text or path.rstrip("/") in loop.text
+    return any(path == name or (path.endswith("/") and str(name).startswith(path)) for name in files)
 
 
 def _shown(name: str) -> str:

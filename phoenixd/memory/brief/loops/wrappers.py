@@ -105,11 +105,10 @@ SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 PLAIN_OPTIONS = frozenset("""
     -q -qq -v -vv -vvv -s -x -B -e -U -ntp --quiet --verbose --silent --debug --no-header --no-summary --stacktrace
     --info --exitfirst --color --colour --no-color --ci --no-cache --cache --no-daemon --offline --batch-mode
-    --no-transfer-progress --nocapture -- --bail --fail-fast --no-fail-fast --if-present --workspace --all
-    --all-targets --all-features --locked --frozen --count --statistics --coverage --cov --no-cov --pretty --yes -y
-    -auto-approve --auto-approve -no-color -race --no-interaction --no-progress --progress -halt-on-error -pdf
-    --keep-going --output-on-failure --parallel --rerun-tasks --no-build-cache --passWithNoTests --runInBand
-    --exit-status --atomic --wait
+    --no-transfer-progress --nocapture -- --bail --fail-fast --no-fail-fast --if-present --locked --frozen --count
+    --statistics --no-cov --pretty --yes -y -auto-approve --auto-approve -no-color --no-interaction --no-progress
+    --progress -halt-on-error -pdf --keep-going --output-on-failure --parallel --rerun-tasks --no-build-cache
+    --passWithNoTests --runInBand --exit-status --atomic --wait
 """.split())  # fmt: skip
 """Options that say how much is printed or how fast it goes, and leave what is checked as it is."""
 
@@ -118,6 +117,44 @@ PLAIN_VALUES = frozenset("""
     --log-level --timeout --durations --retries --watch --watchAll --console -input -interaction -count
 """.split())  # fmt: skip
 """The same with a value of their own."""
+
+NARROWING = frozenset("""
+    -k -m -t --grep --fgrep --filter --lf --last-failed --testNamePattern --test-name-pattern --testPathPattern
+    --test-path-pattern --onlyChanged --only-changed --changed --deselect --ignore --ignore-glob --group --testsuite
+    --tags --gtest_filter --shard
+""".split())  # fmt: skip
+"""Options that leave out some of what is checked without them."""
+
+NARROWING_OF: dict[str, frozenset[str]] = {
+    "cargo": frozenset("-p --package --exclude --lib --bin --bins --test --doc --skip".split()),
+    "go": frozenset({"-run", "-skip", "-short"}),
+    "mvn": frozenset({"-pl", "-Dtest", "-Dit.test"}),
+    "gradle": frozenset({"--tests", "-x"}),
+    "ctest": frozenset({"-R", "-L", "-E"}),
+    "mocha": frozenset({"-g", "-f"}),
+    "playwright": frozenset({"-g", "--project"}),
+    "xcodebuild": frozenset({"-only-testing", "-skip-testing"}),
+    "dbt": frozenset({"-s", "--select", "--exclude"}),
+    "bats": frozenset({"-f"}),
+}
+"""The same of one program, where others mean something else with them."""
+
+DEMANDING = frozenset("""
+    --cov --coverage --cov-report --cov-fail-under -race --max-warnings --strict --workspace --all --all-targets
+""".split())  # fmt: skip
+"""Options with which the same is checked, and more is asked of it."""
+
+NO_RUN = frozenset({"--version", "-version", "--help", "-help"})
+"""Options with which a program checks nothing."""
+SAYS_MORE = frozenset("""
+    pytest unittest nose nose2 tox nox mypy dmypy pylint flake8 bandit behave robot stestr ward trial phpunit ctest
+    ninja prove go cargo just task rake mage bazel buck2 gradle lein sbt mill waf invoke tap ginkgo
+""".split())  # fmt: skip
+"""Programs that print more with `-v` alone; others tell their version, and check nothing."""
+DRY = frozenset({"-n", "--dry-run", "--dryrun", "--just-print", "--recon"})
+"""Options with which a runner of targets only says what it would do."""
+ASKED_ONLY = frozenset({"-q", "--question", "-t", "--touch"})
+"""The same of make, where other runners are quiet with them."""
 
 WHOLE_PATHS = frozenset({".", "./", "./...", "...", "//...", ":/"})
 """Names of all that there is."""
