@@ -48,6 +48,8 @@ def stray_of(run: Event) -> Iterator[subprocess.Popen[bytes]]:
     """As a tmux server or a service manager starts it: no descendant, in no leaf, but with the run's marks."""
     marks = {"PATH": os.environ["PATH"], "PHOENIX_AGENT": "a", "PHOENIX_RUN_ID": run["run_id"]}
     stray = subprocess.Popen(["sleep", "271828"], env=marks)
+    # In the middle of its exec a program has no environment yet, and is already told to have begun.
+    eventually_sync(Path(f"/proc/{stray.pid}/environ").read_bytes, DEADLINE)
     try:
         yield stray
     finally:
