@@ -39,7 +39,8 @@ def test_a_text_under_way_when_the_daemon_is_killed_is_typed_once_or_not_deliver
     stage.up()
 
     said = "".join(sending.communicate(timeout=60))
-    assert sending.returncode in (0, 1), said
+    # 7: the daemon was killed before phoenixctl had reached it.
+    assert sending.returncode in (0, 1, 7), said
     assert "not sent again" in stage.ask("send", one.name, "once", "--key", "k")
     stage.ask("send", one.name, last)
     one.said |= {text: sending.returncode == 0, "once": True, last: True}
