@@ -196,13 +196,15 @@ class BriefRuns:
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
         narrative = record.narrative if _keeps(record, due, agent.spec.brief) else _narrative(outcome, now, desk)
+        # What an agent has just written into state.json stands there as it wrote it until the next reading.
+        texts = texts_of(record.texts, material.state, accepted.state)
         record = record.model_copy(
             update={
                 "ledger": ledger,
                 "narrative": narrative,
-                "numbers": {**record.numbers, **accepted.numbers},
+                "numbers": {**record.numbers, **{name: desk.clean(value) for name, value in accepted.numbers.items()}},
                 "held": {name: at for name, at in record.held.items() if name not in accepted.numbers},
-                "texts": texts_of(record.texts, material.state, accepted.state),
+                "texts": {name: desk.clean(text) for name, text in texts.items()},
             }
         )
         desk.switch_brief(self._newest(agent), switch, record, now)
