@@ -18,6 +18,7 @@ from phoenixd.core.spec import (
     BriefRules,
     ContextRules,
     FleetLimits,
+    HandoffRules,
     LimitRules,
     LivenessRules,
     LoopRules,
@@ -41,6 +42,7 @@ _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
     RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
 _BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules(), ContextRules()
+_HANDOFF = HandoffRules()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -219,6 +221,24 @@ class ContextTable(Table):
         return self
 
 
+class HandoffTable(Table):
+    """How an orchestrator's seat passes to the next generation."""
+
+    writer: str = "deterministic"
+    drain: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.drain
+    ack: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.ack
+    tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries
+    spacing: Annotated[Duration, Field(le=7 * 24 * 3600)] = _HANDOFF.spacing
+
+    @model_validator(mode="after")
+    def _known_writer(self) -> HandoffTable:
+        if self.writer in ("command", "model"):
+            raise refuse(f'writer = "{self.writer}" does not exist yet; write "deterministic", which needs no model')
+        if self.writer != "deterministic":
+            raise refuse(f'writer = "{self.writer[:40]}" is unknown; write "deterministic"')
+        return self
+
+
 class AgentBriefTable(Table):
     """Who writes an agent's brief, when, and at what price."""
 
@@ -299,6 +319,7 @@ class AgentTable(Table):
     cleanup: CleanupTable = CleanupTable()
     limits: LimitsTable = LimitsTable()
     context: ContextTable = ContextTable()
+    handoff: HandoffTable = HandoffTable()
     brief: AgentBriefTable = AgentBriefTable()
 
     @model_validator(mode="after")

@@ -223,6 +223,24 @@ class LookForFile:
     pattern: str
 
 
+@dataclass(frozen=True, slots=True)
+class UpdatePapers:
+    """Bring a project's plans, contexts and manifests up to date, by ledger and reports. agent: the seat."""
+
+    agent: str
+    handoff: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WritePackage:
+    """Write the package of a handoff to both sessions' directories. agent: the seat."""
+
+    agent: str
+    handoff: str
+    attempt: int = 1
+
+
 Action = LookForFile | (
     MeasureWork
     | Spawn
@@ -242,5 +260,7 @@ Action = LookForFile | (
     | Release
     | Alert
     | Reassure
+    | UpdatePapers
+    | WritePackage
     | ObserveTerminal
 )

@@ -333,6 +333,15 @@ TABLE: tuple[AlertKind, ...] = (
         _was_told,
     ),
     AlertKind(
+        "handoff",
+        (
+            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or its successor had "
+            "more than half of its context taken when it acknowledged"
+        ),
+        "its run has ended, or the next handoff is done",
+        _is_another_run,
+    ),
+    AlertKind(
         "port held",
         "none of our processes listens on a port that an agent's [cleanup rules](clean-up-after-runs.md) name",
         "a cleanup finds the ports free of strangers",

@@ -176,6 +176,21 @@ class ContextRules:
     status_line: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class HandoffRules:
+    """How an orchestrator's seat passes to the next generation. Durations in seconds.
+
+    drain: how long the predecessor's turn is waited for. ack: how long a successor may take to acknowledge. tries: how
+    many successors are made until the handoff is rolled back. spacing: between two that begin by themselves; a context
+    that is full to context.hard does not wait for it.
+    """
+
+    drain: float = 10 * MINUTE
+    ack: float = 5 * MINUTE
+    tries: int = 2
+    spacing: float = 10 * MINUTE
+
+
 class WriterKind(StrEnum):
     """Who writes an agent's brief. AUTO: its own CLI, where that can."""
 
@@ -261,11 +276,14 @@ class AgentSpec:
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
     context: ContextRules = ContextRules()
+    handoff: HandoffRules = HandoffRules()
     project: str | None = None
     turn_of: str | None = None
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
     source: str = ""
     """The file that declared it, for messages."""
+    opening: str = field(default="", repr=False)
+    """What the first run of a successor is told in place of the prompt, until it holds its seat."""
 
     @property
     def early_exit(self) -> float:

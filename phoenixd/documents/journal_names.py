@@ -44,6 +44,13 @@ EVENT_NAMES: dict[type[Any], str] = {
     events.HooksRefused: "hooks_refused",
     events.Delivered: "delivered",
     events.NotDelivered: "not_delivered",
+    events.HandoffRequested: "handoff_requested",
+    events.RollbackRequested: "rollback_requested",
+    events.HandoffAcked: "handoff_acked",
+    events.PapersUpdated: "papers_updated",
+    events.PapersFailed: "papers_failed",
+    events.PackageWritten: "package_written",
+    events.PackageFailed: "package_failed",
     events.HoldAnswered: "hold_answered",
     events.HoldReleased: "hold_released",
     events.WorkMeasured: "work_measured",
@@ -85,6 +92,8 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.Release: "release",
     actions.Alert: "alert",
     actions.Reassure: "reassure",
+    actions.UpdatePapers: "update_papers",
+    actions.WritePackage: "write_package",
     actions.ObserveTerminal: "observe_terminal",
 }
 
