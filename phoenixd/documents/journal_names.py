@@ -90,6 +90,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.ReleaseHold: "release_hold",
     actions.RecordIncident: "record_incident",
     actions.Release: "release",
+    actions.TakeSession: "take_session",
     actions.Alert: "alert",
     actions.Reassure: "reassure",
     actions.UpdatePapers: "update_papers",

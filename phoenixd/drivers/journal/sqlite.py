@@ -19,6 +19,7 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
+from phoenixd.core.seat.state import Seat
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
@@ -230,6 +231,7 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         alerts=tuple(decode(StandingAlert, older.alert(one)) for one in saved.get("alerts", [])),
         retired=load_retired(connection),
         epoch=int(meta(connection, EPOCH_KEY) or 0),
+        seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 
 
