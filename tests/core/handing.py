@@ -50,6 +50,7 @@ class HandoffStory(Story):
 
     @property
     def step(self) -> Step:
+        """How far the handoff is; a call forgets what was compared before."""
         return self.handoff.step
 
     @property

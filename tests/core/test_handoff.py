@@ -8,19 +8,22 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Deliver, Spawn, UpdatePapers, WritePackage
-from phoenixd.core.agent import Desired, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
+    AgentStarted,
     AgentWithdrawn,
     EpochBegun,
     NotDelivered,
     PackageFailed,
     PapersFailed,
+    PapersUpdated,
     Rebooted,
     RestartRequested,
     RollbackRequested,
     SendRequested,
     StartRequested,
     StopRequested,
+    UsageSeen,
 )
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
@@ -32,43 +35,42 @@ STEPS_BEFORE_FENCE = ("freeze", "drain", "update", "snapshot", "spawn", "await_a
 
 def at(step: str) -> HandoffStory:
     """A handoff that has come to this step."""
-    story = HandoffStory().works()
-    assert isinstance(story, HandoffStory)
+    story = HandoffStory()
     match step:
         case "freeze":
+            story.works()
             story.hook("stop")
             story.begins()
         case "drain":
-            story.hook("stop")
+            story.works()
             story.begins()
             text = story.of(Deliver)[-1]
             story.tell(NotDelivered("o", 1, text.message_id, "the terminal is busy"))
-            story.hook("prompt-submit", text="one more thing")
-            story = HandoffStory().works()  # type: ignore[assignment]
-            story.begins()
-            if story.handoff.said == "sending":
-                text = story.of(Deliver)[-1]
-                story.tell(NotDelivered("o", 1, text.message_id, "the terminal is busy"))
         case "update" | "snapshot":
-            story.files = "never"
+            story.works()
             story.hook("stop")
+            story.files = "never"
             story.begins()
             story.told_to_finish()
             if step == "snapshot":
-                from phoenixd.core.events import PapersUpdated
-
                 story.tell(PapersUpdated("o", story.handoff.id))
         case "spawn":
-            story = HandoffStory().drained()
+            story.drained()
         case "await_ack":
-            story = HandoffStory().awaiting()
+            story.awaiting()
         case "shutdown":
-            story = HandoffStory().awaiting()
+            story.awaiting()
             assert story.ack() is None
         case _:
             raise ValueError(step)
     assert story.step.value == step, story.handoff
     return story
+
+
+def run_of(story: HandoffStory, name: str = "o-g2") -> Run:
+    run = story.fleet.agents[name].run
+    assert run is not None
+    return run
 
 
 def test_e89_a_handoff_goes_through_its_steps_in_order_and_tells_how_long_each_took() -> None:
@@ -212,8 +214,8 @@ def test_x13_an_ack_of_the_generation_that_holds_the_seat_is_refused(step: str) 
 
 def test_e47_an_ack_at_the_end_of_an_answer_counts_as_well() -> None:
     story = at("await_ack")
-    said = f'I have read all of it.\nHANDOFF-ACK {{"package": "{HASH}", "word": "{WORD}", "phase": "phase-02-api", "step": 3}}'
-    story.hook_of("o-g2", "stop", text=said)
+    told = f'{{"package": "{HASH}", "word": "{WORD}", "phase": "phase-02-api", "step": 3}}'
+    story.hook_of("o-g2", "stop", text=f"I have read all of it.\nHANDOFF-ACK {told}")
     assert story.seat.generation == 2
 
 
@@ -270,10 +272,7 @@ def test_the_predecessors_death_before_the_fence_leads_on_from_files_and_it_is_n
 def test_the_successors_death_before_its_ack_uses_one_try(step: str) -> None:
     story = at(step)
     if step == "spawn":
-        story.started()
-        story.tell_started_of_successor() if False else None
-    run = story.fleet.agents["o-g2"].run
-    assert run is not None
+        story.tell(AgentStarted("o-g2", run_of(story).incarnation, run_of(story).run_id, 200, 2000))
     story.exits("o-g2", 1)
     assert story.handoff.tries == 2
     assert isinstance(story.fleet.agents["o-g2"].state, Starting)
@@ -450,8 +449,8 @@ def test_work_that_is_never_answered_is_given_up(step: str) -> None:
 
 
 def no_guess(**changes: Any) -> HandoffStory:
-    story = HandoffStory(replace(orchestrator(), context=ContextRules(predict=False), **changes)).works()
-    assert isinstance(story, HandoffStory)
+    story = HandoffStory(replace(orchestrator(), context=ContextRules(predict=False), **changes))
+    story.works()
     return story
 
 
@@ -493,11 +492,7 @@ def test_f_ho_17_the_hard_limit_waits_for_no_spacing() -> None:
 
 def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
     story = at("await_ack")
-    run = story.fleet.agents["o-g2"].run
-    assert run is not None
-    from phoenixd.core.events import UsageSeen
-
-    story.tell(UsageSeen("o-g2", run.incarnation, 101_000, 200_000, "transcript", story.wall))
+    story.tell(UsageSeen("o-g2", run_of(story).incarnation, 101_000, 200_000, "transcript", story.wall))
     story.ack()
     story.exits("o", None, 15)
     assert "handoff" in story.alerts()
@@ -505,8 +500,8 @@ def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
 
 
 def test_f_ho_19_a_chain_of_five_keeps_its_names() -> None:
-    story = HandoffStory().works()
-    assert isinstance(story, HandoffStory)
+    story = HandoffStory()
+    story.works()
     for number in range(2, 7):
         story.hook("stop")
         assert story.begins() is None
@@ -517,3 +512,31 @@ def test_f_ho_19_a_chain_of_five_keeps_its_names() -> None:
         story.exits("o" if number == 2 else f"o-g{number - 1}", None, 15)
         assert list(story.fleet.agents) == [name]
         assert story.step is Step.DONE
+
+
+@pytest.mark.parametrize("code", [100, 101])
+def test_e88_an_orchestrator_that_asks_to_be_recycled_is_handed_over(code: int) -> None:
+    story = HandoffStory(orchestrator(project="shop"))
+    story.works()
+    story.hook("tool-end", tool="Bash")
+    story.hook("stop")
+    story.pass_over(700)
+    story.exits("o", code)
+    assert (story.handoff.trigger, story.handoff.degraded) == ("recycle", ())
+    story.started_of("o-g2")
+    assert story.ack() is None
+    assert list(story.fleet.agents) == ["o-g2"]
+
+
+def test_f_ho_21_recycles_one_after_the_other_are_no_handoffs() -> None:
+    story = HandoffStory(orchestrator(project="shop"))
+    story.works()
+    story.pass_over(700)
+    story.exits("o", 100)
+    story.started_of("o-g2")
+    story.ack()
+    story.pass_over(30)
+    story.exits("o-g2", 100)
+    assert story.step is Step.DONE
+    story.respawned()
+    assert story.of(Spawn)[-1].agent == "o-g2"

@@ -33,9 +33,9 @@ from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.seat.names import generation_name
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import HandoffRules
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
-from phoenixd.core.seat.state import Seat
 from phoenixd.documents.hooks import hook_of
 from tests.core.handing import FACTS, OPENING, WORD, orchestrator
 from tests.core.outside import TERMINAL, Luck, Outside
@@ -193,7 +193,9 @@ class SeatMachine(RuleBasedStateMachine):
     def meter(self, share: float) -> None:
         holder = self.fleet.agents[self.fleet.seats["o"].holder]
         if holder.run is not None:
-            seen = UsageSeen(holder.name, holder.run.incarnation, int(share * 200_000), 200_000, "transcript", self.wall)
+            seen = UsageSeen(
+                holder.name, holder.run.incarnation, int(share * 200_000), 200_000, "transcript", self.wall
+            )
             self.tell(seen)
 
     # The world.
@@ -324,9 +326,7 @@ class SeatMachine(RuleBasedStateMachine):
 
     def act(self, luck: Luck) -> None:
         for _ in range(100):
-            lanes = [
-                lane for lane in (*self.names(), TERMINAL) if self.outside.lanes[lane] or self.outside.mail[lane]
-            ]
+            lanes = [lane for lane in (*self.names(), TERMINAL) if self.outside.lanes[lane] or self.outside.mail[lane]]
             if not lanes and not self.work:
                 return
             while self.work:

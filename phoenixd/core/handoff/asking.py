@@ -173,7 +173,7 @@ def hear_text(before: Fleet, found: Step, event: Delivered | NotDelivered, now: 
 
 
 def hear_order(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn, now: Moment) -> Step:
-    """A seat that is stopped or removed stays so: its handoff is given up, and a rollback starts nothing (promise 3)."""
+    """A seat that is stopped or removed stays so: its handoff is given up, and starts nothing more (promise 3)."""
     agent = before.agents.get(event.agent)
     seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
     if seat is None or found.refusal is not None or seat.handoff is None or not seat.handoff.is_before_fence:

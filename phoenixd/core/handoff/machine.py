@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
-from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent import Agent, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.handoff.state import Handoff, Said, Step, StepTime, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
@@ -82,7 +82,9 @@ def advance(
     move = _next(handoff, old, new, rules, way, overdue, now)
     if move is None and overdue:
         # Processes that end have deadlines of their own.
-        return Move(replace(handoff, deadline=None), "its deadline has passed, and a run is being ended: waiting for that")
+        return Move(
+            replace(handoff, deadline=None), "its deadline has passed, and a run is being ended: waiting for that"
+        )
     return move
 
 
@@ -174,7 +176,11 @@ def _predecessor_lost(handoff: Handoff, old: Agent | None, new: Agent | None, no
         return None
     if handoff.alone:
         is_due = old is not None and isinstance(old.state, BackingOff | Parked)
-        return Move(handoff, "its predecessor is not restarted: the handoff goes on without it", ("leave",)) if is_due else None
+        return (
+            Move(handoff, "its predecessor is not restarted: the handoff goes on without it", ("leave",))
+            if is_due
+            else None
+        )
     if handoff.made and _has_died(handoff, new):
         return back(handoff, "both generations ended", now, again=True)
     end = old.last_exit if old is not None else None
@@ -218,7 +224,9 @@ def _holding(handoff: Handoff, old: Agent | None, new: Agent | None, waits: str)
     return ""
 
 
-def _freeze(handoff: Handoff, old: Agent | None, rules: HandoffRules, way: Said, overdue: bool, now: Moment) -> Move | None:
+def _freeze(
+    handoff: Handoff, old: Agent | None, rules: HandoffRules, way: Said, overdue: bool, now: Moment
+) -> Move | None:
     if handoff.alone:
         return _to_update(handoff, "its predecessor is down", now) if is_down(old) else None
     if handoff.said == "" and old is not None and isinstance(old.state, Running) and not handoff.held:
@@ -278,7 +286,9 @@ def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue
         return _try_failed(handoff, f"generation {handoff.successor} ended before its ack: {_end_of(new)}", rules, now)
     if handoff.acked and isinstance(new.state, Running):
         fenced = _entered(handoff, Step.FENCE, now)
-        return Move(fenced, f"generation {handoff.successor} holds the seat; {handoff.predecessor} is fenced", ("pass",))
+        return Move(
+            fenced, f"generation {handoff.successor} holds the seat; {handoff.predecessor} is fenced", ("pass",)
+        )
     if overdue and not isinstance(new.state, Stopping):
         why = f"generation {handoff.successor} did not acknowledge within {in_words(rules.ack)}"
         return _try_failed(handoff, why, rules, now)
@@ -295,7 +305,7 @@ def _try_failed(handoff: Handoff, why: str, rules: HandoffRules, now: Moment) ->
 def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, now: Moment) -> Move | None:
     if new is not None:
         return None if new.removing else Move(handoff, "its successor goes", ("dismiss",))
-    if handoff.stays or old is None:
+    if handoff.stays or old is None or old.desired is Desired.STOPPED:
         return Move(_ended(handoff, Step.ROLLED_BACK, now), f"rolled back, and down: {handoff.why_back}")
     if isinstance(old.state, Stopping):
         return None

@@ -63,8 +63,8 @@ class Handoff:
     predecessor: the generation that holds the seat; the successor is the next one. since, since_wall:
     when the present step began. deadline: when it is overdue; None while only an end of processes is waited for.
     held, held_at: why the deadline stands still, and since when. tries: successors that were made; made: the newest is
-    there; base: the incarnation that its name had before. attempt: how often the present file work was ordered. degraded: what of it went
-    otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was told
+    there; base: the incarnation that its name had before. attempt: how often the present file work was ordered.
+    degraded: what of it went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was told
     to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it begins
     anew; rounds: for which time. why_back: why it is rolled back. package: the hash of the package that was written.
     word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.

@@ -26,7 +26,8 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
             return "meter", gauge.reason
     end = holder.last_exit
     if isinstance(state, BackingOff) and end is not None and end.incarnation == holder.incarnation:
-        if restart.is_recycling(end) and spaced:
+        # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
+        if restart.is_recycling(end) and spaced and holder.spec.project is not None:
             return "recycle", f"{end.text}: it asks to be recycled"
     return None
 
