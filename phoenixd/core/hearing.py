@@ -15,6 +15,7 @@ from typing import Any
 
 from phoenixd.core import (
     answers,
+    armed,
     cleanup,
     deafness,
     events,
@@ -86,6 +87,8 @@ TABLE: dict[type[Any], Row] = {
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
+    hooks.CallKept: EVIDENCE,
+    hooks.TurnKept: TOLD,
     hooks.SessionStarted: (
         fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED),
         fleet.give_answer, *RUN,
@@ -123,16 +126,15 @@ TABLE: dict[type[Any], Row] = {
         fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
-    events.AgentStarted: ((lifecycle.hear_life, answers.let_go), seats.name_session, *RUN),
+    events.AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
     events.RunAdopted: (
-        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED), seats.name_session, fleet.give_answer,
-        *RUN,
+        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED, armed.meet), seats.name_session,
+        fleet.give_answer, *RUN,
     ),
     events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
     events.AgentExited: (
         fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
-        following.follow,
-        seats.do_held, fleet.brake, *DUE,
+        following.follow, seats.do_held, fleet.brake, *DUE,
     ),
     events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
     events.ShimLost: (
@@ -145,6 +147,7 @@ TABLE: dict[type[Any], Row] = {
     events.IncidentRecorded: ((lifecycle.hear_record,), *RUN),
     events.LinkLost: ((deafness.hear_loss,), *RUN),
     events.HooksRefused: ((deafness.hear_refusals,), *RUN),
+    events.ArmedUsed: ((armed.hear_use,), *RUN),
     events.CleanedUp: ((cleanup.hear,), *SHARED),
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
     # Texts and answers.

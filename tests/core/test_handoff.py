@@ -481,13 +481,23 @@ def test_f_ho_17_ten_minutes_lie_between_two_that_begin_by_themselves_except_at_
     assert story.begins() is None
 
 
-def test_f_ho_17_the_hard_limit_waits_for_no_spacing() -> None:
+def test_f_ho_17_the_hard_limit_waits_for_no_spacing_but_for_that_after_a_rollback() -> None:
     story = no_guess()
-    story.uses(180_000)
-    story.tell(RollbackRequested("o"))
+    story.hook("stop")
+    story.begins()
+    story.told_to_finish()
+    story.started_of("o-g2")
+    story.ack()
+    story.exits("o", None, 15)
     first = story.handoff.id
+    story.uses(181_000)
+    assert story.handoff.id == first
     story.uses(194_000)
-    assert story.handoff.id != first
+    second = story.handoff.id
+    assert second != first
+    story.tell(RollbackRequested("o"))
+    story.uses(195_000)
+    assert story.handoff.id == second
 
 
 def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:

@@ -80,6 +80,7 @@ epoch_begun
 recovery_confirmed
 saving_halted
 saving_resumed
+armed_used
 """
 ACTIONS = """
 take_session
@@ -103,6 +104,8 @@ release
 alert
 reassure
 observe_terminal
+arm
+disarm
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

@@ -153,8 +153,7 @@ def hear_work(
         case PapersFailed(why=why, final=final) if handoff.step is states.Step.UPDATE:
             return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
         case PackageWritten() if handoff.step in (states.Step.SNAPSHOT, states.Step.AWAIT_ACK):
-            move = machine.written(handoff, event.package, event.word, event.facts, event.opening, now)
-            return taken(found, move, now)
+            return taken(found, machine.written(handoff, event, now), now)
         case PackageFailed(why=why, final=final) if handoff.step is states.Step.SNAPSHOT:
             return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
         case _:

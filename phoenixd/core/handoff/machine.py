@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from phoenixd.core.agent import Agent, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.events import PackageWritten
 from phoenixd.core.handoff.state import Handoff, Said, Step, StepTime, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
@@ -57,10 +58,11 @@ def begin(
     """A new handoff of a seat that this generation holds."""
     id_ = now.new_id(seat, generation, "handoff")[:8]
     degraded = (why,) if trigger == "full" else ()
+    session = "" if last is None else last.session if last.step is Step.DONE else last.previous_session
     failed = last.rollbacks if last is not None and last.step is Step.ROLLED_BACK else 0
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
-        deadline=now.at + SAYING, degraded=degraded, rollbacks=failed,
+        deadline=now.at + SAYING, degraded=degraded, rollbacks=failed, previous_session=session,
     )  # fmt: skip
 
 
@@ -132,14 +134,15 @@ def updated(handoff: Handoff, now: Moment) -> Move:
     return Move(writing, "the project's files are up to date: writing the package", ("silence", "write"))
 
 
-def written(
-    handoff: Handoff, package: str, word: str, facts: tuple[tuple[str, str], ...], opening: str, now: Moment
-) -> Move:
+def written(handoff: Handoff, event: PackageWritten, now: Moment) -> Move:
     """The package stands on disk. Where it was written again, the successor that is there goes on with it."""
-    known = replace(handoff, package=package, word=word, facts=facts, opening=opening)
+    known = replace(
+        handoff, package=event.package, word=event.word, facts=event.facts, opening=event.opening,
+        previous_session=event.previous, session=event.session,
+    )  # fmt: skip
     if handoff.made:
-        return Move(known, f"the package was written again: {package[:12]}")
-    return Move(_entered(known, Step.SPAWN, now), f"the package is written: {package[:12]}")
+        return Move(known, f"the package was written again: {event.package[:12]}")
+    return Move(_entered(known, Step.SPAWN, now), f"the package is written: {event.package[:12]}")
 
 
 def work_failed(handoff: Handoff, why: str, old: Agent | None, now: Moment, *, final: bool = False) -> Move:

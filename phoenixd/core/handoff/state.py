@@ -60,16 +60,17 @@ class Letter:
 class Handoff:
     """One handoff of a seat, from its request to its end.
 
-    predecessor: the generation that holds the seat; the successor is the next one. since, since_wall:
-    when the present step began. deadline: when it is overdue; None while only an end of processes is waited for.
-    held, held_at: why the deadline stands still, and since when. tries: successors that were made; made: the newest is
-    there; base: the incarnation that its name had before. attempt: how often the present file work was ordered.
-    degraded: what of it went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was told
-    to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it begins
-    anew; rounds: for which time. why_back: why it is rolled back. package: the hash of the package that was written.
+    predecessor: the generation that holds the seat; the successor is the next one. since, since_wall: when the present
+    step began. deadline: when it is overdue; None while only an end of processes is waited for. held, held_at: why the
+    deadline stands still, and since when. tries: successors that were made; made: the newest is there; base: the
+    incarnation that its name had before. attempt: how often the present file work was ordered. degraded: what of it
+    went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
+    told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
+    begins anew; rounds: for which time. why_back: why it is rolled back. package: the hash of the package on disk.
     word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
-    acked: an ack was good. share: how full the successor was then. letters: texts that were sent to the seat
-    meanwhile. rollbacks: how many handoffs in a row, this one included, came to nothing. ended: when it was over.
+    previous_session, session: the ids by which the project's files know the two. acked: an ack was good. share: how
+    full the successor was then. letters: texts that were sent to the seat meanwhile. rollbacks: how many handoffs in a
+    row, this one included, came to nothing. ended: when it was over.
     """
 
     id: str
@@ -101,6 +102,8 @@ class Handoff:
     word: str = field(default="", repr=False)
     facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     opening: str = field(default="", repr=False)
+    previous_session: str = ""
+    session: str = ""
     acked: bool = False
     share: float | None = None
     letters: tuple[Letter, ...] = ()

@@ -21,7 +21,9 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
     spaced = last is None or now.at >= last.ended + holder.spec.handoff.spacing
     if isinstance(state, Running) and state.exit_due is None:
         gauge = read(meters.of(holder), holder.spec.context)
-        hard = gauge.share is not None and gauge.share >= holder.spec.context.hard
+        # What came to nothing a moment ago would do so again, however full the context is.
+        failed = last is not None and last.step is Step.ROLLED_BACK
+        hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not failed
         if gauge.verdict == "HANDOFF" and (spaced or hard):
             return "meter", gauge.reason
     end = holder.last_exit
