@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.plan import read_plan
@@ -60,7 +61,7 @@ def take_apart(tree: Tree, content: bytes, name: str, now: str) -> Changes:
         raise BadProject(f"{tree.paths.phase(there)} is there already", "rename it, or the heading in the plan")
     # What stands above the first phase belongs to it.
     edges = [0, *(line for _, line in starts[1:]), len(plan.lines)]
-    pieces = ["".join(plan.lines[begin:end]).encode() for begin, end in zip(edges, edges[1:], strict=False)]
+    pieces = ["".join(plan.lines[begin:end]).encode() for begin, end in pairwise(edges)]
     tasks = [task.id for piece in pieces for task in read_plan(piece, name).tasks]
     if sorted(tasks) != sorted(task.id for task in plan.tasks):
         raise BadProject(

@@ -55,7 +55,7 @@ def _findings(tree: Tree, rules: PhaseRules) -> Iterator[Finding]:
 
 def _names(tree: Tree) -> Iterator[Finding]:
     for name in tree.others:
-        if name.lower().startswith("phase"):
+        if "/" not in name and name.lower().startswith("phase"):
             remedy = f"rename it to phase-NUMBER-NAME, such as {layout.STANDARD_PHASES[2]}"
             yield Finding("warning", f"{tree.paths.root}/{name}", "it is no phase's name, and is not read", remedy)
     # On a disk that takes capitals for small letters these are one file (F-PH-10).

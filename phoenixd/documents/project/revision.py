@@ -86,7 +86,12 @@ def undo(tree: Tree, phase: str) -> Revision:
     writes: dict[str, bytes] = {}
     removes: list[str] = []
     for path, after in record.after.items():
-        present = tree.files.get(path)
+        present, kept = tree.files.get(path), record.before[path]
+        if kept is not None and kept not in tree.files:
+            raise BadProject(f"{kept} is gone, and with it what {path} was", f"keep the {record.kind} of {phase}")
+        before = tree.files[kept] if kept is not None else None
+        if present == before:
+            continue  # A crash came before this file's turn.
         if path == tree.paths.state and present is not None and digest(present) != after:
             writes[path] = _state_without(tree, record)
             continue
@@ -95,13 +100,10 @@ def undo(tree: Tree, phase: str) -> Revision:
                 f"{path} was changed after the {record.kind} of {phase}: to undo it would lose that",
                 f"move the change into {place}, or keep the {record.kind}",
             )
-        kept = record.before[path]
-        if kept is None:
+        if before is None:
             removes.append(path)
-        elif kept in tree.files:
-            writes[path] = tree.files[kept]
         else:
-            raise BadProject(f"{kept} is gone, and with it what {path} was", f"keep the {record.kind} of {phase}")
+            writes[path] = before
     removes += [path for path in tree.files if path.startswith(f"{place}/")]
     _require_empty(tree, record)
     emptied = [place, tree.paths.archive(phase)]
