@@ -269,6 +269,14 @@ class WritePackage:
     attempt: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class RecordSessions:
+    """Say in the records of both sessions what became of a handoff. agent: the seat."""
+
+    agent: str
+    handoff: str
+
+
 Action = LookForFile | (
     MeasureWork
     | Spawn
@@ -293,5 +301,6 @@ Action = LookForFile | (
     | Reassure
     | UpdatePapers
     | WritePackage
+    | RecordSessions
     | ObserveTerminal
 )

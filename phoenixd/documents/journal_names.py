@@ -98,6 +98,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.Reassure: "reassure",
     actions.UpdatePapers: "update_papers",
     actions.WritePackage: "write_package",
+    actions.RecordSessions: "record_sessions",
     actions.ObserveTerminal: "observe_terminal",
 }
 

@@ -26,6 +26,7 @@ from phoenixd.runtime.world import Faced
 from tests.simulate.fakes import (
     SimulatedCleaner,
     SimulatedEvidence,
+    SimulatedHandover,
     SimulatedLauncher,
     SimulatedNotifier,
     SimulatedProcesses,
@@ -84,6 +85,7 @@ class Daemon:
             notifier=ports.notifier,
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
+            handover=SimulatedHandover(),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
         messenger = Messenger(

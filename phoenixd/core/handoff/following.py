@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.actions import Alert
+from phoenixd.core.actions import Action, Alert, RecordSessions
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event, SendRequested, Tick
@@ -50,7 +50,9 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
         found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: replace(seat, handoff=handoff)})
     )
     agent = _teller(found, handoff)
-    actions = _alerts(agent, handoff)
+    actions: tuple[Action, ...] = _alerts(agent, handoff)
+    if handoff.is_over and handoff.session:
+        actions = (*actions, RecordSessions(handoff.seat, handoff.id))
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
     if agent is not None:
         found = put(found, Decision(agent, actions, reason, _readings(handoff), weight="story"), now)
