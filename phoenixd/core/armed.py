@@ -156,6 +156,13 @@ def standing(agent: Agent, at: Instant) -> tuple[Armed, ...]:
     return tuple(one for one in agent.armed if one.stands(agent.incarnation, at))
 
 
+def are_ours(agent: Agent, text: str) -> bool:
+    """Whether a prompt is the reason that held up a turn's end: some CLIs tell it as one, and nobody submitted it."""
+    said = text.strip()
+    mine = (one.answer for one in agent.armed if one.incarnation == agent.incarnation and one.answer.on == "stop")
+    return bool(said) and any(one.text.strip().startswith(said) for one in mine)
+
+
 def words(one: Armed, at: Instant) -> str:
     """An answer that stands, for people: who wants it, what it does and how often, and how long it stands."""
     answer = one.answer

@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from phoenixd.core import armed
 from phoenixd.core.agent import Agent
 from phoenixd.core.causes import SHIM_CAUSES
 from phoenixd.core.events import (
@@ -29,7 +30,7 @@ from phoenixd.core.events import (
     StartFailed,
     TreeLingers,
 )
-from phoenixd.core.hooks import Hook, PermissionAsked, SessionStarted, ToolStarted
+from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -210,6 +211,8 @@ class Hearing:
         event = replace(event, seq=seq, more=_count(body.get("more")))
         if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
+        if isinstance(event, PromptSubmitted) and (known := self._find(agent)) and armed.are_ours(known, event.text):
+            event = replace(event, source="machine")
         if isinstance(event, SessionStarted) and event.model is not None:
             event = replace(event, window=self._window(agent, event.model))
         self._throttle.offer(event, acknowledge)
@@ -271,10 +274,10 @@ class Hearing:
         if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
             # A link that stayed open knows what was held when it was opened, and heard of each change since.
-            held, armed = (hello.held, hello.armed) if unwatched else (None, None)
+            held, uses = (hello.held, hello.armed) if unwatched else (None, None)
             adopted = RunAdopted(
                 agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched, held, hello.last_seq,
-                hello.protocol, armed,
+                hello.protocol, uses,
             )  # fmt: skip
             self._tell(adopted, None)
             for hook in self._questions.forgotten(agent, hello):
