@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import anyio
 
 from phoenixd import config
+from phoenixd.api.rights import Seated
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.config.seats import require_seats
 from phoenixd.core.agent import Agent
@@ -28,8 +29,8 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
-from phoenixd.core.seat.finding import declared, meant
-from phoenixd.core.seat.names import refusal_of_name
+from phoenixd.core.seat.finding import declared, meant, why_fenced
+from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.resolved import Resolved
@@ -119,14 +120,14 @@ class DaemonService:
         return self.describe()
 
     def loops(self, agent: str) -> LoopCounts:
-        return self.knowledge.loops(agent)
+        return self.knowledge.loops(seat_name(agent))
 
     @property
     def stale_days(self) -> int:
         return self.knowledge.stale_days
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
-        return await self.knowledge.open_loops(agent)
+        return await self.knowledge.open_loops(seat_name(agent))
 
     async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
         try:
@@ -140,10 +141,10 @@ class DaemonService:
         return tuple(self.fleet().agents.values())
 
     async def brief(self, agent: str) -> BriefPage | None:
-        return await self.knowledge.brief(agent)
+        return await self.knowledge.brief(seat_name(agent))
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
-        return await self.knowledge.check_brief(agent)
+        return await self.knowledge.check_brief(seat_name(agent))
 
     async def generate_brief(self, agent: str) -> BriefPage:
         try:
@@ -283,6 +284,14 @@ class DaemonService:
             if agent.run is not None and hmac.compare_digest(self.starts.token(agent.run.run_id).encode(), given):
                 owner = agent.name
         return owner
+
+    def seated(self, agent: str) -> Seated:
+        """For whom a run of this agent speaks, and why not any more."""
+        fleet = self.fleet()
+        known = fleet.agents.get(agent)
+        if known is None or not known.spec.seat:
+            return Seated(agent)
+        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known))
 
     @property
     def agents_dir(self) -> str:
