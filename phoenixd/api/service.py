@@ -153,6 +153,10 @@ class Service(Protocol):
         """Write the agent's brief anew now, also where nothing changed."""
         ...
 
+    async def is_package_changed(self, seat: str) -> bool:
+        """Whether a handoff's package on disk is no longer the one that was written."""
+        ...
+
     async def order(self, event: Event) -> Refusal | None:
         """Put an event on the queue; return after the commit that holds it, with the refusal if it was refused."""
         ...

@@ -152,6 +152,7 @@ class FakeDaemon:
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
 
     stale_days: int = 14
+    changed_packages: frozenset[str] = frozenset()
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
         return tuple(self.open.get(agent, {}).values())
@@ -344,6 +345,9 @@ class FakeDaemon:
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
+
+    async def is_package_changed(self, seat: str) -> bool:
+        return seat in self.changed_packages
 
     async def look_at_breaker(self, name: str) -> None:
         """Its file is as it was."""
