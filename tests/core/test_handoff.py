@@ -234,6 +234,21 @@ def test_f_ho_8_a_package_that_was_changed_is_written_again_before_an_ack_counts
     assert len(story.of(WritePackage)) == 2
 
 
+def test_a_successor_whose_turn_ends_without_an_ack_is_asked_once_more() -> None:
+    """It may have asked while no daemon lived."""
+    story = at("await_ack")
+    for _ in range(2):
+        story.hook_of("o-g2", "stop", text="I have read it.")
+    assert [one.agent for one in story.of(Deliver) if "-ack-" in one.message_id] == ["o-g2"]
+    assert story.ack() is None
+
+
+def test_f_ho_6_a_word_to_finish_that_died_with_the_daemon_is_not_waited_for() -> None:
+    story = at("freeze")
+    story.tell(EpochBegun(5))
+    assert story.step is Step.SPAWN
+
+
 def test_f_ho_16_a_second_request_joins_the_first() -> None:
     story = at("drain")
     refusal = story.begins()

@@ -36,6 +36,16 @@ def quoted(package: Path) -> str:
     return json.dumps(said | ({"plan": tasks[-1]} if tasks else {}))
 
 
+def acknowledged(package: Path) -> str:
+    """Its last words."""
+    said = quoted(package)
+    if Path("ANSWERS").exists():
+        return f"I have read it.\nHANDOFF-ACK {said}"
+    done = subprocess.run(["phoenixctl", "handoff", "ack", said], capture_output=True, text=True, check=False)
+    Path(f"ack-{os.getpid()}").write_text(f"{done.returncode} {done.stdout}{done.stderr}")
+    return "I have read it."
+
+
 def main() -> None:
     prompt = sys.argv[1] if len(sys.argv) > 1 else ""
     report("session-start", source="startup")
@@ -46,18 +56,14 @@ def main() -> None:
         Path(f"prompt-{os.getpid()}").write_text(prompt)
         while Path("HESITATES").exists():
             time.sleep(0.05)
-        said = quoted(Path(found[1]))
-        if Path("ANSWERS").exists():
-            last = f"I have read it.\nHANDOFF-ACK {said}"
-        else:
-            done = subprocess.run(["phoenixctl", "handoff", "ack", said], capture_output=True, text=True, check=False)
-            Path(f"ack-{os.getpid()}").write_text(f"{done.returncode} {done.stdout}{done.stderr}")
+        last = acknowledged(Path(found[1]))
     report("stop", last_assistant_message=last)
     # What is typed here is a prompt, as in a CLI.
     for line in sys.stdin:
         if line.strip():
             report("prompt-submit", prompt=line.strip())
-            report("stop", last_assistant_message="noted")
+            asked = found is not None and "HANDOFF-ACK" in line
+            report("stop", last_assistant_message=acknowledged(Path(found[1])) if found and asked else "noted")
 
 
 if __name__ == "__main__":

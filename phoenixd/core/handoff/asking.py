@@ -185,6 +185,10 @@ def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> St
     """Another daemon: work on files that was under way died with the one before, and is ordered again."""
     for seat in tuple(found.fleet.seats.values()):
         handoff = seat.handoff
+        if handoff is not None and handoff.step is states.Step.FREEZE and handoff.said == "sending":
+            # Nobody will tell any more whether it arrived. If it did, a turn is open, and is waited for.
+            unsure = replace(handoff, said="unsaid")
+            found = taken(found, Move(unsure, "a daemon began: whether it was told to finish is not known"), now)
         if handoff is None or handoff.step not in (states.Step.UPDATE, states.Step.SNAPSHOT):
             continue
         again = replace(handoff, deadline=now.at + WORK_LIMIT)

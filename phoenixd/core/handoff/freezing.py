@@ -10,7 +10,7 @@ from phoenixd.core.agent import Agent, Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said
-from phoenixd.core.handoff.words import BEGIN_NOTHING, CALLED_OFF, FINISH, HANDS_OFF
+from phoenixd.core.handoff.words import BEGIN_NOTHING, CALLED_OFF, FINISH, HANDS_OFF, REMINDER
 from phoenixd.core.moment import Moment
 
 ARMED_FOR = 1800.0
@@ -67,6 +67,14 @@ def unfreeze(old: Agent, handoff: Handoff, now: Moment) -> Decision:
             text = Deliver(old.name, old.incarnation, f"{message_id(handoff)}-off", CALLED_OFF, now.at + 60.0)
             decision = replace(decision, actions=(*decision.actions, text))
     return replace(decision, reason=decision.reason or "told to go on") if decision.actions else decision
+
+
+def remind(new: Agent, handoff: Handoff, now: Moment) -> Decision:
+    """Ask a successor for its ack: its turn ended without one, as where the daemon was down when it asked."""
+    if not isinstance(new.state, Running) or requests.unheard(new) is not None:
+        return Decision(new)
+    text = Deliver(new.name, new.incarnation, f"{message_id(handoff)}-ack-{handoff.tries}", REMINDER, now.at + 60.0)
+    return Decision(new, (text,), "asked for its acknowledgement once more")
 
 
 def _id(handoff: Handoff, what: str) -> str:

@@ -22,13 +22,26 @@ from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HandoffRules
 
 Order = Literal[
-    "freeze", "silence", "unfreeze", "leave", "cut", "update", "write", "make", "dismiss", "pass", "retire", "resume"
+    "freeze",
+    "silence",
+    "unfreeze",
+    "leave",
+    "cut",
+    "update",
+    "write",
+    "make",
+    "dismiss",
+    "remind",
+    "pass",
+    "retire",
+    "resume",
 ]
 """What a step asks of the fleet.
 
 freeze: tell the predecessor to finish, and deny it to begin work. silence: deny it every tool. unfreeze: take both
 back, and say so. leave: it is down, and is not to be restarted. cut: end its run. update, write: work on files. make:
-declare and start the next generation. dismiss: remove the newest successor. pass: the successor holds the seat. retire:
+declare and start the next generation. dismiss: remove the newest successor. remind: ask it
+for its ack once more. pass: the successor holds the seat. retire:
 remove the predecessor. resume: start the predecessor again.
 """
 
@@ -292,6 +305,8 @@ def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue
         return Move(
             fenced, f"generation {handoff.successor} holds the seat; {handoff.predecessor} is fenced", ("pass",)
         )
+    if not handoff.reminded and not overdue and not handoff.held and new.hooks_seen and _rests(new):
+        return Move(replace(handoff, reminded=True), "its successor's turn is over without an ack", ("remind",))
     if overdue and not isinstance(new.state, Stopping):
         why = f"generation {handoff.successor} did not acknowledge within {in_words(rules.ack)}"
         return _try_failed(handoff, why, rules, now)
@@ -301,7 +316,7 @@ def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue
 def _try_failed(handoff: Handoff, why: str, rules: HandoffRules, now: Moment) -> Move:
     if handoff.tries >= rules.tries:
         return back(handoff, f"{why}, and {handoff.tries} tries are all", now)
-    again = _entered(handoff, Step.SPAWN, now, made=False, acked=False)
+    again = _entered(handoff, Step.SPAWN, now, made=False, acked=False, reminded=False)
     return Move(again, f"{why}: once more", ("dismiss",))
 
 
@@ -320,7 +335,7 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, now: Mome
     if handoff.again and isinstance(old.state, Running):
         anew = _entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
-            rounds=handoff.rounds + 1, why_back="",
+            reminded=False, rounds=handoff.rounds + 1, why_back="",
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     failed = replace(handoff, rollbacks=handoff.rollbacks + 1)

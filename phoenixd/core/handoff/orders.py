@@ -105,6 +105,12 @@ def _dismiss(found: Found, handoff: Handoff, now: Moment) -> Found:
     return _gone(found, handoff, handoff.successor, now)
 
 
+def _remind(found: Found, handoff: Handoff, now: Moment) -> Found:
+    new = new_of(found, handoff)
+    decision = freezing.remind(new, handoff, now) if new is not None else None
+    return put(found, decision, now) if decision is not None and decision.is_worth_keeping else found
+
+
 def _retire(found: Found, handoff: Handoff, now: Moment) -> Found:
     return _gone(found, handoff, handoff.predecessor, now)
 
@@ -146,6 +152,7 @@ DOINGS: dict[Order, Doing] = {
     "write": _write,
     "make": _make,
     "dismiss": _dismiss,
+    "remind": _remind,
     "pass": _pass,
     "retire": _retire,
     "resume": _resume,

@@ -68,9 +68,9 @@ class Handoff:
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
     begins anew; rounds: for which time. why_back: why it is rolled back. package: the hash of the package on disk.
     word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
-    previous_session, session: the ids by which the project's files know the two. acked: an ack was good. share: how
-    full the successor was then. letters: texts that were sent to the seat meanwhile. rollbacks: how many handoffs in a
-    row, this one included, came to nothing. ended: when it was over.
+    previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
+    successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
+    meanwhile. rollbacks: how many handoffs in a row, this one included, came to nothing. ended: when it was over.
     """
 
     id: str
@@ -105,6 +105,7 @@ class Handoff:
     previous_session: str = ""
     session: str = ""
     acked: bool = False
+    reminded: bool = False
     share: float | None = None
     letters: tuple[Letter, ...] = ()
     times: tuple[StepTime, ...] = ()
