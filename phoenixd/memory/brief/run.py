@@ -146,7 +146,7 @@ class BriefRuns:
         if not desk.secrets:
             desk.secrets = self._publication.secrets_of(agent)
         moment = self._clock.now()
-        state = desk.consult(moment.wall)
+        state = desk.consult_clean(moment.wall)
         held = {
             name: record.held.get(name, moment.wall)
             for name, value in state.numbers.items()
@@ -182,7 +182,7 @@ class BriefRuns:
     ) -> None:
         """Put a run's outcome in the place of what stood before."""
         now, accepted = self._now(), outcome.accepted
-        desk.consult(now)
+        desk.consult_clean(now)
         switch = Switch(
             agent=agent.name, base=material.state, ours=accepted.state, documents={}, resolutions=accepted.resolved,
             wall=now,
@@ -196,15 +196,13 @@ class BriefRuns:
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
         narrative = record.narrative if _keeps(record, due, agent.spec.brief) else _narrative(outcome, now, desk)
-        # What an agent has just written into state.json stands there as it wrote it until the next reading.
-        texts = texts_of(record.texts, material.state, accepted.state)
         record = record.model_copy(
             update={
                 "ledger": ledger,
                 "narrative": narrative,
-                "numbers": {**record.numbers, **{name: desk.clean(value) for name, value in accepted.numbers.items()}},
+                "numbers": {**record.numbers, **accepted.numbers},
                 "held": {name: at for name, at in record.held.items() if name not in accepted.numbers},
-                "texts": {name: desk.clean(text) for name, text in texts.items()},
+                "texts": texts_of(record.texts, material.state, accepted.state),
             }
         )
         desk.switch_brief(self._newest(agent), switch, record, now)
