@@ -27,7 +27,6 @@ from phoenixd.documents.brief.material import BriefMaterial, bounded_conversatio
 from phoenixd.documents.brief.record import BriefRecord, Narrative
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.ops import CLEAN_CODES
-from phoenixd.documents.resolved import read_resolutions
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp
@@ -45,6 +44,10 @@ from phoenixd.ports import BriefWriter, Clock
 
 MOST_READ = 1_000_000
 RESOLVED_TAIL = 256 * 1024
+
+ARCHIVING = frozenset({Cause.SCHEDULE, Cause.END, Cause.HANDOFF, Cause.OPERATOR, Cause.LATER})
+"""Runs that archive the resolved loops which they have read: those that the seed calls brief runs, and not the many
+between them that bring a page up to date."""
 
 ConversationLook = Callable[[Agent, int], Awaitable[Conversation | None]]
 
@@ -102,7 +105,7 @@ class BriefRuns:
             # A start waits for no repository; what it was found to be last has to do.
             await self._publication.newest_git(desk, agent)
         async with desk.lock:
-            material, counted = await self._publication.write_safely(
+            material, counted, read = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
             )
         outcome = await write_brief(agent, material, choice, self._writers, counted.held)
@@ -110,6 +113,8 @@ class BriefRuns:
             await self._publication.write_safely(
                 desk, lambda: self._switch(desk, agent, due, choice, material, counted, outcome)
             )
+            if due.cause in ARCHIVING:
+                await self._publication.write_safely(desk, lambda: desk.shelf.archive_resolutions(read))
         return outcome
 
     async def hear_on(self, agent: Agent) -> None:
@@ -141,8 +146,9 @@ class BriefRuns:
         ledger: BriefLedger,
         conversation: Conversation | None,
         stands: SessionLedger | None,
-    ) -> tuple[BriefMaterial, BriefRecord]:
-        """The material of a run, and the record with the run counted: paid for before it begins."""
+    ) -> tuple[BriefMaterial, BriefRecord, int]:
+        """The material of a run, the record with the run counted, which is paid for before it begins; and how far
+        resolved.jsonl was read for it."""
         if not desk.secrets:
             desk.secrets = self._publication.secrets_of(agent)
         moment = self._clock.now()
@@ -154,7 +160,7 @@ class BriefRuns:
         }
         record = numbered(record.model_copy(update={"ledger": ledger, "held": held}), agent)
         desk.keep_record(record)
-        resolutions = tuple(read_resolutions(desk.shelf.read_end("resolved.jsonl", RESOLVED_TAIL)))
+        resolutions, read = desk.shelf.resolutions(RESOLVED_TAIL)
         material = BriefMaterial(
             agent=agent.name,
             now=moment.wall,
@@ -168,7 +174,7 @@ class BriefRuns:
             ledger=stands,
             around=around(agent, record, desk.clean),
         )
-        return material, record
+        return material, record, read
 
     def _switch(
         self,
