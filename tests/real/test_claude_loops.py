@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,7 +68,9 @@ def closed(stage: ClaudeStage) -> list[str]:
 def begun_anew(stage: ClaudeStage, request: RecordedRequest) -> str:
     """All that the next session is asked first, after kill -9 in the turn of that request; its transcript is gone."""
     assert request.session_id is not None
-    stage.transcript(request.session_id).unlink()
+    # The CLI writes its prompt some time after it sent it, and would make the file again.
+    os.kill(stage.row()["pid"], signal.SIGSTOP)
+    stage.transcript(request.session_id).unlink(missing_ok=True)
     stage.kill_agent()
     anew = stage.asked(after=request.number)
     assert anew.session_id != request.session_id
