@@ -236,6 +236,8 @@ class ShimHello:
     knows_epochs: bool = False
     unswept: object = None
     """The runs for whose strays this daemon has to sweep, as the shim says it."""
+    armed: tuple[tuple[str, int], ...] | None = None
+    """The answers that it was told beforehand for this run, and how often each was given; None: it knows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +276,16 @@ class ShimLinks(Protocol):
 
     def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
         """Answer a request that the shim holds; raises ShimFailed when the link is down. `answered` tells the rest."""
+        ...
+
+    def arm(self, agent: str, incarnation: int, answer: Mapping[str, object]) -> None:
+        """Tell the shim an answer beforehand; raises ShimFailed when the link is down, or it is too old for that."""
+        ...
+
+    def disarm(self, agent: str, incarnation: int, id: str) -> None: ...
+
+    def note_use(self, agent: str, id: str, uses: int) -> None:
+        """Tell the shim that so many uses of an answer are journaled; without a link it will tell them again."""
         ...
 
     def notice(self, agent: str, lines: Sequence[str]) -> None: ...

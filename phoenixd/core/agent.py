@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from phoenixd.core.armed_answer import Armed
 from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
 from phoenixd.core.causes import EndCause
@@ -87,6 +88,8 @@ class Run:
     """Hooks of its own that its shim did not take in."""
     strangers: int = 0
     """Requests at its hook endpoint that bore no token of its, and were turned away."""
+    link: int = 0
+    """The protocol that its shim's link speaks; 0: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,6 +501,8 @@ class Agent:
 
     meter: Meter = Meter()  # noqa: RUF009 - frozen
     """How full its context is."""
+    armed: tuple[Armed, ...] = ()
+    """What its shim was told to answer hooks with, and what of that was given; those of an earlier run mean nothing."""
 
     @property
     def name(self) -> str:

@@ -143,6 +143,8 @@ class AgentStarted:
     run_id: str
     pid: int
     start_time: int
+    link: int = 0
+    """The protocol that its shim's link speaks; 0: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,17 @@ class AgentExited:
     oom: Literal["", "agent", "host"] = ""
     """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmedUsed:
+    """An armed answer was given: so many times so far (uses), and when it was told (wall)."""
+
+    agent: str
+    incarnation: int
+    id: str
+    uses: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +350,8 @@ class RunAdopted:
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
     held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
     held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
+    link: the protocol that the link speaks; 0: not told. armed: the answers that its shim was told beforehand, with how
+    often each was given; None where nothing new is known.
     """
 
     agent: str
@@ -346,6 +361,8 @@ class RunAdopted:
     unwatched: bool = True
     held: tuple[int, ...] | None = ()
     held_until: int | None = None
+    link: int = 0
+    armed: tuple[tuple[str, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,6 +585,7 @@ RunEvent = (
     | NotDelivered
     | HoldAnswered
     | HoldReleased
+    | ArmedUsed
     | HookEvent
 )
 RUN_EVENTS: frozenset[type] = frozenset(get_args(RunEvent))
@@ -609,6 +627,7 @@ def is_journaled(event: Event) -> bool:
             | CallWorkSeen()
             | LinkLost()
             | HooksRefused()
+            | ArmedUsed()
         ):
             # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False

@@ -15,6 +15,7 @@ from typing import Any
 
 from phoenixd.core import (
     answers,
+    armed,
     cleanup,
     deafness,
     events,
@@ -78,6 +79,8 @@ TABLE: dict[type[Any], Row] = {
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
+    hooks.CallKept: EVIDENCE,
+    hooks.TurnKept: TOLD,
     hooks.SessionStarted: (
         fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED),
         fleet.give_answer, *RUN,
@@ -115,9 +118,9 @@ TABLE: dict[type[Any], Row] = {
         fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
-    events.AgentStarted: ((lifecycle.hear_life, answers.let_go), *RUN),
+    events.AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), *RUN),
     events.RunAdopted: (
-        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED), fleet.give_answer, *RUN,
+        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED, armed.meet), fleet.give_answer, *RUN,
     ),
     events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
     events.AgentExited: (
@@ -135,6 +138,7 @@ TABLE: dict[type[Any], Row] = {
     events.IncidentRecorded: ((lifecycle.hear_record,), *RUN),
     events.LinkLost: ((deafness.hear_loss,), *RUN),
     events.HooksRefused: ((deafness.hear_refusals,), *RUN),
+    events.ArmedUsed: ((armed.hear_use,), *RUN),
     events.CleanedUp: ((cleanup.hear,), *SHARED),
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
     # Texts and answers.

@@ -79,6 +79,7 @@ epoch_begun
 recovery_confirmed
 saving_halted
 saving_resumed
+armed_used
 """
 ACTIONS = """
 look_for_file
@@ -101,6 +102,8 @@ release
 alert
 reassure
 observe_terminal
+arm
+disarm
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 
