@@ -41,7 +41,7 @@ from phoenixd.core.meter import dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
-from phoenixd.core.seat import door
+from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.turn import calls, liveness
@@ -176,7 +176,7 @@ TABLE: dict[type[Any], Row] = {
     events.StateEdited: (fleet.watch, *SHARED),
     events.Tick: (fleet.tick, seats.do_held, *SHARED),
     events.Rebooted: (fleet.reboot, seats.after_reboot, seats.do_held, *SHARED),
-    events.JournalBehind: (fleet.face_the_world, *SHARED),
+    events.JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
     events.EpochBegun: (fleet.begin_epoch, *SHARED),
     events.RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     events.TerminalSeen: (fleet.see_terminal, *SHARED),

@@ -207,6 +207,38 @@ def test_promise_3_a_seat_is_stopped_with_both_its_generations(seats: Seats) -> 
     seats.until("nothing is left", lambda: seats.rows() == {}, PATIENCE)
 
 
+@pytest.mark.parametrize("phase", ["two generations", "fenced", "succeeded"])
+def test_a_lost_journal_finds_who_holds_the_seat(seats: Seats, phase: str) -> None:
+    """Promise 9: what lives is adopted, nothing is started twice, and no generation that was retired comes back."""
+    seats.up()
+    seats.ask("start", "boss")
+    first = seats.runs("boss", 1)
+    seats.step("declare")
+    seats.step("start")
+    second = seats.runs("boss-g2", 2)
+    if phase != "two generations":
+        seats.step("succeed")
+        seats.runs("boss", 2)
+    if phase == "succeeded":
+        seats.step("retire 1")
+        seats.until("the first is gone", lambda: not os.path.exists(f"/proc/{first}"), PATIENCE)
+        seats.until("and removed", lambda: seats.ctl("status", "boss-g1").returncode == 4, PATIENCE)
+    seats.kill()
+    for file in seats.state.glob("journal.sqlite3*"):
+        file.unlink()
+    seats.up()
+
+    if phase == "two generations":
+        assert (seats.runs("boss", 1), seats.runs("boss-g2", 2)) == (first, second)
+    else:
+        assert seats.runs("boss", 2) == second
+    assert set(seats.rows()) == {"boss"}
+    seats.ask("recover", "--yes")
+    seats.ask("stop", "boss")
+    for pid in (first, second):
+        seats.until("every generation is down", lambda pid=pid: not os.path.exists(f"/proc/{pid}"), PATIENCE)
+
+
 def state_of(seats: Seats) -> dict[str, object]:
     found: dict[str, object] = json.loads((seats.paper("boss") / "state.json").read_text())
     return found
