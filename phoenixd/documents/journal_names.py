@@ -86,6 +86,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.Disarm: "disarm",
     actions.RecordIncident: "record_incident",
     actions.Release: "release",
+    actions.TakeSession: "take_session",
     actions.Alert: "alert",
     actions.Reassure: "reassure",
     actions.ObserveTerminal: "observe_terminal",
