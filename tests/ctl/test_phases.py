@@ -13,7 +13,8 @@ from phoenixd.core.events import AgentDeclared
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.project import layout
 from tests.api.conftest import Live
-from tests.ctl.conftest import Ctl
+from tests.architecture.test_docs import commands_of
+from tests.ctl.conftest import ROOT, Ctl, environment, run_ctl
 from tests.documents.project.projects import PLANNING, SEED_PACKAGE, SEED_STATE, plan_of, tree_of
 
 PHASE = "phase-03-implementation"
@@ -141,6 +142,23 @@ async def test_e69_and_e70_the_schemas_are_exported(alone: Ctl, tmp_path: Path) 
     path = tmp_path / "orchestrator-state.schema.json"
     assert json.loads(path.read_text()) == exported["orchestrator-state"]
     assert (await alone("schema", "export", "--to", str(tmp_path / "none"))).code == 2
+
+
+@pytest.mark.parametrize("page", ["reference/projects.md", "explanation/everlasting.md"])
+async def test_the_pages_commands_do_what_they_say(runtime: Path, home: Path, workspace: Path, page: str) -> None:
+    commands = commands_of(ROOT / "docs" / page)
+    env = environment(home, PHOENIX_RUNTIME_DIR=str(runtime))
+    root = workspace / layout.PROJECTS / "shop" / PHASE
+
+    assert len(commands) >= 3
+    for number, words in enumerate(commands):
+        ran = await run_ctl(*words, env=env, cwd=workspace)
+        assert (ran.code, ran.err) == (0, ""), words
+        if number == 0:
+            text = b"\n" + b"words\n\n" * 20
+            root.joinpath("plan.md").write_bytes(b"## Task 1: a\n- **Status**: done\n" + text + b"## Task 2: b\n")
+            root.joinpath("claude.md").write_bytes(b"# C\n" + text)
+            (workspace / "old-plan.md").write_bytes(b"# Phase 1: One\n\n# Phase 2: Two\n")
 
 
 async def test_with_a_daemon_the_daemon_answers(ctl: Ctl, live: Live) -> None:
