@@ -65,6 +65,7 @@ SCHEMAS: dict[str, Schema] = {
                 "handing_off",
                 "restoring",
             ),
+            "generation": _or_null(COUNT),
             "activity": {"type": ["string", "null"], "enum": ["working", "idle", "waiting", None]},
             "group": _words("needs_you", "healing", "working", "resting", "unknown"),
             "incarnation": COUNT,

@@ -13,6 +13,7 @@ from typing import Any
 from phoenixd.api.handlers.loops import ID_SHOWN, no_loop, several
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.api.problems import Problem, no_agent
+from phoenixd.core.seat.names import is_reserved
 from phoenixd.directories import STATE_POINTER, find_state_directory
 from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.plain_text import one_line
@@ -147,7 +148,9 @@ def _meant(named: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def _names(state: Path) -> list[str]:
-    return sorted(path.name for path in (state / "agents").glob("*") if re.fullmatch(NAME_PATTERN, path.name))
+    # Papers are the seat's: a later generation's directory holds the files of its runs.
+    found = (path.name for path in (state / "agents").glob("*"))
+    return sorted(name for name in found if re.fullmatch(NAME_PATTERN, name) and not is_reserved(name))
 
 
 def _candidates(sockets: Sequence[bytes], environ: Mapping[str, str], by_environment: bool) -> list[Path | None]:

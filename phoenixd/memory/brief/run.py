@@ -75,7 +75,7 @@ class BriefRuns:
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
-        desk = self._publication.desk(agent.name)
+        desk = self._publication.desk_of(agent)
         if desk.shelf.state is not None and desk.has_record and desk.brief_record().ledger.since > 0:
             return desk.shelf.state, desk.brief_record()
         async with desk.lock:
@@ -86,7 +86,7 @@ class BriefRuns:
 
         None where there is nothing to be read of a session that was left; its agent is the one of before.
         """
-        desk, began = self._publication.desk(agent.name), self._now()
+        desk, began = self._publication.desk_of(agent), self._now()
         _, record = await self.look(agent)
         held = self._held(self._newest(agent))
         able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
