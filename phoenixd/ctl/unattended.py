@@ -68,7 +68,7 @@ def state_directory(sockets: Sequence[bytes], environ: Mapping[str, str], *, by_
     """
     for place in _candidates(sockets, environ, by_environment):
         if place is not None and (place / LOCK).exists():
-            _become_owner_of(place)
+            become_owner_of(place)
             return place
     return None
 
@@ -186,7 +186,8 @@ def _pointed(pointer: Path) -> Path | None:
     return Path(named) if is_its_own else None
 
 
-def _become_owner_of(directory: Path) -> None:
+def become_owner_of(directory: Path) -> None:
+    """As root, go on as the user who owns the directory, so that nothing in it becomes root's."""
     owner = directory.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.setgroups([])
