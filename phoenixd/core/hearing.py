@@ -16,6 +16,7 @@ from typing import Any
 from phoenixd.core import (
     answers,
     cleanup,
+    cut,
     deafness,
     events,
     fleet,
@@ -110,6 +111,7 @@ TABLE: dict[type[Any], Row] = {
     events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((liveness.hear,), *DUE),
     events.UsageSeen: ((meter.hear,), *DUE),
+    events.AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,
@@ -117,7 +119,7 @@ TABLE: dict[type[Any], Row] = {
     # A run, from its start to its end.
     events.AgentStarted: ((lifecycle.hear_life, answers.let_go), *RUN),
     events.RunAdopted: (
-        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED), fleet.give_answer, *RUN,
+        (deafness.hear_adoption, lifecycle.hear_life, cut.hear_adoption, answers.meet, *ASKED), fleet.give_answer, *RUN,
     ),
     events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
     events.AgentExited: (

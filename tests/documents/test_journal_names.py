@@ -79,6 +79,7 @@ epoch_begun
 recovery_confirmed
 saving_halted
 saving_resumed
+answer_cut
 """
 ACTIONS = """
 look_for_file
