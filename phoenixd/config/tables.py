@@ -244,6 +244,12 @@ class AgentBriefTable(Table):
         return self
 
 
+class ReportsTable(Table):
+    """How a report of an agent's is known to be whole."""
+
+    seal: bool = True
+
+
 class PreparedAnswerTable(Table):
     """One question that is answered without asking a person, word for word as `text` in `phoenixctl inbox --json`."""
 
@@ -300,6 +306,7 @@ class AgentTable(Table):
     limits: LimitsTable = LimitsTable()
     context: ContextTable = ContextTable()
     brief: AgentBriefTable = AgentBriefTable()
+    reports: ReportsTable = ReportsTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:
