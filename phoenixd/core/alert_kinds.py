@@ -246,6 +246,16 @@ TABLE: tuple[AlertKind, ...] = (
         is_question=True,
     ),
     AlertKind(
+        "answer cut",
+        (
+            "an answer was cut at its end, by the output limit or by a stream that ended too early: again after the "
+            "agent had been told to go on, or that could not be typed"
+        ),
+        "the next prompt, or its run has ended",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
         "cannot go on",
         "a limit is over, and five times in a row it could not be told so",
         "it goes on, or its run has ended",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from phoenixd.core.behind.world import World
-from phoenixd.core.causes import EndCause, Obstacle
+from phoenixd.core.causes import CutHow, EndCause, Obstacle
 from phoenixd.core.hooks import EVIDENCE, Hook, HookEvent
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
@@ -285,6 +285,22 @@ class UsageSeen:
     session_id: str = ""
     model: str | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCut:
+    """The transcript says that an answer of the turn that has just ended was cut at its end.
+
+    at: when that answer was written (wall). went_on: the CLI asked for the rest by itself, and its last message is the
+    last part alone. calls: the tools that it called in that answer, which were executed.
+    """
+
+    agent: str
+    incarnation: int
+    how: CutHow
+    at: float | None
+    went_on: bool = False
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,6 +590,7 @@ RunEvent = (
     | TreeLingers
     | EvidenceSeen
     | UsageSeen
+    | AnswerCut
     | ScreenSeen
     | CallWorkSeen
     | IncidentRecorded
@@ -615,6 +632,7 @@ def is_journaled(event: Event) -> bool:
         case (
             EvidenceSeen()
             | UsageSeen()
+            | AnswerCut()
             | Tick()
             | TreeLingers()
             | TroubleSeen()

@@ -17,6 +17,7 @@ from phoenixd.core import (
     answers,
     armed,
     cleanup,
+    cut,
     deafness,
     events,
     fleet,
@@ -117,6 +118,7 @@ TABLE: dict[type[Any], Row] = {
     events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((liveness.hear,), *DUE),
     events.UsageSeen: ((meter.hear,), *DUE),
+    events.AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,
@@ -124,8 +126,10 @@ TABLE: dict[type[Any], Row] = {
     # A run, from its start to its end.
     events.AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
     events.RunAdopted: (
-        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED, armed.meet), seats.name_session,
-        fleet.give_answer, *RUN,
+        (
+            deafness.hear_adoption, lifecycle.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
+        ),
+        seats.name_session, fleet.give_answer, *RUN,
     ),
     events.StartFailed: ((lifecycle.hear_failed_start,), *LIFE),
     events.AgentExited: (

@@ -35,6 +35,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     **dict.fromkeys(get_args(hooks.HookEvent), "hook_seen"),
     events.EvidenceSeen: "evidence_seen",
     events.UsageSeen: "usage_seen",
+    events.AnswerCut: "answer_cut",
     events.ScreenSeen: "screen_seen",
     events.CallWorkSeen: "call_work_seen",
     events.IncidentRecorded: "incident_recorded",

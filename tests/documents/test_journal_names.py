@@ -81,6 +81,7 @@ recovery_confirmed
 saving_halted
 saving_resumed
 armed_used
+answer_cut
 """
 ACTIONS = """
 take_session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -108,7 +109,8 @@ class BriefRuns:
             material, counted, read = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
             )
-        outcome = await write_brief(agent, material, choice, self._writers, counted.held)
+        draw = secrets.token_hex if agent.spec.reports.seal else None
+        outcome = await write_brief(agent, material, choice, self._writers, counted.held, draw)
         async with desk.lock:
             await self._publication.write_safely(
                 desk, lambda: self._switch(desk, agent, due, choice, material, counted, outcome)
