@@ -56,8 +56,10 @@ def test_models_write_it_in_several_ways(text: str) -> None:
 def test_numbers_come_as_texts_and_what_is_no_number_is_unknown() -> None:
     text = '{"tests": {"passed": "44/47", "failed": "3"}, "commands": [{"cmd": "x", "exit_code": true}]}'
     command, count = sorted(read_report(text.encode()).claims, key=lambda one: type(one).__name__)
-    assert isinstance(command, CommandClaim) and command.exit is None
-    assert isinstance(count, CountClaim) and (count.passed, count.failed) == (44, 3)
+    assert isinstance(command, CommandClaim)
+    assert command.exit is None
+    assert isinstance(count, CountClaim)
+    assert (count.passed, count.failed) == (44, 3)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,10 @@ def test_the_agents_words_stand_beside_the_verdict_without_secrets_and_on_one_li
 
     (row,) = as_json([verdict], clean)
     assert (row["kind"], row["verdict"], row["why"]) == ("command", "contradicted", "it failed")
-    assert "SECRET" not in row["said"] and "deploy" in row["said"]
+    assert "SECRET" not in row["said"]
+    assert "deploy" in row["said"]
     shown = line(verdict, clean)
-    assert shown.startswith("contradicted: ") and "\n" not in shown and "\x1b" not in shown
+    assert shown.startswith("contradicted: ")
+    assert "\n" not in shown
+    assert "\x1b" not in shown
     assert counted([verdict])["contradicted"] == 1
