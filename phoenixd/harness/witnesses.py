@@ -15,13 +15,18 @@ from phoenixd.documents.json_line import parse_line
 
 @dataclass(frozen=True, slots=True)
 class CliWitness:
-    """One CLI. quiet: tools that run no program, or whose runs are told elsewhere. delegating: tools whose work stands
-    in a sidechain. refusal: how the result of a call begins that was not carried out."""
+    """One CLI.
+
+    quiet: tools that run no program, or whose runs are told elsewhere. delegating: tools whose work stands in a
+    sidechain. typing: tools that type into a command that runs. refusal: how the result of a call begins that was not
+    carried out.
+    """
 
     shells: frozenset[str]
     quiet: frozenset[str]
     delegating: frozenset[str]
     refusal: re.Pattern[str]
+    typing: frozenset[str] = frozenset()
     as_main: Callable[[bytes], bytes | None] = lambda line: None
     """A line of a sidechain as one of the main thread; None where it is none."""
 
@@ -54,17 +59,18 @@ _CLAUDE = CliWitness(
         r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied|blocking)|Tool use (?:was )?(?:rejected|denied)"
         r"|Permission denied by |User rejected|Blocked by )"
     ),
-    _claude_main,
+    as_main=_claude_main,
 )  # fmt: skip
 _CODEX = CliWitness(
     frozenset({"exec_command", "shell", "shell_command", "container.exec", "local_shell_call"}),
-    frozenset({"apply_patch", "update_plan", "view_image", "request_user_input", "web_search", "list_mcp_resources"}),
+    frozenset({"apply_patch", "update_plan", "view_image", "request_user_input", "web_search", "exec"}),
     frozenset({"spawn_agent", "send_input", "wait", "resume_agent", "close_agent"}),
     re.compile(
         r"\s*(?:unsupported call|request_user_input is unavailable|exec(?:_command)?(?: command)? (?:was )?rejected"
         r"|rejected by user|command (?:was )?rejected|(?:exec_command failed[^\n]{0,80})?Rejected\()",
         re.IGNORECASE,
     ),
+    typing=frozenset({"write_stdin"}),
 )
 _GEMINI = CliWitness(
     frozenset({"run_shell_command"}),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 RunEnd = Literal["over", "refused", "interrupted", "running", "unknown"]
-FileState = Literal["file", "absent", "outside", "link", "directory", "special", "unread"]
+FileState = Literal["file", "absent", "outside", "link", "directory", "special", "unread", "report"]
 
 
 @dataclass(frozen=True, slots=True)

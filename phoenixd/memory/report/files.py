@@ -16,6 +16,7 @@ _NOT_READ = {
     "directory": "it is a directory",
     "special": "it is no regular file, and was not opened",
     "unread": "it could not be read",
+    "report": "it is the report itself",
 }
 
 _TOUCHING = frozenset({"chmod", "chown", "chgrp", "touch", "setfacl"})
