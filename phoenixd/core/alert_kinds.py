@@ -77,6 +77,10 @@ def _has_no_ports(standing: StandingAlert, agent: Agent) -> bool:
     return not agent.spec.cleanup.ports
 
 
+def _is_corrected(standing: StandingAlert, agent: Agent) -> bool:
+    return all(one.of not in standing.about for one in agent.disproved)
+
+
 def _was_told(standing: StandingAlert, agent: Agent) -> bool:
     run = agent.run
     if run is not None and run.incarnation == standing.incarnation:
@@ -325,6 +329,16 @@ TABLE: tuple[AlertKind, ...] = (
         "for ten minutes an orchestrator has worked, and nothing has told how full its context is",
         "it is known, or the run has ended",
         _is_metered,
+    ),
+    AlertKind(
+        "contradicted claim",
+        (
+            "a report claims what did not happen, as the transcript or the files say ([claims against facts]"
+            "(../explanation/resonance.md#claims-against-facts))"
+        ),
+        "a newer report of the same task holds nothing of the kind, or somebody starts the agent or sends it a text",
+        _is_corrected,
+        is_question=True,
     ),
     AlertKind(
         "prompt",

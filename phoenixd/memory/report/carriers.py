@@ -11,14 +11,14 @@ from phoenixd.memory.brief.loops.check import check_of, program_name
 from phoenixd.memory.brief.loops.programs import PROGRAMS
 from phoenixd.memory.brief.loops.wrappers import INTERPRETERS, SCRIPT_RUNNERS, SHELLS
 
-PLAIN = frozenset(
+PLAIN = frozenset({"phoenixctl"}) | frozenset(
     """
     : [ [[ alias apt apt-cache apt-get arch awk b2sum base64 basename bc bg blkid brew bzip2 c++filt cal cat cd chgrp
     chmod chown cksum clear cmp column comm cp crontab curl cut date dd declare df diff dig dirname dirs dmesg dnf dpkg
     du echo egrep expand export expr false fd fdfind fg fgrep file fmt fold free getconf getent getfacl git grep groups
     gunzip gzip hash head hexdump history host hostname htop iconv id ifconfig ip jobs join jq kill killall less let ln
     local locale locate ls lscpu lsof lspci man md5sum mkdir mkfifo mktemp more mount mv nc netstat nl nm nproc objdump
-    od paste patch pgrep phoenixctl ping pip pip3 pkill popd printenv printf ps pstree pushd pwd pv read readelf
+    od paste patch pgrep ping pip pip3 pkill popd printenv printf ps pstree pushd pwd pv read readelf
     readlink readonly realpath renice reset rev rg ripgrep rm rmdir rsync scp sed seq set sha1sum sha256sum sha512sum
     shasum shift shopt shuf size sleep sort split ss stat strings strip stty sum sync tac tail tar tee test touch tput
     tr trap tree true truncate tsort tty type ulimit umask uname uncompress unexpand uniq unlink unset unxz unzip uptime

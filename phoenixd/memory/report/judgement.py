@@ -55,7 +55,7 @@ def _of_loop(claim: LoopClaim, facts: Facts, runs: Runs) -> tuple[Outcome, str]:
     if claim.id in facts.closed:
         return "verified", "it is closed"
     if any(_resolves(one.ran.line, claim.id) and one.ran.code == 0 for one in runs.known):
-        return "verified", "`phoenixctl resolve` closed it"
+        return "verified", "a call resolved it"
     if facts.open is not None:
         if claim.id in facts.open:
             return "contradicted", "the loop is open"
