@@ -467,6 +467,15 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Disproved:
+    """A report with claims that facts contradict. of: whose it is, or of which task. claims: some of them, in words."""
+
+    of: str
+    claims: tuple[str, ...]
+    at_wall: float
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """All that the supervisor knows of one agent. `since` and `reason` belong to the present state."""
 
@@ -518,6 +527,9 @@ class Agent:
     """What was found of it where the journal was older than the world, until an operator has confirmed it."""
     unproven: int = 0
     """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
+
+    disproved: tuple[Disproved, ...] = ()
+    """Reports that claim what did not happen, until a newer one of the same task, or a person, takes their place."""
 
     meter: Meter = Meter()  # noqa: RUF009 - frozen
     """How full its context is."""

@@ -360,6 +360,21 @@ class CleanedUp:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportJudged:
+    """A report was held against the facts. of: the worker or task whose report it is, told to `agent`.
+
+    contradicted: the claims that facts contradict, each in words with its reason, without secrets.
+    """
+
+    agent: str
+    incarnation: int
+    of: str
+    contradicted: tuple[str, ...] = ()
+    verified: int = 0
+    unverifiable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
@@ -619,7 +634,7 @@ FleetEvent = (
     | SavingResumed
 )
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
-AfterEvent = CleanedUp | AttendanceSeen
+AfterEvent = CleanedUp | AttendanceSeen | ReportJudged
 """About a run that has ended."""
 Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 

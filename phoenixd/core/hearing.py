@@ -26,6 +26,7 @@ from phoenixd.core import (
     lifecycle,
     productive,
     progress,
+    reports,
     requests,
     session,
     turns,
@@ -150,6 +151,7 @@ TABLE: dict[type[Any], Row] = {
     events.ArmedUsed: ((armed.hear_use,), *RUN),
     events.CleanedUp: ((cleanup.hear,), *SHARED),
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
+    events.ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
     events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), *RUN),
     events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), *RUN),
@@ -161,15 +163,17 @@ TABLE: dict[type[Any], Row] = {
         (plan.settle, requests.withdraw, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
     ),
     events.StartRequested: (
-        (plan.settle, requests.hear_start, weights.note_order), fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_start, reports.hear_order, weights.note_order), fleet.renew_plan,
+        fleet.take_up_turns, *SHARED,
     ),
     events.StopRequested: (
         (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
     ),
     events.RestartRequested: (
-        (plan.settle, requests.hear_restart, weights.note_order), fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_restart, reports.hear_order, weights.note_order), fleet.renew_plan,
+        fleet.take_up_turns, *SHARED,
     ),
-    events.SendRequested: ((requests.send, weights.note_order), *SHARED),
+    events.SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     events.AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     events.BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),

@@ -53,6 +53,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     events.MeasurementLost: "measurement_lost",
     events.CleanedUp: "cleaned_up",
     events.AttendanceSeen: "attendance_seen",
+    events.ReportJudged: "report_judged",
     events.TroubleSeen: "trouble_seen",
     events.TroubleGone: "trouble_gone",
     events.StateEdited: "state_edited",

@@ -68,6 +68,7 @@ file_looked
 measurement_lost
 cleaned_up
 attendance_seen
+report_judged
 trouble_seen
 trouble_gone
 state_edited
