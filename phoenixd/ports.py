@@ -24,6 +24,7 @@ from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
+from phoenixd.documents.seal import Told
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import Used
 from phoenixd.harness.prompts import Prompt
@@ -649,10 +650,14 @@ class Work(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WriterAnswer:
-    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell."""
+    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell.
+
+    ended: what the program, or the model, itself says of the answer's end.
+    """
 
     text: str
     tokens: int = 0
+    ended: Told = "whole"
 
 
 class BriefWriter(Protocol):

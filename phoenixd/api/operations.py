@@ -6,7 +6,7 @@ with the same words are one verb, told apart by which path parameters were given
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from phoenixd.clis import HOOKED, NAMES, SETTINGS
@@ -107,6 +107,20 @@ SEAT = Parameter(
     "agent", "body", "string", "the orchestrator; default: this pane's agent, else the session's", pattern=NAME_PATTERN,
 )
 SESSION = Parameter("session_id", "body", "string", "the one whose session this is", flag="--session-id")
+PROJECT = Parameter(
+    "project", "query", "string", "the project; default: the only one of the workspace", flag="--project",
+)
+WORKSPACE = Parameter(
+    "workspace", "query", "string", "the directory that holds the project; default: this one", flag="--workspace",
+)
+OF_PROJECT = tuple(replace(one, place="local") for one in (PROJECT, WORKSPACE))
+PHASE = Parameter("phase", "local", "string", "the phase, such as phase-03-implementation", required=True)
+REVISED = (
+    Parameter("yes", "local", "boolean", "do what is shown", flag="--yes", default=False),
+    Parameter("undo", "local", "boolean", "show what taking the newest one back does", flag="--undo", default=False),
+    *OF_PROJECT,
+)
+CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
 
 
@@ -399,6 +413,44 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         method="POST", path="/v1/handoff/ack", rights="own", response="Handoff", idempotent=False,
         exits=((6, "it does not prove that; the reason is told"),),
+    ),
+    Operation(
+        "phase_list", ("phase", "list"), "The phases of a project and their tasks", (PROJECT, WORKSPACE, *TEXT_FORM),
+        path="/v1/phases", rights="agent", response="Phases",
+    ),
+    Operation(
+        "phase_check", ("phase", "check"), "What is wrong with a project's files, each with its remedy",
+        (PROJECT, WORKSPACE, *TEXT_FORM), path="/v1/phases/check", rights="agent", response="PhaseCheck",
+        exits=((3, "something is wrong with them"),),
+    ),
+    Operation(
+        "phase_init", ("phase", "init"), "Make what a project lacks: phases, their files, the state, the schemas",
+        (
+            Parameter("phases", "local", "words", "phases to make, such as phase-01-planning"),
+            Parameter("standard", "local", "boolean", "the five standard phases", flag="--standard", default=False),
+            *OF_PROJECT,
+        ),
+        exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_split", ("phase", "split"), "Make several phases of one whose plan is too long; --yes does it",
+        (PHASE, *REVISED), exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_archive", ("phase", "archive"), "Move what completed tasks said out of a plan; --yes does it",
+        (PHASE, *REVISED), exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_summarise", ("phase", "summarise"), "Shorten the long texts of a phase; --yes does it",
+        (PHASE, *REVISED), exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_import", ("phase", "import"), "Make phases of one long plan by its headings; --yes does it",
+        (Parameter("file", "local", "string", "the plan", required=True), REVISED[0], *OF_PROJECT), exits=(CHANGED,),
+    ),
+    Operation(
+        "schema_export", ("schema", "export"), "JSON Schemas of a project's files",
+        (Parameter("to", "local", "string", "a directory to write them to, one file each", flag="--to"),),
     ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),

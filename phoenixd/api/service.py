@@ -13,6 +13,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Journal, Leftovers
@@ -155,6 +156,14 @@ class Service(Protocol):
 
     async def is_package_changed(self, seat: str) -> bool:
         """Whether a handoff's package on disk is no longer the one that was written."""
+        ...
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        """The names of a workspace's projects."""
+        ...
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        """A project as it is on the disk now; an empty one where there is none."""
         ...
 
     async def order(self, event: Event) -> Refusal | None:

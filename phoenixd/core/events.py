@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from phoenixd.core.behind.world import World
-from phoenixd.core.causes import EndCause, Obstacle
+from phoenixd.core.causes import CutHow, EndCause, Obstacle
 from phoenixd.core.hooks import EVIDENCE, Hook, HookEvent
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
@@ -366,6 +366,22 @@ class UsageSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerCut:
+    """The transcript says that an answer of the turn that has just ended was cut at its end.
+
+    at: when that answer was written (wall). went_on: the CLI asked for the rest by itself, and its last message is the
+    last part alone. calls: the tools that it called in that answer, which were executed.
+    """
+
+    agent: str
+    incarnation: int
+    how: CutHow
+    at: float | None
+    went_on: bool = False
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ScreenSeen:
     """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
 
@@ -419,6 +435,21 @@ class CleanedUp:
     remaining: tuple[int, ...] = ()
     foreign: tuple[str, ...] = ()
     looked_at_ports: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReportJudged:
+    """A report was held against the facts. of: the worker or task whose report it is, told to `agent`.
+
+    contradicted: the claims that facts contradict, each in words with its reason, without secrets.
+    """
+
+    agent: str
+    incarnation: int
+    of: str
+    contradicted: tuple[str, ...] = ()
+    verified: int = 0
+    unverifiable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -656,6 +687,7 @@ RunEvent = (
     | TreeLingers
     | EvidenceSeen
     | UsageSeen
+    | AnswerCut
     | ScreenSeen
     | CallWorkSeen
     | IncidentRecorded
@@ -684,7 +716,7 @@ FleetEvent = (
     | SavingResumed
 )
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
-AfterEvent = CleanedUp | AttendanceSeen
+AfterEvent = CleanedUp | AttendanceSeen | ReportJudged
 """About a run that has ended."""
 Event = OperatorEvent | RunEvent | WorkEvent | HandoffWork | AfterEvent | WatchEvent | FleetEvent
 
@@ -697,6 +729,7 @@ def is_journaled(event: Event) -> bool:
         case (
             EvidenceSeen()
             | UsageSeen()
+            | AnswerCut()
             | Tick()
             | TreeLingers()
             | TroubleSeen()

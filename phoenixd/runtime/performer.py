@@ -65,6 +65,7 @@ from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.arming import order
 from phoenixd.runtime.clearance import was_touched
+from phoenixd.runtime.cut_answers import answer_cut
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.messages import Messenger
@@ -378,6 +379,8 @@ class Performer:
             if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
                 self._refused[agent.name] = (agent.incarnation, when)
                 self._tell(failed)
+                if (cut := answer_cut(agent, facts)) is not None:
+                    self._tell(cut)
             if failed is not None or facts.newest_kind != "prompt" or clock.now().at >= give_up:
                 return
             await clock.sleep_until(clock.now().at + REFUSAL_LATE / 10)

@@ -15,6 +15,7 @@ from phoenixd.config import read_configuration
 from phoenixd.directories import find_configuration
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.tree import tier
+from phoenixd.drivers.files.project import projects_of, read_project
 from phoenixd.ports import Outside
 from phoenixd.runtime.recovery import relink
 from phoenixd.runtime.world import left_alone
@@ -48,6 +49,8 @@ def make_service(
         adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,
+        list_projects=projects_of,
+        read_project=read_project,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
 

@@ -23,6 +23,7 @@ from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -84,6 +85,7 @@ class Hands:
     strays: Strays
     performer: Performer
     metering: Metering
+    cut_answers: CutAnswers
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ file_looked
 measurement_lost
 cleaned_up
 attendance_seen
+report_judged
 trouble_seen
 trouble_gone
 state_edited
@@ -81,6 +82,7 @@ recovery_confirmed
 saving_halted
 saving_resumed
 armed_used
+answer_cut
 """
 ACTIONS = """
 take_session

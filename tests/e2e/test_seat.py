@@ -207,6 +207,83 @@ def test_promise_3_a_seat_is_stopped_with_both_its_generations(seats: Seats) -> 
     seats.until("nothing is left", lambda: seats.rows() == {}, PATIENCE)
 
 
+@pytest.mark.parametrize("phase", ["two generations", "fenced", "succeeded"])
+def test_a_lost_journal_finds_who_holds_the_seat(seats: Seats, phase: str) -> None:
+    """Promise 9: what lives is adopted, nothing is started twice, and no generation that was retired comes back."""
+    seats.up()
+    seats.ask("start", "boss")
+    first = seats.runs("boss", 1)
+    seats.step("declare")
+    seats.step("start")
+    second = seats.runs("boss-g2", 2)
+    if phase != "two generations":
+        seats.step("succeed")
+        seats.runs("boss", 2)
+    if phase == "succeeded":
+        seats.step("retire 1")
+        seats.until("the first is gone", lambda: not os.path.exists(f"/proc/{first}"), PATIENCE)
+        seats.until("and removed", lambda: seats.ctl("status", "boss-g1").returncode == 4, PATIENCE)
+    seats.kill()
+    for file in seats.state.glob("journal.sqlite3*"):
+        file.unlink()
+    seats.up()
+
+    if phase == "two generations":
+        assert (seats.runs("boss", 1), seats.runs("boss-g2", 2)) == (first, second)
+    else:
+        assert seats.runs("boss", 2) == second
+    assert set(seats.rows()) == {"boss"}
+    seats.ask("recover", "--yes")
+    seats.ask("stop", "boss")
+    for pid in (first, second):
+        seats.until("every generation is down", lambda pid=pid: not os.path.exists(f"/proc/{pid}"), PATIENCE)
+
+
 def state_of(seats: Seats) -> dict[str, object]:
     found: dict[str, object] = json.loads((seats.paper("boss") / "state.json").read_text())
     return found
+
+
+def test_names_and_projects_are_refused_at_every_entry(stage: Stage, short_tmp: Path) -> None:
+    """`add` and `apply` say why and what to do, a daemon does not start with them; what runs already runs on."""
+    work, long = short_tmp / "work", "a" * 30
+    work.mkdir()
+    keys = f'argv = ["sleep", "100000"]\ncwd = {json.dumps(str(work))}\n'
+    stage.declare("boss", f'[agent.boss]\nkind = "orchestrator"\nproject = "rival"\n{keys}')
+    stage.declare(long, f"[agent.{long}]\n{keys}")
+    stage.up()
+    stage.until_running("boss", 1)
+    stage.until_running(long, 1)
+    add = ("--cwd", str(work), "--kind", "orchestrator")
+    for name, code, word in (("shop-g2", 2, "reserved"), ("b" * 27, 2, "26"), ("rival", 6, "boss")):
+        refused = stage.ctl("add", name, *add, "--", "true")
+        assert (refused.returncode, word in refused.stderr, "do: " in refused.stderr) == (code, True, True), refused
+        assert not (stage.state / "agents.d" / f"{name}.toml").exists()
+
+    stage.declare(long, f'[agent.{long}]\nkind = "orchestrator"\n{keys}')
+    stage.ask("apply")
+    stage.ask("apply")
+    row = stage.row(long)
+    assert [alert["kind"] for alert in row["alerts"]] == ["name too long for a handoff"]
+    assert (row["state"], row["incarnation"], row["generation"]) == ("running", 1, None)
+    stage.declare("new", f'[agent.{"b" * 27}]\nkind = "orchestrator"\n{keys}')
+    refused = stage.ctl("apply")
+    assert refused.returncode == 2
+    assert "new.toml" in refused.stderr
+
+    stage.kill()
+    for text, word in (
+        (f'[agent.{"b" * 27}]\nkind = "orchestrator"\n{keys}', "agent." + "b" * 27),
+        (f"[agent.shop-g2]\n{keys}", "agent.shop-g2"),
+        (f'[agent.other]\nkind = "orchestrator"\nproject = "rival"\n{keys}', "agent.other.project"),
+    ):
+        stage.declare("new", text)
+        stage.up(wait=False)
+        assert stage.process is not None
+        assert stage.process.wait(PATIENCE) == 78
+        assert word in stage.log_tail()
+        assert "new.toml" in stage.log_tail()
+    (stage.state / "agents.d" / "new.toml").unlink()
+    stage.up()
+    assert stage.row(long)["incarnation"] == 1
+    assert len(stage.row(long)["alerts"]) == 1

@@ -51,7 +51,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Armable]:
     eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
 
 
-def test_f_ho_12_a_turns_end_is_held_up_once_with_a_reason_and_the_next_one_says_so(stage: Armable) -> None:
+def test_a_turns_end_is_held_up_once_with_a_reason_and_the_next_one_says_so(stage: Armable) -> None:
     """It may be given twice here: what keeps the second end from being held up is that the CLI says that one was."""
     stage.scenario.add(Step(text="Done.", hold="armed"))
     stage.up(prompt=f"{GOAL} {arm('f-1', 'stop', REASON, times=2)}")
@@ -71,7 +71,7 @@ def test_f_ho_12_a_turns_end_is_held_up_once_with_a_reason_and_the_next_one_says
     assert "armed      freeze: does not let its turn end, once" in stage.stage.ask("explain", NAME)
 
 
-def test_f_ho_12_a_denied_tool_is_not_run_and_the_model_reads_why(stage: Armable) -> None:
+def test_a_denied_tool_is_not_run_and_the_model_reads_why(stage: Armable) -> None:
     cli = stage.cli
     step = cli.shell("touch made.txt")  # type: ignore[attr-defined]
     stage.scenario.add(Step(text=step.text, tool_use=step.tool_use, hold="armed"))
@@ -90,7 +90,7 @@ def test_f_ho_12_a_denied_tool_is_not_run_and_the_model_reads_why(stage: Armable
 
 
 @pytest.mark.parametrize("pin", PINS["claude"])
-def test_f_ho_2_a_compaction_of_its_own_is_blocked(short_tmp: Path, pin: str) -> None:
+def test_a_compaction_of_its_own_is_blocked(short_tmp: Path, pin: str) -> None:
     """The API says that the context is too long: it would compact, and one answer forbids that."""
     too_long = Rejection(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
     with ClaudeStage(require("claude", pin), short_tmp) as stage:

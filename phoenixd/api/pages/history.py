@@ -40,6 +40,8 @@ def since(stretch: Stretch, here: Page) -> str:
         if len(shown) < len(stretch.waiting):
             waits.append("phoenixctl inbox has them all")
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
+    if digest.cut_answers:
+        lines += _line("answers", digest.cut_answers, _cut(digest), here)
     if digest.finished:
         lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
     if digest.iterations:
@@ -149,6 +151,12 @@ def _reading(value: str | int | float | None) -> str:
     if value is None:
         return "unknown"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cut(digest: Digest) -> str:
+    own = digest.cut_gone_on
+    by_itself = f"; after {own} the CLI went on by itself: its last message is the last part alone" if own else ""
+    return f"cut at the end{by_itself}; see: phoenixctl explain NAME"
 
 
 def _deaths(digest: Digest, here: Page) -> list[str]:

@@ -12,14 +12,16 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from functools import cache
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import PhasePlan, PhaseStatus, PlanTask, TaskStatus
 from phoenixd.documents.project.reading import TEXT_LIMIT, lines_of, read_text
 from phoenixd.errors import BadProject
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _ID = r"(?=[\w.-]*[0-9])[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
 _TASK = re.compile(rf"Task\s+#?({_ID})\s*(?:(?::|[-\u2013\u2014]\s)\s*(.*))?", re.IGNORECASE | re.DOTALL)
@@ -199,6 +201,8 @@ def _tokens(text: str) -> list[Token]:
 
 @cache
 def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # A daemon without orchestrators never needs it.
+
     # What stands within a line decides nothing here, and some of its rules are slow on lines that mean harm.
     return MarkdownIt("commonmark").disable(["inline", "reference"])
 

@@ -62,6 +62,7 @@ def generated(seed: int) -> bytes:
     return (newline.join(lines) + dice.choice(["", newline, newline * 2])).encode()
 
 
+@pytest.mark.slow
 def test_f_ph_2_a_thousand_plans_lose_no_task_and_come_back_to_the_same_bytes() -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(1000):
