@@ -73,7 +73,7 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
         breaker=BreakerRules(**table.breaker.model_dump()),
         limits=LimitRules(**table.limits.model_dump()),
         context=ContextRules(**table.context.model_dump()),
-        handoff=HandoffRules(**table.handoff.model_dump(exclude={"writer"})),
+        handoff=HandoffRules(**table.handoff.model_dump()),
         phase=PhaseRules(**table.phase.model_dump()),
         reports=ReportRules(**table.reports.model_dump()),
         brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),

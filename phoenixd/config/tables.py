@@ -226,7 +226,7 @@ class ContextTable(Table):
 class HandoffTable(Table):
     """How an orchestrator's seat passes to the next generation."""
 
-    writer: str = "deterministic"
+    writer: str = _HANDOFF.writer
     drain: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.drain
     ack: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.ack
     tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries

@@ -190,11 +190,12 @@ class ContextRules:
 class HandoffRules:
     """How an orchestrator's seat passes to the next generation. Durations in seconds.
 
-    drain: how long the predecessor's turn is waited for. ack: how long a successor may take to acknowledge. tries: how
-    many successors are made until the handoff is rolled back. spacing: between two that begin by themselves; a context
-    that is full to context.hard does not wait for it.
+    writer: who brings the project's files up to date. drain: how long the predecessor's turn is waited for. ack: how
+    long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
+    spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it.
     """
 
+    writer: str = "deterministic"
     drain: float = 10 * MINUTE
     ack: float = 5 * MINUTE
     tries: int = 2

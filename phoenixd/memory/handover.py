@@ -96,6 +96,9 @@ class Handover:
 
     def _update(self, handoff: Handoff, old: Agent) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
+        if (writer := old.spec.handoff.writer) != "deterministic":
+            why = f'nothing here writes as handoff.writer = "{writer}" says'
+            return PapersFailed(handoff.seat, handoff.id, why, final=True)
         try:
             tree = self.files.read_project(workspace, handoff.project)
             sources = self._sources(old)

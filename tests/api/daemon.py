@@ -20,8 +20,11 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Delivered,
     Event,
+    HandoffRequested,
     HoldAnswered,
     NotDelivered,
+    PackageWritten,
+    PapersUpdated,
     SendRequested,
     StartFailed,
     StartRequested,
@@ -217,6 +220,14 @@ class FakeDaemon:
         kind = Kind(keys.pop("kind", "resident"))
         spec = AgentSpec(name, keys.pop("argv", ("agent",)), "/srv", kind, **keys)
         self.happen(AgentDeclared(spec, start))
+
+    def hand_over(self, name: str) -> None:
+        """Bring an orchestrator's handoff to where its successor is to acknowledge."""
+        self.happen(HandoffRequested(name))
+        handoff = self.fleet().seats[name].handoff
+        assert handoff is not None
+        self.happen(PapersUpdated(name, handoff.id))
+        self.happen(PackageWritten(name, handoff.id, "p", "w"))
 
     def wait(self, name: str, tool: str = "Bash", text: str = "", held: bool = False) -> None:
         """Have a running agent ask a person for permission. held: the shim holds it for an answer."""

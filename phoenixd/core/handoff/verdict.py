@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from hmac import compare_digest
 
 from phoenixd.core.handoff.state import Handoff, Step
 
@@ -52,7 +51,7 @@ def read(said: dict[str, object]) -> tuple[str, str, Quoted]:
 
 
 def _is_same(given: str, known: str) -> bool:
-    return bool(known) and compare_digest(given.strip().encode(), known.encode())
+    return bool(known) and given.strip() == known
 
 
 def _plain(text: str) -> str:
