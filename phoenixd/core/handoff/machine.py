@@ -70,12 +70,11 @@ def begin(
 ) -> Handoff:
     """A new handoff of a seat that this generation holds."""
     id_ = now.new_id(seat, generation, "handoff")[:8]
-    degraded = (why,) if trigger == "full" else ()
     session = "" if last is None else last.session if last.step is Step.DONE else last.previous_session
     failed = last.rollbacks if last is not None and last.step is Step.ROLLED_BACK else 0
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
-        deadline=now.at + SAYING, degraded=degraded, rollbacks=failed, previous_session=session,
+        deadline=now.at + SAYING, rollbacks=failed, previous_session=session,
     )  # fmt: skip
 
 
@@ -164,7 +163,7 @@ def work_failed(handoff: Handoff, why: str, old: Agent | None, now: Moment, *, f
     if handoff.attempt < MOST_ATTEMPTS and not final:
         again = replace(handoff, attempt=handoff.attempt + 1, deadline=now.at + WORK_LIMIT)
         return Move(again, f"{why}: once more", (order,))
-    if handoff.step is Step.UPDATE and not final and (handoff.alone or handoff.trigger == "full" or _is_hard(old)):
+    if handoff.step is Step.UPDATE and not final and (handoff.alone or _is_hard(old)):
         poorer = replace(handoff, degraded=(*handoff.degraded, why))
         moved = updated(poorer, now)
         return replace(moved, reason=f"{why}; its context leaves no time: degraded")

@@ -31,8 +31,8 @@ class Step(StrEnum):
 OVER = frozenset({Step.DONE, Step.ROLLED_BACK})
 BEFORE_FENCE = frozenset({Step.FREEZE, Step.DRAIN, Step.UPDATE, Step.SNAPSHOT, Step.SPAWN, Step.AWAIT_ACK})
 
-Trigger = Literal["operator", "meter", "recycle", "full"]
-"""Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101, its full context."""
+Trigger = Literal["operator", "meter", "recycle"]
+"""Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101."""
 
 Said = Literal["", "armed", "sending", "sent", "unsaid"]
 """Whether the predecessor was told to finish: by an armed answer, by a text that is under way or arrived, or not."""
