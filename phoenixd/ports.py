@@ -19,6 +19,7 @@ from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.tasks.state import Outcome, Task, Tasks
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
@@ -111,6 +112,7 @@ class Batch:
     """The numbers of these rows are higher than that."""
     incidents: tuple[KeptIncident, ...] = ()
     usage: tuple[UsageSample, ...] = ()
+    tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class Saved:
     """The last incarnations of removed agents, by name."""
     epoch: int = 0
     """That of the newest commit; 0 in a journal of a version that knew none."""
+    tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
 
 
 class Journal(Protocol):
@@ -655,6 +658,17 @@ class Notifier(Protocol):
         ...
 
 
+class Jobs(Protocol):
+    """What workers leave."""
+
+    async def collect(self, agent: Agent, task: Task) -> Outcome:
+        """Read a worker's last answer, take in its outputs, and write manifest and report.
+
+        Raises PhoenixdError where ours cannot be written; nothing that the worker left raises.
+        """
+        ...
+
+
 @dataclass(slots=True)
 class Outside:
     """All ports together, as the composition root fills them."""
@@ -673,6 +687,7 @@ class Outside:
     notifier: Notifier
     work: Work
     cleaner: Cleaner
+    jobs: Jobs
 
 
 Sink = Callable[[Event], None]

@@ -27,11 +27,14 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
+from phoenixd.core.spec import Kind
+from phoenixd.core.tasks.names import project_of
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
+from phoenixd.harness import HARNESSES
 from phoenixd.ports import Cleaner, Clock, Journal, Leftovers, ProcessIdentity, ShimLinks, Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
@@ -229,7 +232,7 @@ class DaemonService:
         async with self._declaring:
             configuration = await self._load()
             difference = self._compare(configuration)
-            orders: list[Event] = [LimitsDeclared(configuration.limits)]
+            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
@@ -268,6 +271,9 @@ class DaemonService:
     def shut_down(self, dismiss: bool = False) -> None:
         self.stop(dismiss)
 
+    def default_argv(self, harness: str) -> tuple[str, ...]:
+        return HARNESSES[harness].default_argv
+
     def agent_of_token(self, token: str) -> str | None:
         given = token.encode()
         owner = None
@@ -275,6 +281,13 @@ class DaemonService:
             if agent.run is not None and hmac.compare_digest(self.starts.token(agent.run.run_id).encode(), given):
                 owner = agent.name
         return owner
+
+    def project_led_by(self, name: str) -> str | None:
+        """The project that an agent leads; None for one that is no orchestrator."""
+        agent = self.fleet().agents.get(name)
+        if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
+            return None
+        return project_of(agent.spec.project, agent.name)
 
     @property
     def agents_dir(self) -> str:
@@ -326,7 +339,11 @@ class DaemonService:
         return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
 
     def _compare(self, configuration: config.Configuration) -> config.Plan:
-        known = {name: agent.spec for name, agent in self.fleet().agents.items() if not agent.removing}
+        known = {
+            name: agent.spec
+            for name, agent in self.fleet().agents.items()
+            if not agent.removing and not agent.spec.task
+        }
         return config.plan(known, configuration.agents)
 
     async def _restore(self, name: str, before: config.Configuration) -> None:

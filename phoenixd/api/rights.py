@@ -23,7 +23,10 @@ class Role(IntEnum):
     ADMIN = 4
 
 
-NEEDED = {"agent": Role.READ, "own": Role.OPERATE, "read": Role.READ, "operate": Role.OPERATE, "admin": Role.ADMIN}
+NEEDED = {
+    "agent": Role.READ, "own": Role.OPERATE, "seat": Role.OPERATE, "read": Role.READ, "operate": Role.OPERATE,
+    "admin": Role.ADMIN,
+}  # fmt: skip
 """What a caller needs who is no agent."""
 OF_AGENTS = ("agent", "own")
 AS_OPERATOR = "ask as the daemon's user, or as root"
@@ -46,6 +49,8 @@ class Caller:
     why: str
     agent: str | None = None
     remedy: str = AS_OPERATOR
+    project: str | None = None
+    """The project that it leads, where it is an orchestrator."""
 
     @property
     def name(self) -> str:
@@ -62,6 +67,8 @@ class Doorkeeper:
     agent_of_token: Callable[[str], str | None]
     group: int | None = None
     uid: int = -1
+    project_of: Callable[[str], str | None] = lambda agent: None
+    """The project that an agent leads; None for one that leads none."""
 
     def caller(self, peer: Peer, authorization: str | None) -> Caller:
         """Who asks. A token or an agent's tree always takes rights away, never adds any.
@@ -73,9 +80,9 @@ class Doorkeeper:
             agent = self.agent_of_token(token.strip()) if scheme.lower() == "bearer" and token.strip() else None
             if agent is None:
                 return Caller(Role.NOBODY, peer.uid, peer.pid, "the token belongs to no living run")
-            return Caller(Role.AGENT, peer.uid, peer.pid, "it has the token of this agent's run", agent)
+            return self._agent(peer, "it has the token of this agent's run", agent)
         if peer.agent is not None:
-            return Caller(Role.AGENT, peer.uid, peer.pid, "it runs in this agent's process tree", peer.agent)
+            return self._agent(peer, "it runs in this agent's process tree", peer.agent)
         if peer.lack is Lack.NO_DESCRIPTORS:
             raise no_descriptors(peer.unknown)
         if peer.unknown:
@@ -86,6 +93,9 @@ class Doorkeeper:
         if self.group is not None and self.group in peer.groups:
             return Caller(Role.OPERATE, peer.uid, peer.pid, "it is in the operators' group")
         return Caller(Role.NOBODY, peer.uid, peer.pid, "it is neither the daemon's user nor in the operators' group")
+
+    def _agent(self, peer: Peer, why: str, agent: str) -> Caller:
+        return Caller(Role.AGENT, peer.uid, peer.pid, why, agent, project=self.project_of(agent))
 
 
 def no_descriptors(why: str) -> Problem:
@@ -101,6 +111,8 @@ def check(caller: Caller, operation: Operation, name: str | None) -> None:
         raise Problem("denied", f"not allowed: {caller.why}", caller.remedy)
     if caller.role is Role.AGENT:
         if operation.rights in OF_AGENTS and name in (None, caller.agent):
+            return
+        if operation.rights == "seat" and caller.project is not None and name in (None, caller.agent):
             return
         raise Problem(
             "denied",

@@ -17,6 +17,7 @@ from phoenixd.core.actions import (
     AnswerHold,
     AttendHold,
     CleanUp,
+    CollectTask,
     Deliver,
     DismissDialog,
     Fence,
@@ -45,12 +46,14 @@ from phoenixd.core.events import (
     NotDelivered,
     ScreenSeen,
     StartFailed,
+    TaskCollected,
     TerminalSeen,
     TreeGone,
     TreeLingers,
     WorkMeasured,
 )
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
+from phoenixd.core.tasks.state import Outcome, Tasks
 from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
@@ -88,7 +91,9 @@ class Performer:
         hearing: Hearing,
         messenger: Messenger,
         answerer: Answerer,
+        tasks: Callable[[], Tasks] = Tasks,
     ) -> None:
+        self._tasks_now = tasks
         self._outside = outside
         self._find = find
         self._tell = tell
@@ -148,6 +153,8 @@ class Performer:
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why, turn=action.turn))
         if isinstance(action, SeeAttendance):
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
+        if isinstance(action, CollectTask):
+            self._tell(TaskCollected(action.task, action.run, Outcome("missing", problem=why)))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -184,6 +191,8 @@ class Performer:
                 self._tell(AttendanceSeen(agent, incarnation, attended))
             case LookAtCall():
                 await self._look_at_call(action)
+            case CollectTask():
+                await self._collect(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -196,6 +205,12 @@ class Performer:
                 await self._observe_terminal()
             case _:
                 assert_never(action)
+
+    async def _collect(self, action: CollectTask) -> None:
+        agent, task = self._find(action.agent), self._tasks_now().find(action.task)
+        if agent is not None and task is not None and task.runs == action.run:
+            outcome = await self._outside.jobs.collect(agent, task)
+            self._tell(TaskCollected(action.task, action.run, outcome))
 
     async def _measure(self, action: MeasureWork) -> None:
         agent = self._find(action.agent)
@@ -433,6 +448,8 @@ def _lane_of(action: Action) -> str:
             return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"
+        case CollectTask(task=task):
+            return f"task {task}"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():

@@ -14,6 +14,7 @@ from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Reb
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import JobRules, Task
 from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.ports import Clock, Outside, Saved, ShimLinks, StoredEntry
 from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
@@ -28,12 +29,20 @@ CONCURRENT = 16
 log = structlog.get_logger()
 
 
-def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
+def restore(
+    saved: Saved,
+    specs: dict[str, AgentSpec],
+    limits: FleetLimits,
+    jobs: JobRules = JobRules(),  # noqa: B008 - frozen
+) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
-    agents = {agent.name: _with_environment(agent, specs.get(agent.name)) for agent in saved.agents}
+    agents = {
+        agent.name: _with_environment(agent, specs.get(agent.spec.env_of or agent.name)) for agent in saved.agents
+    }
+    waiting = tuple(_as_declared(task, specs) for task in saved.tasks.open)
     return Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
-        epoch=saved.epoch,
+        epoch=saved.epoch, jobs=jobs, tasks=replace(saved.tasks, open=waiting),
     )  # fmt: skip
 
 
@@ -165,3 +174,10 @@ def _with_environment(agent: Agent, spec: AgentSpec | None) -> Agent:
     if spec is None:
         return agent
     return replace(agent, spec=replace(agent.spec, env=spec.env))
+
+
+def _as_declared(task: Task, specs: dict[str, AgentSpec]) -> Task:
+    """A task whose worker is yet to begin, with the environment of the agent that it has it of."""
+    if task.spec is None or (found := specs.get(task.spec.env_of)) is None:
+        return task
+    return replace(task, spec=replace(task.spec, env=found.env))

@@ -49,9 +49,19 @@ def render_order(
 
 
 def phoenix_variables(
-    spec: AgentSpec, spawn: Spawn, state: Path, runtime: Path, hook: Path, socket: Path, token: str
+    spec: AgentSpec,
+    spawn: Spawn,
+    state: Path,
+    runtime: Path,
+    hook: Path,
+    socket: Path,
+    token: str,
+    out: Path | None = None,
 ) -> dict[str, str]:
-    """What the open contract promises an agent (design section 3). state and runtime: the agent's own directories."""
+    """What the open contract promises an agent (design section 3). state and runtime: the agent's own directories.
+
+    out: where a worker leaves what it made.
+    """
     return {
         "PHOENIX_AGENT": spec.name,
         "PHOENIX_INCARNATION": str(spawn.incarnation),
@@ -68,5 +78,10 @@ def phoenix_variables(
         "PHOENIX_TOKEN": token,
         # What `hooks install` left in the user's settings is silent in sessions that have hooks from their launch.
         **({"PHOENIX_HOOKS": "settings"} if spec.has_hooks else {}),
+        **(
+            {"PHOENIX_TASK": spec.task, "PHOENIX_OUT": str(out), "PHOENIX_PROMPT": str(out.parent / "prompt.md")}
+            if out is not None
+            else {}
+        ),
         **({"PHOENIX_HOLDS": "1"} if spec.holds_permissions and spec.hides_its_dialog else {}),
     }

@@ -13,6 +13,7 @@ from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event, RestartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import Tasks
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.ports import Batch, Notifier, Outside, ProcessTable, Records, ShimMessage, StoredEntry
 from phoenixd.runtime.answers import Answerer
@@ -26,6 +27,7 @@ from phoenixd.runtime.world import Faced
 from tests.simulate.fakes import (
     SimulatedCleaner,
     SimulatedEvidence,
+    SimulatedJobs,
     SimulatedLauncher,
     SimulatedNotifier,
     SimulatedProcesses,
@@ -84,6 +86,7 @@ class Daemon:
             notifier=ports.notifier,
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
+            jobs=SimulatedJobs(host),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
         messenger = Messenger(
@@ -103,7 +106,9 @@ class Daemon:
             heard=messenger.heard,
             greeted=self._greeted,
         )  # fmt: skip
-        self._performer = Performer(self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer)
+        self._performer = Performer(
+            self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer, self._tasks_now
+        )
         self._publisher = Publisher(launcher, evidence, clock)
         host.promises.restored(self.supervisor.fleet)
 
@@ -182,6 +187,9 @@ class Daemon:
             self._host.ledger.asked(agent, shim.run.incarnation)
         if to_stop:
             self._host.ledger.down(agent)
+
+    def _tasks_now(self) -> Tasks:
+        return self.supervisor.fleet.tasks
 
     def _find(self, name: str) -> Agent | None:
         return self.supervisor.fleet.agents.get(name)

@@ -8,6 +8,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
 from phoenixd.core.session import MAX_TEXT
+from phoenixd.core.tasks.names import NOTICE
 from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts
@@ -58,7 +59,7 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
+    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE, NOTICE)
     return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
 
 
