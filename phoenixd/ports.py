@@ -19,6 +19,7 @@ from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Outcome, Task, Tasks
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
@@ -112,6 +113,7 @@ class Batch:
     """The numbers of these rows are higher than that."""
     incidents: tuple[KeptIncident, ...] = ()
     usage: tuple[UsageSample, ...] = ()
+    seats: tuple[Seat, ...] = ()
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
 
 
@@ -129,6 +131,7 @@ class Saved:
     """The last incarnations of removed agents, by name."""
     epoch: int = 0
     """That of the newest commit; 0 in a journal of a version that knew none."""
+    seats: tuple[Seat, ...] = ()
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
 
 
@@ -300,6 +303,10 @@ class Terminal(Protocol):
         ...
 
     async def close_pane(self, agent: str) -> None: ...
+
+    async def take_session(self, agent: str, seat: str, generation: int) -> None:
+        """Have the agent's session bear the seat's name, take over who is attached to the one before, and tell them."""
+        ...
 
     async def panes(self) -> frozenset[str]:
         """Names of the agents that have a pane. An empty answer means none, never a failure."""

@@ -159,6 +159,15 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeSession:
+    """Have the session of a seat's holder bear the seat's name; who is attached to the one before is taken over."""
+
+    agent: str
+    seat: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alert:
     """Tell the operator of trouble; the fleet gives it its number, and leaves out what stands already.
 
@@ -252,6 +261,7 @@ Action = LookForFile | (
     | ReleaseHold
     | RecordIncident
     | Release
+    | TakeSession
     | Alert
     | Reassure
     | ObserveTerminal

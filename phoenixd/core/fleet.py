@@ -48,6 +48,8 @@ from phoenixd.core.limits import groups
 from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.roster import DUE, LAUNCH, PASSING, SPAWN, START, WANTED, Roster
+from phoenixd.core.seat import state as seats
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.state import JobRules, Tasks
@@ -81,6 +83,8 @@ class Fleet:
     jobs: JobRules = field(default_factory=JobRules)
     tasks: Tasks = field(default_factory=Tasks)
     """What workers do, have done, and are to do."""
+    seats: Mapping[str, Seat] = field(default_factory=dict)
+    """Those of the orchestrators, by the names under which they were declared."""
 
     roster: Roster = field(init=False, compare=False, repr=False)
     """The agents, with the marks by which rules find some among all."""
@@ -417,7 +421,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
-        gone = replace(fleet, agents=rest, retired=retired)
+        gone = replace(fleet, agents=rest, retired=retired, seats=seats.without(fleet.seats, agent.spec))
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if any(item.id == 0 for item in agent.items):

@@ -262,6 +262,11 @@ class AgentSpec:
     limits: LimitRules = LimitRules()
     context: ContextRules = ContextRules()
     project: str | None = None
+    """What an orchestrator leads; without one, its own name (see core.seat)."""
+    seat: str = ""
+    """The seat of which this is a generation: the name under which an orchestrator was declared."""
+    generation: int = 0
+    """Which one it is; 0 for agents that have no seat."""
     turn_of: str | None = None
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
     source: str = ""

@@ -87,6 +87,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.ReleaseHold: "release_hold",
     actions.RecordIncident: "record_incident",
     actions.Release: "release",
+    actions.TakeSession: "take_session",
     actions.Alert: "alert",
     actions.Reassure: "reassure",
     actions.ObserveTerminal: "observe_terminal",

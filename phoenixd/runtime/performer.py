@@ -33,6 +33,7 @@ from phoenixd.core.actions import (
     ReleaseHold,
     SeeAttendance,
     Spawn,
+    TakeSession,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Running, Starting
@@ -199,6 +200,8 @@ class Performer:
                 await self._keep_incident(action)
             case Release():
                 await self._release(action)
+            case TakeSession(agent=agent, seat=seat, generation=generation):
+                await self._outside.terminal.take_session(agent, seat, generation)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -452,7 +455,7 @@ def _lane_of(action: Action) -> str:
             return f"task {task}"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
-        case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():
+        case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent
         case _:
             assert_never(action)

@@ -13,6 +13,7 @@ from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boo
 from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
+from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules, Task
 from phoenixd.errors import JournalFailed, ShimFailed
@@ -36,14 +37,14 @@ def restore(
     jobs: JobRules = JobRules(),  # noqa: B008 - frozen
 ) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
-    agents = {
-        agent.name: _with_environment(agent, specs.get(agent.spec.env_of or agent.name)) for agent in saved.agents
-    }
+    agents = {agent.name: _with_environment(agent, specs.get(_declared_as(agent.spec))) for agent in saved.agents}
     waiting = tuple(_as_declared(task, specs) for task in saved.tasks.open)
-    return Fleet(
+    fleet = Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
-        epoch=saved.epoch, jobs=jobs, tasks=replace(saved.tasks, open=waiting),
+        epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
+        tasks=replace(saved.tasks, open=waiting),
     )  # fmt: skip
+    return seated(fleet)
 
 
 async def recover(
@@ -79,8 +80,9 @@ async def recover(
     for agent in tuple(supervisor.fleet.agents.values()):
         if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
-    known = supervisor.fleet.agents
-    declared = [AgentDeclared(one, one.name not in known and one.autostart and not is_behind) for one in specs]
+    # Of a seat, whose holder may bear another name, no generation is started because it is declared.
+    unknown = {one.name for one in specs if meant(supervisor.fleet, one.name) is None}
+    declared = [AgentDeclared(one, one.name in unknown and one.autostart and not is_behind) for one in specs]
     # In one commit: a hundred of them one by one take a slow disk minutes.
     await supervisor.ask_all(declared)
 
@@ -174,6 +176,11 @@ def _with_environment(agent: Agent, spec: AgentSpec | None) -> Agent:
     if spec is None:
         return agent
     return replace(agent, spec=replace(agent.spec, env=spec.env))
+
+
+def _declared_as(spec: AgentSpec) -> str:
+    """Under which name the configuration has the environment of an agent."""
+    return spec.env_of or spec.seat or spec.name
 
 
 def _as_declared(task: Task, specs: dict[str, AgentSpec]) -> Task:

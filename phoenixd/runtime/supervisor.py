@@ -302,6 +302,7 @@ class Supervisor:
             incidents=tuple(turn.incidents),
             usage=tuple(turn.usage),
             tasks=self.fleet.tasks,
+            seats=tuple(self.fleet.seats.values()),
         )
 
     def _probe(self) -> Batch:

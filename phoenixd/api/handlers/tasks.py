@@ -16,8 +16,9 @@ from phoenixd.api.problems import Problem
 from phoenixd.clis import NAMES
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import TaskCancelRequested, TaskRequested
+from phoenixd.core.seat.finding import is_other, meant, why_fenced
+from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.core.tasks.names import project_of
 from phoenixd.core.tasks.state import Task
 
 MOST_AFTER = 20
@@ -42,7 +43,7 @@ async def task_run(ask: Ask) -> Reply:
         spec=base,
         prompt=str(given["prompt"]),
         key=key,
-        asked_by=ask.caller.agent or "",
+        asked_by=_name(seat) if ask.caller.agent is not None and seat is not None else "",
         by=ask.caller.name,
         project=project,
         plan=given["task"] or "",
@@ -107,16 +108,20 @@ def _task(ask: Ask) -> Task:
 
 def _seat(ask: Ask) -> Agent | None:
     """The orchestrator for which the task is: the one that asks, else the one of the project, else the only one."""
-    agents = ask.service.fleet().agents
+    fleet = ask.service.fleet()
+    agents = fleet.agents
     wanted = ask.arguments["project"]
     if ask.caller.agent is not None:
         if wanted not in (None, ask.caller.project):
             said_why = f"agent {ask.caller.agent} leads {ask.caller.project}, and may not hand out tasks of {wanted}"
             raise Problem("denied", said_why, "leave --project out")
-        return agents.get(ask.caller.agent)
-    led = [one for one in agents.values() if one.spec.kind is Kind.ORCHESTRATOR]
+        found = agents.get(ask.caller.agent)
+        if found is not None and (why := why_fenced(fleet, found)):
+            raise Problem("conflict", why, "end here: the seat is another generation's")
+        return found
+    led = [one for one in agents.values() if one.spec.kind is Kind.ORCHESTRATOR and not is_other(fleet, one)]
     if wanted is not None:
-        found = next((one for one in led if project_of(one.spec.project, one.name) == wanted), None)
+        found = next((one for one in led if project_of(one.spec) == wanted), None)
         if found is None:
             raise Problem("not_found", f"no orchestrator leads a project {wanted}", "phoenixctl status")
         return found
@@ -137,21 +142,25 @@ def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
                 spec, harness=chosen, argv=ask.service.default_argv(chosen), account=None, fresh_args=(),
                 resume_args=None, prompt_via=None, transcript=None,
             )  # fmt: skip
-        return replace(spec, env_of=seat.name)
-    found = ask.service.fleet().agents.get(chosen)
+        return replace(spec, name=_name(seat), env_of=_name(seat))
+    found = meant(ask.service.fleet(), chosen)
     if found is None or found.spec.task:
         raise problems.no_agent(chosen)
     led = ask.caller.project
-    if led is not None and led != project_of(found.spec.project, found.name):
+    if led is not None and led != project_of(found.spec):
         said_why = f"agent {ask.caller.agent} leads {led}, and {chosen} is not of that project"
         raise Problem("denied", said_why, f'[agent.{chosen}] project = "{led}"')
-    name = seat.name if seat is not None else found.name
-    return replace(found.spec, name=name, env_of=found.name)
+    return replace(found.spec, name=_name(seat or found), env_of=_name(found))
+
+
+def _name(agent: Agent) -> str:
+    """As it was declared: the generations of an orchestrator go by the name of their seat."""
+    return agent.spec.seat or agent.name
 
 
 def _project(ask: Ask, seat: Agent | None, base: AgentSpec) -> str:
     if seat is not None:
-        return project_of(seat.spec.project, seat.name)
+        return project_of(seat.spec)
     return base.project or ""
 
 
@@ -159,7 +168,7 @@ def _after(ask: Ask, given: str | None) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(word.strip() for word in (given or "").split(",") if word.strip()))
     for name in names:
         if _ID.fullmatch(name) is None:
-            raise Problem("invalid", f"{name[:40]} is no task's id", "phoenixctl task run --after t1,t2 PROMPT")
+            raise Problem("invalid", f"{name[:40]} is no task's id", "phoenixctl task run --after t1 PROMPT")
         found = ask.service.fleet().tasks.find(name)
         if found is not None and ask.caller.project not in (None, found.project):
             raise Problem("not_found", f"there is no task {name} to wait for", SEE)

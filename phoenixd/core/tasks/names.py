@@ -21,11 +21,6 @@ def is_reserved(name: str) -> bool:
     return _RESERVED.fullmatch(name) is not None
 
 
-def project_of(project: str | None, name: str) -> str:
-    """The project that an orchestrator leads: as declared, else one of its own name."""
-    return project or name
-
-
 def is_notice(prompt: str) -> bool:
     """Whether a prompt is nothing but word of tasks, and so no task of its own."""
     return prompt.startswith(NOTICE)

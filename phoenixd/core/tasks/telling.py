@@ -16,6 +16,7 @@ from phoenixd.core.events import Delivered, Event, NotDelivered
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.hooks import PromptSubmitted
 from phoenixd.core.moment import Moment
+from phoenixd.core.seat import finding
 from phoenixd.core.tasks.names import NOTICE, is_notice
 from phoenixd.core.tasks.state import Task, Told
 from phoenixd.core.tasks.steps import taken
@@ -31,7 +32,7 @@ def tell(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     untold = [one for one in found.fleet.tasks.open if one.has_ended and _is_due(one, now)]
     for name in dict.fromkeys(one.asked_by for one in untold):
         mine = [one for one in untold if one.asked_by == name][:MOST_LINES]
-        agent = found.fleet.agents.get(name)
+        agent = finding.meant(found.fleet, name)
         if agent is None:
             for task in mine:
                 found = taken(found, _told(task, "nobody"))
@@ -56,9 +57,10 @@ def hear_prompt(before: Fleet, found: Step, event: PromptSubmitted, now: Moment)
     """The agent took a prompt: where that is such a line, it knows, also if whoever typed it lived to tell nobody."""
     if not is_notice(event.text):
         return found
-    lines = set(event.text.splitlines())
+    lines, seat = set(event.text.splitlines()), finding.of(found.fleet, event.agent)
+    asker = seat.name if seat is not None else event.agent
     for task in found.fleet.tasks.open:
-        if task.has_ended and task.asked_by == event.agent and line_of(task) in lines:
+        if task.has_ended and task.asked_by == asker and line_of(task) in lines:
             found = taken(found, _told(task, "told"))
     return found
 

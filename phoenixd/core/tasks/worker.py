@@ -39,5 +39,7 @@ def worker_of(base: AgentSpec, name: str, task: str, prompt: str) -> AgentSpec:
         limits=replace(base.limits, reprompt=False),
         turn_of=None,
         source="",
+        seat="",
+        generation=0,
         task=task,
     )

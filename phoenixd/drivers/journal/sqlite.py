@@ -19,6 +19,7 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.directories import make_private
 from phoenixd.documents import older
@@ -232,6 +233,7 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         retired=load_retired(connection),
         epoch=int(meta(connection, EPOCH_KEY) or 0),
         tasks=decode(Tasks, json.loads(meta(connection, TASKS_KEY) or "{}")),
+        seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 
 
