@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -57,6 +59,7 @@ for line in sys.stdin:
     told("stop", '{"session_id": "s"}')
 """
 PATIENCE = 90.0
+PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/hand-tasks-to-workers.md"
 
 
 class Shop:
@@ -193,3 +196,21 @@ def test_the_names_of_workers_are_refused_at_declaration(shop: Shop) -> None:
     refused = shop.stage.ctl("add", "shop-t1", "--", "sleep", "1")
     assert refused.returncode == 2
     assert "is a worker's" in refused.stderr
+
+
+def test_the_how_to_page_does_what_it_says(shop: Shop) -> None:
+    """Every command of the page, in its order, in one shell."""
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE))
+    assert commands.count("phoenixctl") == 4
+    shop.stage.up()
+    shop.stage.until_running("boss", 1)
+    phoenixctl = f"{sys.executable} -m phoenixd.ctl --socket {shop.stage.runtime / 'api.sock'}"
+
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", f'phoenixctl() {{ {phoenixctl} "$@"; }}\n{commands}'],
+        env=shop.stage.environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "1 of 2 workers run" in ran.stdout
+    assert shop.until("t1", "canceled")["agent"] == "boss-t1"
