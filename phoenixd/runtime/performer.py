@@ -54,7 +54,7 @@ from phoenixd.core.events import (
     WorkMeasured,
 )
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
-from phoenixd.core.tasks.state import Outcome, Tasks
+from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
@@ -154,8 +154,6 @@ class Performer:
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why, turn=action.turn))
         if isinstance(action, SeeAttendance):
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
-        if isinstance(action, CollectTask):
-            self._tell(TaskCollected(action.task, action.run, Outcome("missing", problem=why)))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims

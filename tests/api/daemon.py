@@ -25,6 +25,7 @@ from phoenixd.core.events import (
     SendRequested,
     StartFailed,
     StartRequested,
+    TaskRequested,
     Tick,
     WorkMeasured,
     is_journaled,
@@ -33,6 +34,7 @@ from phoenixd.core.facts import RunProductive
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
+from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
@@ -163,6 +165,19 @@ class FakeDaemon:
             return "resolved"
         return "already" if any(made[:2] == (agent, loop_id) for made in self.resolved) else "unknown"
 
+    def hand_out(self, prompt: str, asked_by: str = "", project: str = "") -> None:
+        """A task of docs' own kind of worker."""
+        spec = self.state.agents[asked_by or "docs"].spec
+        self.happen(TaskRequested(spec, prompt, asked_by=asked_by, project=project))
+
+    def default_argv(self, harness: str) -> tuple[str, ...]:
+        return (harness,)
+
+    def project_led_by(self, name: str) -> str | None:
+        agent = self.state.agents.get(name)
+        leads = agent is not None and agent.spec.kind is Kind.ORCHESTRATOR
+        return project_of(agent.spec) if agent is not None and leads else None
+
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
         """Open a loop."""
         old = added < "2026-11-07"
@@ -206,7 +221,7 @@ class FakeDaemon:
         """An agent, started unless `start=False`."""
         start = keys.pop("start", True)
         kind = Kind(keys.pop("kind", "resident"))
-        spec = AgentSpec(name, keys.pop("argv", ("agent",)), "/srv", kind, **keys)
+        spec = AgentSpec(name, keys.pop("argv", ("agent",)), keys.pop("cwd", "/srv"), kind, **keys)
         self.happen(AgentDeclared(spec, start))
 
     def wait(self, name: str, tool: str = "Bash", text: str = "", held: bool = False) -> None:

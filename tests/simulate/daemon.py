@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, RestartRequested, StopRequested
+from phoenixd.core.events import Event, RestartRequested, StopRequested, TaskCancelRequested, TaskRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.drivers.clock import SupervisedClock
@@ -174,6 +174,17 @@ class Daemon:
         if wants_running is not None:
             self._host.promises.operator_asks(agent, wants_running)
         self._tasks.start_soon(ask)
+
+    def ask(self, event: TaskRequested | TaskCancelRequested, acknowledged: Callable[[str], object]) -> None:
+        """Somebody asks for a task, or wants one ended; what is acknowledged binds, by the key of the request."""
+
+        async def ask() -> None:
+            refusal = await self.supervisor.ask(event)
+            if refusal is None and isinstance(event, TaskRequested) and not self._life.is_over:
+                acknowledged(event.key)
+
+        if not self._life.is_over and self._tasks is not None:
+            self._tasks.start_soon(ask)
 
     def _dispatch(self, action: Action) -> None:
         self._host.at_point("acting")

@@ -49,7 +49,9 @@ class MemoryJournal:
         boot_id = self._remembered.get("boot_id", "")
         retired = dict(self._retired)
         tasks = decode(Tasks, json.loads(self._tasks))
-        return Saved(saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, tasks)
+        return Saved(
+            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, tasks=tasks
+        )
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch

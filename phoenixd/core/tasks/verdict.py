@@ -49,11 +49,13 @@ def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool =
 def _finished(task: Task, outcome: Outcome) -> Verdict:
     match outcome.stop:
         case "done" | "none":
-            return Verdict("done", outcome.problem or "its worker ended with 0")
+            return Verdict("done", "its worker ended with 0")
+        # What ended with 0 may have done its work: to do it twice would be worse than to give it back.
         case "missing":
-            return _once_more(task, "its worker ended with 0, and left no transcript from which its answer can be read")
+            lacks = outcome.problem or "it left no transcript from which its answer can be read"
+            return Verdict("failed", f"its worker ended with 0, and {lacks}")
         case "open":
-            return _once_more(task, "its worker ended with 0 in the middle of a turn")
+            return Verdict("failed", "its worker ended with 0 in the middle of a turn")
         case _:
             said = f": {outcome.words}" if outcome.words else ""
             return _once_more(task, f"its last turn {outcome.stop}{said}")

@@ -114,7 +114,8 @@ def test_what_is_no_task_is_never_taken_for_one(name: str) -> None:
 @pytest.mark.parametrize(
     ("word", "status"),
     [("completed", "completed"), ("Done", "completed"), ("\u2705 Completed", "completed"),
-     ("In Progress", "in_progress"), ("not started", "pending"), ("failed", "blocked"), ("BLOCKED", "blocked"), ("in-progress", "in_progress")],
+     ("In Progress", "in_progress"), ("not started", "pending"), ("failed", "blocked"), ("BLOCKED", "blocked"),
+     ("in-progress", "in_progress")],
 )  # fmt: skip
 def test_e85_a_persons_words_for_a_status(word: str, status: str) -> None:
     plan = read_plan(f"## Task 1: a\n- **Status**: {word}\n".encode(), "plan.md")
