@@ -105,6 +105,8 @@ def stop_of(facts: SessionFacts) -> Stop:
     """How the last turn ended, by what its transcript tells."""
     if facts.error is not None:
         return "failed"
-    if facts.ending is not None and not facts.turn_open:
+    if facts.ending is not None and facts.turn_open is False:
         return facts.ending.how
-    return "open"
+    # Where the CLI does not write that a turn is over: its process has ended, so an answer was the last word.
+    is_answered = facts.turn_open is None and facts.newest_kind == "assistant" and not facts.tools_in_flight
+    return "done" if is_answered else "open"
