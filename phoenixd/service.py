@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import anyio
 
 from phoenixd import config
+from phoenixd.api.rights import Seated
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.config.seats import require_seats
 from phoenixd.core.agent import Agent
@@ -28,12 +29,13 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
-from phoenixd.core.seat.finding import declared, meant
-from phoenixd.core.seat.names import refusal_of_name
+from phoenixd.core.seat.finding import declared, meant, why_fenced
+from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
@@ -106,6 +108,9 @@ class DaemonService:
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
+    list_projects: Callable[[str], tuple[str, ...]]
+    read_project: Callable[[str, str], Tree]
+    """A workspace's projects by name, and one of them as its files are."""
     agents_cgroup: str | None = None
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
@@ -122,14 +127,14 @@ class DaemonService:
         return self.describe()
 
     def loops(self, agent: str) -> LoopCounts:
-        return self.knowledge.loops(agent)
+        return self.knowledge.loops(seat_name(agent))
 
     @property
     def stale_days(self) -> int:
         return self.knowledge.stale_days
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
-        return await self.knowledge.open_loops(agent)
+        return await self.knowledge.open_loops(seat_name(agent))
 
     async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
         try:
@@ -143,10 +148,16 @@ class DaemonService:
         return tuple(self.fleet().agents.values())
 
     async def brief(self, agent: str) -> BriefPage | None:
-        return await self.knowledge.brief(agent)
+        return await self.knowledge.brief(seat_name(agent))
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
-        return await self.knowledge.check_brief(agent)
+        return await self.knowledge.check_brief(seat_name(agent))
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        return await anyio.to_thread.run_sync(self.list_projects, workspace)
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        return await anyio.to_thread.run_sync(self.read_project, workspace, project)
 
     async def generate_brief(self, agent: str) -> BriefPage:
         try:
@@ -290,12 +301,16 @@ class DaemonService:
                 owner = agent.name
         return owner
 
-    def project_led_by(self, name: str) -> str | None:
-        """The project that an agent leads; None for one that is no orchestrator."""
-        agent = self.fleet().agents.get(name)
-        if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
-            return None
-        return project_of(agent.spec)
+    def seated(self, agent: str) -> Seated:
+        """For whom a run of this agent speaks, which project it leads, and why not any more."""
+        fleet = self.fleet()
+        known = fleet.agents.get(agent)
+        if known is None:
+            return Seated(agent)
+        leads = project_of(known.spec) if known.spec.kind is Kind.ORCHESTRATOR else None
+        if not known.spec.seat:
+            return Seated(agent, project=leads)
+        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known), leads)
 
     @property
     def agents_dir(self) -> str:

@@ -48,7 +48,14 @@ class Caller:
     pid: int
     why: str
     agent: str | None = None
+    """Of a generation the seat's name: it may do what is about its seat."""
     remedy: str = AS_OPERATOR
+    generation: int = 0
+    """Of an orchestrator: which one asks."""
+    process: str = ""
+    """The very agent whose run asks."""
+    fenced: str = ""
+    """Why nothing counts any more that this generation says."""
     project: str | None = None
     """The project that it leads, where it is an orchestrator."""
 
@@ -61,14 +68,24 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Seated:
+    """Whom a run speaks for: its agent, or the seat of which that is a generation, and why not any more."""
+
+    name: str
+    generation: int = 0
+    fenced: str = ""
+    project: str | None = None
+    """The project that it leads, where it is an orchestrator."""
+
+
+@dataclass(frozen=True, slots=True)
 class Doorkeeper:
-    """The rules of one daemon. group: gid that may operate, None for none."""
+    """The rules of one daemon. group: gid that may operate, None for none. seated: for whom an agent's run speaks."""
 
     agent_of_token: Callable[[str], str | None]
     group: int | None = None
     uid: int = -1
-    project_of: Callable[[str], str | None] = lambda agent: None
-    """The project that an agent leads; None for one that leads none."""
+    seated: Callable[[str], Seated] = Seated
 
     def caller(self, peer: Peer, authorization: str | None) -> Caller:
         """Who asks. A token or an agent's tree always takes rights away, never adds any.
@@ -95,7 +112,11 @@ class Doorkeeper:
         return Caller(Role.NOBODY, peer.uid, peer.pid, "it is neither the daemon's user nor in the operators' group")
 
     def _agent(self, peer: Peer, why: str, agent: str) -> Caller:
-        return Caller(Role.AGENT, peer.uid, peer.pid, why, agent, project=self.project_of(agent))
+        seat = self.seated(agent)
+        return Caller(
+            Role.AGENT, peer.uid, peer.pid, why, seat.name, generation=seat.generation, process=agent,
+            fenced=seat.fenced, project=seat.project,
+        )  # fmt: skip
 
 
 def no_descriptors(why: str) -> Problem:
@@ -109,8 +130,10 @@ def check(caller: Caller, operation: Operation, name: str | None) -> None:
     verb = " ".join(operation.words) or operation.name
     if caller.role is Role.NOBODY:
         raise Problem("denied", f"not allowed: {caller.why}", caller.remedy)
+    if caller.fenced:
+        raise Problem("conflict", f"not allowed: {caller.fenced}", f"leave it to the seat: {caller.agent}")
     if caller.role is Role.AGENT:
-        if operation.rights in OF_AGENTS and name in (None, caller.agent):
+        if operation.rights in OF_AGENTS and name in (None, caller.agent, caller.process):
             return
         if operation.rights == "seat" and caller.project is not None and name in (None, caller.agent):
             return

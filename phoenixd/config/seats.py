@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable
 
 from phoenixd.core.seat.names import is_too_long, refusal_of_length
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.errors import ConfigurationError
+
+
+def require_known(declared: Iterable[AgentSpec], known: Callable[[], Container[str]]) -> None:
+    """The same for what a daemon finds declared at its start. known: the names of the agents that it has already."""
+    seatless = [spec for spec in declared if _has_no_seat(spec)]
+    if seatless:
+        there = known()
+        require_seats(spec for spec in seatless if spec.name not in there)
 
 
 def require_seats(added: Iterable[AgentSpec]) -> None:

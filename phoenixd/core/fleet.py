@@ -418,7 +418,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     known = fleet.agents.get(agent.name)
     if decision.removed:
         rest = fleet.roster.without(agent.name)
-        over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
+        over = tuple(alerts.reassure(alerts.called(agent), one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
         gone = replace(fleet, agents=rest, retired=retired, seats=seats.without(fleet.seats, agent.spec))

@@ -72,6 +72,7 @@ STOPS = {
     "done": "came to its end",
     "failed": "failed",
     "interrupted": "was broken off",
+    "cut": "was cut before its answer was whole",
     "open": "has no end",
     "missing": "unknown: no transcript was found",
     "none": "unknown: nothing says where it keeps a transcript",

@@ -80,7 +80,8 @@ class Collection:
         talk = await self._conversation(agent, ANSWER_CHARS)
         spoken = [one for one in talk.utterances if one.speaker == "assistant" and not one.tool] if talk else []
         answer = spoken[-1].text if spoken else ""
-        words = facts.error.text if facts.error is not None else ""
+        cut = facts.cut_at_end
+        words = facts.error.text if facts.error is not None else f"({cut.how})" if cut is not None else ""
         return stop_of(facts), one_line(self._clean(agent.name, words), WORDS_LIMIT), self._clean(agent.name, answer)
 
     def _keep(self, agent: Agent, task: Task, outcome: Outcome, answer: str) -> Outcome:
@@ -105,6 +106,8 @@ def stop_of(facts: SessionFacts) -> Stop:
     """How the last turn ended, by what its transcript tells."""
     if facts.error is not None:
         return "failed"
+    if facts.cut_at_end is not None and not facts.went_on:
+        return "cut"
     if facts.ending is not None and facts.turn_open is False:
         return facts.ending.how
     # Where the CLI does not write that a turn is over: its process has ended, so an answer was the last word.

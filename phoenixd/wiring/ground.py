@@ -8,7 +8,6 @@ from functools import partial
 import structlog
 
 from phoenixd.config import Configuration
-from phoenixd.config.seats import require_seats
 from phoenixd.directories import Directories
 from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.clock import SupervisedClock
@@ -31,8 +30,6 @@ log = structlog.get_logger()
 
 def lay_ground(directories: Directories, configuration: Configuration, journal: SqliteJournal) -> Ground:
     saved, manager = journal.load(), ServiceManager()
-    known = {agent.name for agent in saved.agents}
-    require_seats(spec for spec in configuration.agents.values() if spec.name not in known)
     clock = SupervisedClock(saved.at)
     supervisor = Supervisor(
         restore(saved, dict(configuration.agents), configuration.limits, configuration.jobs),

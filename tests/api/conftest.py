@@ -105,7 +105,7 @@ async def serving(daemon: FakeDaemon, runtime: Path, group: int | None = None, *
     listener = bind(path, group)
     api = Api(
         daemon,
-        Doorkeeper(daemon.agent_of_token, group, project_of=daemon.project_led_by),
+        Doorkeeper(daemon.agent_of_token, group, seated=daemon.seated),
         body_timeout=limits.pop("body_timeout", 15.0),
     )
     api.beat = limits.pop("beat", 10.0)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from phoenixd.api.rights import Seated
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core import hearing
 from phoenixd.core.actions import Action, AnswerHold, Deliver, Kill, MeasureWork, Spawn, Terminate
@@ -38,6 +39,7 @@ from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Batch, Entry, Leftovers, Saved, StoredEntry
@@ -121,6 +123,7 @@ class FakeDaemon:
     ended: bool = False
     tables: dict[str, dict[str, object]] = field(default_factory=dict)
     """What was added, as it was declared."""
+    trees: dict[tuple[str, str], Tree] = field(default_factory=dict)
     briefs: dict[str, BriefPage] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     orders: list[Event] = field(default_factory=list)
@@ -173,10 +176,11 @@ class FakeDaemon:
     def default_argv(self, harness: str) -> tuple[str, ...]:
         return (harness,)
 
-    def project_led_by(self, name: str) -> str | None:
+    def seated(self, name: str) -> Seated:
         agent = self.state.agents.get(name)
-        leads = agent is not None and agent.spec.kind is Kind.ORCHESTRATOR
-        return project_of(agent.spec) if agent is not None and leads else None
+        if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
+            return Seated(name)
+        return Seated(agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec))
 
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
         """Open a loop."""
@@ -188,6 +192,12 @@ class FakeDaemon:
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
         return self.faults
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        return tuple(sorted(project for place, project in self.trees if place == workspace))
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        return self.trees.get((workspace, project), Tree(project))
 
     async def generate_brief(self, agent: str) -> BriefPage:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)

@@ -167,7 +167,8 @@ def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budge
     ("outcome", "words"),
     [
         (Outcome("failed", "overloaded"), "its last turn failed: overloaded"),
-        (Outcome("interrupted"), "its last turn interrupted"),
+        (Outcome("interrupted"), "its last turn was broken off"),
+        (Outcome("cut", "(output limit)"), "was cut before its answer was whole: (output limit)"),
         (Outcome("open"), "in the middle of a turn"),
         (Outcome("missing"), "left no transcript"),
     ],

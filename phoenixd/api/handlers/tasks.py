@@ -16,7 +16,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.clis import NAMES
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import TaskCancelRequested, TaskRequested
-from phoenixd.core.seat.finding import is_other, meant, why_fenced
+from phoenixd.core.seat.finding import is_other, meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Task
@@ -115,10 +115,7 @@ def _seat(ask: Ask) -> Agent | None:
         if wanted not in (None, ask.caller.project):
             said_why = f"agent {ask.caller.agent} leads {ask.caller.project}, and may not hand out tasks of {wanted}"
             raise Problem("denied", said_why, "leave --project out")
-        found = agents.get(ask.caller.agent)
-        if found is not None and (why := why_fenced(fleet, found)):
-            raise Problem("conflict", why, "end here: the seat is another generation's")
-        return found
+        return meant(fleet, ask.caller.agent)
     led = [one for one in agents.values() if one.spec.kind is Kind.ORCHESTRATOR and not is_other(fleet, one)]
     if wanted is not None:
         found = next((one for one in led if project_of(one.spec) == wanted), None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.agent import Agent, Desired
+from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import names
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat, as_declared, is_seated, missing
 from phoenixd.core.spec import AgentSpec
+
+MOST_NAMES = 200
+"""Generations whose rows are read at once."""
 
 
 def of(fleet: Fleet, name: str) -> Seat | None:
@@ -94,6 +97,13 @@ def declared(fleet: Fleet) -> dict[str, AgentSpec]:
     return found
 
 
+def is_down(fleet: Fleet, name: str) -> bool:
+    """Whether nothing of an agent runs or is about to: of a seat, nothing of any generation."""
+    seat, agent = fleet.seats.get(name), meant(fleet, name)
+    known = generations(fleet, seat) if seat is not None else (agent,) if agent is not None else ()
+    return all(isinstance(one.state, Stopped) for one in known)
+
+
 def seated(fleet: Fleet) -> Fleet:
     """The fleet with a seat for each orchestrator, also where an older or a salvaged journal names none."""
     found = missing(fleet.seats, ((agent.spec, agent.desired is Desired.RUNNING) for agent in fleet.agents.values()))
@@ -105,3 +115,28 @@ def seated(fleet: Fleet) -> Fleet:
     if not found and not agents:
         return fleet
     return replace(fleet, agents={**fleet.agents, **agents}, seats={**fleet.seats, **found})
+
+
+def shown(fleet: Fleet, agent: Agent) -> str:
+    """The name under which people know an agent: of a holder its seat's, of another generation NAME-gN."""
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    if seat is None:
+        return agent.name
+    return seat.name if seat.generation == agent.spec.generation else f"{seat.name}-g{agent.spec.generation}"
+
+
+def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
+    """Under which names the journal has what is told of a name: of a seat all generations, the newest MOST_NAMES.
+
+    None where there is no such agent.
+    """
+    seat = fleet.seats.get(name)
+    if seat is not None:
+        last = seat.generation + (successor(fleet, seat) is not None)
+        if last == 1:
+            return name
+        return tuple(generation_name(name, number) for number in range(max(1, last - MOST_NAMES + 1), last + 1))
+    read = names.read(name)
+    if read is not None and read[0] in fleet.seats and 0 < read[1] <= fleet.seats[read[0]].generation:
+        return generation_name(*read)
+    return name if name in fleet.agents else None

@@ -10,6 +10,7 @@ from phoenixd.core.agent import LastExit
 from phoenixd.core.moment import in_words
 from phoenixd.core.tasks.state import Outcome, Task
 
+ENDINGS = {"failed": "failed", "interrupted": "was broken off", "cut": "was cut before its answer was whole"}
 MOST_SPARED = 5
 """Runs of one task that may end by nobody's fault before that counts as well."""
 PAUSE, PAUSE_MAX = 10.0, 600.0
@@ -58,7 +59,7 @@ def _finished(task: Task, outcome: Outcome) -> Verdict:
             return Verdict("failed", "its worker ended with 0 in the middle of a turn")
         case _:
             said = f": {outcome.words}" if outcome.words else ""
-            return _once_more(task, f"its last turn {outcome.stop}{said}")
+            return _once_more(task, f"its last turn {ENDINGS.get(outcome.stop, outcome.stop)}{said}")
 
 
 def _once_more(task: Task, why: str) -> Verdict:

@@ -12,14 +12,16 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from functools import cache
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import PhasePlan, PhaseStatus, PlanTask, TaskStatus
 from phoenixd.documents.project.reading import TEXT_LIMIT, lines_of, read_text
 from phoenixd.errors import BadProject
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _ID = r"(?=[\w.-]*[0-9])[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
 _TASK = re.compile(rf"Task\s+#?({_ID})\s*(?:(?::|[-\u2013\u2014]\s)\s*(.*))?", re.IGNORECASE | re.DOTALL)
@@ -122,8 +124,7 @@ class Plan:
 def read_plan(content: bytes, name: str, limit: int = TEXT_LIMIT) -> Plan:
     """Read a plan; raises BadProject where it is no text of bounded size. Other faults are told in the plan."""
     text = read_text(content, name, limit)
-    # A byte order mark would hide the heading behind it; the line itself keeps it.
-    tokens = _markdown().parse(text.removeprefix("\ufeff"))
+    tokens = _tokens(text)
     lines = lines_of(text)
     headings = _headings(tokens, len(lines))
     drafts = [*_heading_tasks(headings), *_box_tasks(tokens, headings)]
@@ -156,6 +157,27 @@ def phase_plan(phase: str, plan: Plan) -> PhasePlan:
     )  # fmt: skip
 
 
+def task_lines(plan: Plan, task: Task) -> tuple[int, ...]:
+    """The lines that name a task and say its status, agent, dependencies and artifacts."""
+    places, texts = _spoken(_tokens("".join(plan.lines)))
+    until = min([task.end, *(one.line for one in plan.tasks if one.line > task.line)])
+    depth = (3, 5) if task.is_box else (1, 3)
+    said = [
+        places[at]
+        for at in range(bisect_left(places, task.line), bisect_left(places, until))
+        if texts[at][0] in depth and _FIELD.fullmatch(texts[at][1].strip())
+    ]
+    return (*range(task.line, task.body), *said)
+
+
+def top_level(plan: Plan) -> tuple[tuple[int, int], ...]:
+    """Where each paragraph, list, fence and so on of the file itself begins and ends."""
+    tokens = _tokens("".join(plan.lines))
+    return tuple(
+        (token.map[0], token.map[1]) for token in tokens if token.level == 0 and token.map and token.nesting >= 0
+    )
+
+
 def phase_status(tasks: tuple[Task, ...]) -> PhaseStatus:
     """Where a phase stands, by its tasks."""
     statuses = {one.status for one in tasks}
@@ -172,8 +194,15 @@ def task_status(word: str) -> TaskStatus | None:
     return _STATUSES.get(" ".join(bare.split()))
 
 
+def _tokens(text: str) -> list[Token]:
+    # A byte order mark would hide the heading behind it; the line itself keeps it.
+    return _markdown().parse(text.removeprefix("\ufeff"))
+
+
 @cache
 def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # A daemon without orchestrators never needs it.
+
     # What stands within a line decides nothing here, and some of its rules are slow on lines that mean harm.
     return MarkdownIt("commonmark").disable(["inline", "reference"])
 

@@ -103,7 +103,7 @@ class SqliteJournal:
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -112,9 +112,10 @@ class SqliteJournal:
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
 
-        story: only rows of that weight.
+        agent: whose, of several names where it is a seat's. story: only rows of that weight.
         """
-        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest, story)
+        named = (agent,) if isinstance(agent, str) else tuple(agent) if agent is not None else None
+        query = Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story)
         try:
             found: list[StoredEntry] = await self._reading.ask(query)
         except JournalFailed:
@@ -160,7 +161,7 @@ class SqliteJournal:
 class Query:
     """What a reader asked for; see SqliteJournal.read."""
 
-    agent: str | None
+    agents: tuple[str, ...] | None
     after: int
     since_wall: float | None
     limit: int
@@ -171,9 +172,11 @@ class Query:
     def statement(self) -> tuple[str, list[Any]]:
         conditions = ["seq > ?"]
         values: list[Any] = [self.after]
-        if self.agent is not None:
-            conditions.append("agent = ?")
-            values.append(self.agent)
+        if self.agents is not None:
+            conditions.append(
+                f"agent IN ({', '.join('?' * len(self.agents))})" if len(self.agents) != 1 else "agent = ?"
+            )
+            values += self.agents
         if self.since_wall is not None:
             conditions.append("wall >= ?")
             values.append(self.since_wall)
