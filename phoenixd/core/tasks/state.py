@@ -10,8 +10,8 @@ from phoenixd.core.spec import MINUTE, AgentSpec
 
 TaskState = Literal["waiting", "running", "collecting", "done", "failed", "canceled"]
 Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"]
-"""How a worker's last answer ended, by its transcript. cut: it is not whole. open: nothing says that the turn is over. missing: its CLI keeps
-a transcript, and none was found. none: nothing is known of how it keeps one."""
+"""How a worker's last answer ended, by its transcript. cut: it is not whole. open: nothing says that the turn is over.
+missing: its CLI keeps a transcript, and none was found. none: nothing is known of how it keeps one."""
 Told = Literal["", "typing", "told", "nobody"]
 """Whether the agent that asked was told of the end; nobody: no agent asked, or there is none of its name any more."""
 
