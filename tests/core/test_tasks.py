@@ -10,6 +10,7 @@ from phoenixd.core.actions import CollectTask, Deliver, Release, Spawn
 from phoenixd.core.agent import Mode, PromptKind, Stopped
 from phoenixd.core.events import (
     AgentExited,
+    AgentStarted,
     Delivered,
     LimitsDeclared,
     NotDelivered,
@@ -157,7 +158,8 @@ def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budge
     works.wait(11)
     assert works.states() == {"t1": "running"}
     assert works.worker("t1").incarnation == 2
-    assert works.of(Spawn)[-1].mode is Mode.FRESH
+    again = works.of(Spawn)[-1]
+    assert (again.mode, again.prompt) == (Mode.FRESH, PromptKind.GOAL)
     works.finishes("t1", 3, Outcome("open"))
     assert works.states() == {"t1": "failed"}
     assert "(run 2 of 2)" in works.task("t1").why
@@ -387,3 +389,21 @@ def test_an_exit_of_an_older_run_changes_nothing() -> None:
     works.ask()
     works.tell(AgentExited("shop-t1", 7, "other", 0, None))
     assert works.states() == {"t1": "running"}
+
+
+def test_whoever_holds_the_seat_is_told_also_of_what_an_earlier_generation_asked_for() -> None:
+    works = Works()
+    works.ask(asked_by="shop")
+    works.finishes("t1")
+    seat = works.fleet.seats["shop"]
+    heir = replace(works.agent.spec, name="shop-g2", generation=2)
+    agents = {**works.fleet.agents, "shop-g2": replace(works.agent, spec=heir)}
+    works.fleet = replace(works.fleet, agents=agents, seats={"shop": replace(seat, generation=2, fenced=1)})
+    works.tell(StartRequested("shop"))
+    agent = works.fleet.agents["shop-g2"]
+    assert agent.run is not None
+    works.tell(AgentStarted("shop-g2", agent.run.incarnation, agent.run.run_id, 7, 70))
+    begun = {"session_id": agent.run.session_id, "source": "startup"}
+    works.tell(hook_of("shop-g2", agent.run.incarnation, "session-start", **begun))
+    works.tell(hook_of("shop-g2", agent.run.incarnation, "stop"))
+    assert [one.agent for one in works.of(Deliver)] == ["shop-g2"]
