@@ -33,6 +33,7 @@ from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
@@ -104,6 +105,9 @@ class DaemonService:
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
+    list_projects: Callable[[str], tuple[str, ...]]
+    read_project: Callable[[str, str], Tree]
+    """A workspace's projects by name, and one of them as its files are."""
     agents_cgroup: str | None = None
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
@@ -145,6 +149,12 @@ class DaemonService:
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
         return await self.knowledge.check_brief(seat_name(agent))
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        return await anyio.to_thread.run_sync(self.list_projects, workspace)
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        return await anyio.to_thread.run_sync(self.read_project, workspace, project)
 
     async def generate_brief(self, agent: str) -> BriefPage:
         try:

@@ -138,6 +138,36 @@ SCHEMAS: dict[str, Schema] = {
             "at": _or_null(TIME),
         }
     ),
+    "Phases": _object(
+        {
+            "workspace": STRING,
+            "project": STRING,
+            "current_phase": _or_null(STRING),
+            "phases": _list(
+                _object(
+                    {
+                        "phase": STRING, "status": STRING, "lines": COUNT, "plan": {"type": ["object", "null"]},
+                        "problem": _or_null(STRING), "undo": _or_null(STRING),
+                    }
+                )
+            ),
+        }
+    ),
+    "PhaseCheck": _object(
+        {
+            "workspace": STRING,
+            "project": STRING,
+            "sound": BOOLEAN,
+            "findings": _list(
+                _object(
+                    {
+                        "level": _words("problem", "warning"), "path": STRING, "line": COUNT, "what": STRING,
+                        "remedy": STRING,
+                    }
+                )
+            ),
+        }
+    ),
     "Alert": _object(
         {"id": INTEGER, "kind": STRING, "text": STRING, "raised_at": _or_null(TIME), "needs_you": BOOLEAN}
     ),
@@ -282,6 +312,8 @@ SCHEMAS: dict[str, Schema] = {
             "stopped": COUNT,
             "finished": COUNT,
             "iterations": COUNT,
+            "cut_answers": COUNT,
+            "cut_gone_on": COUNT,
         }
     ),
     "Outcome": _object({"agent": _nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),
