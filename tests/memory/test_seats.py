@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind
+from phoenixd.errors import PhoenixdError
 from phoenixd.memory.desk import told_to
 from tests.start.places import Room, entry
 
@@ -67,3 +70,27 @@ async def test_a_fenced_generation_writes_nothing_though_it_was_waiting_to(room:
     room.papers.publication._write(desk, late, ())
     await room.papers.publish(late, [entry("hook_seen", kind="stop")])
     assert room.document() == before
+
+
+async def test_a_brief_run_that_was_under_way_at_the_fence_writes_nothing(room: Room) -> None:
+    seats = Seats(room)
+    first = seats.generation(1)
+    await room.papers.publish(first, [])
+    before = {path.name: path.read_bytes() for path in room.state.iterdir() if path.is_file()}
+    run = room.papers.briefing._runs
+    gathered = run._gather
+
+    def fenced_meanwhile(*given: Any) -> Any:
+        found = gathered(*given)
+        seats.holder = 2
+        return found
+
+    run._gather = fenced_meanwhile  # type: ignore[method-assign]
+    with pytest.raises(PhoenixdError, match="does not hold its seat"):
+        await room.papers.briefing.generate(first)
+    written = {path.name: path.read_bytes() for path in room.state.iterdir() if path.is_file()}
+    assert {name: written[name] for name in ("state.json", "brief.md")} == {
+        name: before[name] for name in ("state.json", "brief.md")
+    }
+    await room.papers.publish(first, [])
+    assert "a" not in room.papers.briefing._agents
