@@ -139,7 +139,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
-    for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, daemon.hands.metering):
+    for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, hands.metering, hands.cut_answers):
         tasks.start_soon(part.run)
     tasks.start_soon(_obey_signals, daemon)
     await recover(supervisor, daemon.outside, hands.hearing, specs, faced)

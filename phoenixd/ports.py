@@ -24,6 +24,7 @@ from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
+from phoenixd.documents.seal import Told
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import Used
 from phoenixd.harness.prompts import Prompt
@@ -239,6 +240,8 @@ class ShimHello:
     knows_epochs: bool = False
     unswept: object = None
     """The runs for whose strays this daemon has to sweep, as the shim says it."""
+    armed: tuple[tuple[str, int], ...] | None = None
+    """The answers that it was told beforehand for this run, and how often each was given; None: it knows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +280,16 @@ class ShimLinks(Protocol):
 
     def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
         """Answer a request that the shim holds; raises ShimFailed when the link is down. `answered` tells the rest."""
+        ...
+
+    def arm(self, agent: str, incarnation: int, answer: Mapping[str, object]) -> None:
+        """Tell the shim an answer beforehand; raises ShimFailed when the link is down, or it is too old for that."""
+        ...
+
+    def disarm(self, agent: str, incarnation: int, id: str) -> None: ...
+
+    def note_use(self, agent: str, id: str, uses: int) -> None:
+        """Tell the shim that so many uses of an answer are journaled; without a link it will tell them again."""
         ...
 
     def notice(self, agent: str, lines: Sequence[str]) -> None: ...
@@ -637,10 +650,14 @@ class Work(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WriterAnswer:
-    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell."""
+    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell.
+
+    ended: what the program, or the model, itself says of the answer's end.
+    """
 
     text: str
     tokens: int = 0
+    ended: Told = "whole"
 
 
 class BriefWriter(Protocol):

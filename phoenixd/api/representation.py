@@ -321,6 +321,8 @@ def stretch(told: Stretch) -> Json:
         "stopped": digest.stopped,
         "finished": digest.finished,
         "iterations": digest.iterations,
+        "cut_answers": digest.cut_answers,
+        "cut_gone_on": digest.cut_gone_on,
         "sent": digest.sent,
         "not_delivered": digest.not_delivered,
     }

@@ -312,6 +312,8 @@ SCHEMAS: dict[str, Schema] = {
             "stopped": COUNT,
             "finished": COUNT,
             "iterations": COUNT,
+            "cut_answers": COUNT,
+            "cut_gone_on": COUNT,
         }
     ),
     "Outcome": _object({"agent": _nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),

@@ -260,6 +260,12 @@ class AgentBriefTable(Table):
         return self
 
 
+class ReportsTable(Table):
+    """How a report of an agent's is known to be whole."""
+
+    seal: bool = True
+
+
 class PreparedAnswerTable(Table):
     """One question that is answered without asking a person, word for word as `text` in `phoenixctl inbox --json`."""
 
@@ -317,6 +323,7 @@ class AgentTable(Table):
     context: ContextTable = ContextTable()
     phase: PhaseTable = PhaseTable()
     brief: AgentBriefTable = AgentBriefTable()
+    reports: ReportsTable = ReportsTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phoenixd.core.agent import Incident, Mode, PromptKind
+from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.moment import Instant
 from phoenixd.core.work import Survey
 
@@ -97,6 +98,24 @@ class ReleaseHold:
     agent: str
     incarnation: int
     hold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Tell the run's shim beforehand how to answer a hook; the same answer again only moves its end."""
+
+    agent: str
+    incarnation: int
+    answer: ArmedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Disarm:
+    """Take an armed answer back; one that does not stand is no error."""
+
+    agent: str
+    incarnation: int
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +266,8 @@ Action = LookForFile | (
     | AnswerHold
     | AttendHold
     | ReleaseHold
+    | Arm
+    | Disarm
     | RecordIncident
     | Release
     | TakeSession

@@ -82,6 +82,10 @@ def _is_no_orchestrator(standing: StandingAlert, agent: Agent) -> bool:
     return agent.spec.kind is not Kind.ORCHESTRATOR
 
 
+def _is_corrected(standing: StandingAlert, agent: Agent) -> bool:
+    return all(one.of not in standing.about for one in agent.disproved)
+
+
 def _was_told(standing: StandingAlert, agent: Agent) -> bool:
     run = agent.run
     if run is not None and run.incarnation == standing.incarnation:
@@ -246,6 +250,16 @@ TABLE: tuple[AlertKind, ...] = (
         is_question=True,
     ),
     AlertKind(
+        "answer cut",
+        (
+            "an answer was cut at its end, by the output limit or by a stream that ended too early: again after the "
+            "agent had been told to go on, or that could not be typed"
+        ),
+        "the next prompt, or its run has ended",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
         "cannot go on",
         "a limit is over, and five times in a row it could not be told so",
         "it goes on, or its run has ended",
@@ -337,6 +351,16 @@ TABLE: tuple[AlertKind, ...] = (
         "it is declared as another kind, or removed",
         _is_no_orchestrator,
         needs_person=False,
+    ),
+    AlertKind(
+        "contradicted claim",
+        (
+            "a report claims what did not happen, as the transcript or the files say ([claims against facts]"
+            "(../explanation/resonance.md#claims-against-facts))"
+        ),
+        "a newer report of the same task holds nothing of the kind, or somebody starts the agent or sends it a text",
+        _is_corrected,
+        is_question=True,
     ),
     AlertKind(
         "prompt",

@@ -15,7 +15,9 @@ from typing import Any
 
 from phoenixd.core import (
     answers,
+    armed,
     cleanup,
+    cut,
     deafness,
     events,
     fleet,
@@ -24,6 +26,7 @@ from phoenixd.core import (
     lifecycle,
     productive,
     progress,
+    reports,
     requests,
     session,
     turns,
@@ -82,6 +85,8 @@ TABLE: dict[type[Any], Row] = {
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
+    hooks.CallKept: EVIDENCE,
+    hooks.TurnKept: TOLD,
     hooks.SessionStarted: (
         fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED),
         fleet.give_answer, *RUN,
@@ -114,15 +119,18 @@ TABLE: dict[type[Any], Row] = {
     events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((liveness.hear,), *DUE),
     events.UsageSeen: ((meter.hear,), *DUE),
+    events.AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
-    events.AgentStarted: ((lifecycle.hear_life, answers.let_go), seats.name_session, *RUN),
+    events.AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
     events.RunAdopted: (
-        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED), seats.name_session, fleet.give_answer,
-        *RUN,
+        (
+            deafness.hear_adoption, lifecycle.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
+        ),
+        seats.name_session, fleet.give_answer, *RUN,
     ),
     events.StartFailed: ((lifecycle.hear_failed_start,), *LIFE),
     events.AgentExited: (
@@ -140,8 +148,10 @@ TABLE: dict[type[Any], Row] = {
     events.IncidentRecorded: ((lifecycle.hear_record,), *RUN),
     events.LinkLost: ((deafness.hear_loss,), *RUN),
     events.HooksRefused: ((deafness.hear_refusals,), *RUN),
+    events.ArmedUsed: ((armed.hear_use,), *RUN),
     events.CleanedUp: ((cleanup.hear,), *SHARED),
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
+    events.ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
     events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), *RUN),
     events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), *RUN),
@@ -153,15 +163,17 @@ TABLE: dict[type[Any], Row] = {
         (plan.settle, requests.withdraw, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
     ),
     events.StartRequested: (
-        (plan.settle, requests.hear_start, weights.note_order), fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_start, reports.hear_order, weights.note_order), fleet.renew_plan,
+        fleet.take_up_turns, *SHARED,
     ),
     events.StopRequested: (
         (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
     ),
     events.RestartRequested: (
-        (plan.settle, requests.hear_restart, weights.note_order), fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_restart, reports.hear_order, weights.note_order), fleet.renew_plan,
+        fleet.take_up_turns, *SHARED,
     ),
-    events.SendRequested: ((requests.send, weights.note_order), *SHARED),
+    events.SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     events.AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     events.BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from phoenixd.core import alerts, restart
+from phoenixd.core import alerts, armed, restart
 from phoenixd.core.agent import (
     Agent,
     BackingOff,
@@ -71,6 +71,8 @@ class Row:
     strangers: int = 0
     context: Gauge | None = None
     """How full its context is, as far as anything was read of it in this run."""
+    armed: tuple[str, ...] = ()
+    """What its shim answers hooks with by itself now, one clause each."""
     generation: int = 0
     """Which generation of its seat this is; 0 for agents that have none."""
 
@@ -153,6 +155,7 @@ def row(agent: Agent, now: Moment) -> Row:
         refused=run.refused if run else 0,
         strangers=run.strangers if run else 0,
         context=_context(agent),
+        armed=tuple(armed.words(one, now.at) for one in armed.standing(agent, now.at)),
     )
 
 

@@ -228,6 +228,13 @@ class CleanupRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportRules:
+    """How what it reports is known to be whole. seal: by two words that it is asked to write around it."""
+
+    seal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedAnswer:
     """What the operator has answered beforehand: this very permission, word for word as the item's text is."""
 
@@ -267,6 +274,7 @@ class AgentSpec:
     stop: StopRules = StopRules()
     loop: LoopRules = LoopRules()
     brief: BriefRules = BriefRules()
+    reports: ReportRules = ReportRules()
     cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()

@@ -29,7 +29,7 @@ from phoenixd.documents.ops import (
     read_spoken,
     render_occurrence,
 )
-from phoenixd.documents.resolved import Resolution, Resolved, apply_resolutions
+from phoenixd.documents.resolved import ARCHIVE, LOG, Resolution, Resolved, apply_resolutions, read_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
 from phoenixd.documents.state import (
@@ -104,6 +104,8 @@ class Shelf:
     _unwritten: deque[bytes] = field(default_factory=lambda: deque(maxlen=OPS_UNWRITTEN))
     """Lines of ops.jsonl that a full disk did not take, to be written before any other."""
     _kept: Bookkeeping | None = None
+    _closed: tuple[tuple[object, ...], tuple[Resolution, ...]] | None = None
+    """What was read of the resolved loops, and of which files."""
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()
@@ -121,6 +123,7 @@ class Shelf:
             return
         self._clear_away()
         self._gather_incidents()
+        self._resolved.finish()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         lines = tail(self.directory / "ops.jsonl", OPS_TAIL) if not self.happenings or self.spoken is None else b""
         if not self.happenings:
@@ -252,7 +255,7 @@ class Shelf:
             return "frozen"
         self._resolved.append(made)
         self.state = closed
-        self._kept = Bookkeeping(kept.task, size_of(self._resolved.path))
+        self._kept = Bookkeeping(kept.task, self._resolved.size)
         return "resolved"
 
     def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
@@ -320,9 +323,19 @@ class Shelf:
         """Make a state durable that holds what the last `look` found, unless another hand was faster."""
         self._write_state(document, self._known)
 
-    def read_end(self, name: str, size: int) -> bytes:
-        """The last whole lines of a file of lines, up to `size` bytes."""
-        return tail(self.directory / name, size)
+    def resolutions(self, size: int) -> tuple[tuple[Resolution, ...], int]:
+        """The newest of all that was ever closed, as much as `size` bytes hold, oldest first; and how far the log was
+        taken over into the state."""
+        assert self._kept is not None
+        seen = (size, signature(self.directory / LOG), signature(self.directory / ARCHIVE))
+        if self._closed is None or self._closed[0] != seen:
+            self._closed = (seen, tuple(read_resolutions(self._resolved.newest(size))))
+        return self._closed[1], self._kept.resolved_bytes
+
+    def archive_resolutions(self, place: int) -> None:
+        """Archive the log, unless something was added to it behind that place; raises OSError."""
+        if not self._read_only:
+            self._resolved.archive(place)
 
     def holds(self, name: str) -> bool:
         """Whether anything stands under that name."""
@@ -421,8 +434,7 @@ class Shelf:
 
     @property
     def _resolved(self) -> ResolvedLog:
-        path = self.directory / "resolved.jsonl"
-        return ResolvedLog(path, self.files, lambda: self.content(path.name, RESOLVED_LIMIT))
+        return ResolvedLog(self.directory, self.files, lambda name: self.content(name, RESOLVED_LIMIT))
 
     def content(self, name: str, limit: int) -> bytes | None:
         """A document's content; None when there is none, or something that is not to be read in its place.

@@ -39,6 +39,7 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -171,9 +172,12 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         find, tell, clock, house.transcripts, StatusLines(ground.directories.agent_runtime), supervisor.everybody
     )
 
+    cut_answers = CutAnswers(find, tell, clock, house.transcripts)
+
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
         metering.heard(name, kind, payload)
+        cut_answers.heard(name, kind, payload)
 
     hearing = Hearing(
         world.shims,
@@ -189,6 +193,5 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
     )
-    return Hands(
-        messenger, answerer, hearing, strays, Performer(outside, find, tell, hearing, messenger, answerer), metering
-    )
+    performer = Performer(outside, find, tell, hearing, messenger, answerer)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers)

@@ -20,7 +20,7 @@ from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
-from phoenixd.core.events import SendRequested, TerminalSeen
+from phoenixd.core.events import AnswerCut, SendRequested, TerminalSeen
 from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -417,3 +417,20 @@ def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:
 
     assert not {word for word in words if "state" in word.split()}
     assert not {word for word in words if "update" in word}
+
+
+async def test_a_cut_answer_stands_in_explain_and_since(daemon: FakeDaemon, runtime: Path) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    daemon.declare("docs")
+    daemon.pass_time(60)
+    daemon.hook("docs", "prompt-submit", text="report")
+    daemon.hook("docs", "stop")
+    daemon.happen(AnswerCut("docs", 1, "output_limit", 7.0, went_on=True, calls=("Bash",)))
+    async with serving(daemon, runtime) as live:
+        explained = (await live.ask("GET", "/v1/agents/docs/explain", text=True)).text
+        digest = (await live.ask("GET", "/v1/since?time=8h")).json
+        page = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+
+    assert "its answer was cut by the output limit, and its CLI went on" in " ".join(explained.split())
+    assert (digest["cut_answers"], digest["cut_gone_on"]) == (1, 1)
+    assert "answers      1 cut at the end; after 1 the CLI went on by itself" in page

@@ -68,6 +68,7 @@ file_looked
 measurement_lost
 cleaned_up
 attendance_seen
+report_judged
 trouble_seen
 trouble_gone
 state_edited
@@ -80,6 +81,8 @@ epoch_begun
 recovery_confirmed
 saving_halted
 saving_resumed
+armed_used
+answer_cut
 """
 ACTIONS = """
 take_session
@@ -103,6 +106,8 @@ release
 alert
 reassure
 observe_terminal
+arm
+disarm
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 
