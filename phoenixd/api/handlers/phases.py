@@ -16,7 +16,7 @@ from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
 from phoenixd.documents.project import revision
 from phoenixd.documents.project.checking import check
 from phoenixd.documents.project.layout import project_name
-from phoenixd.documents.project.plan import phase_plan
+from phoenixd.documents.project.plan_data import phase_plan
 from phoenixd.documents.project.reading import line_count, plain
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import BadProject
