@@ -70,6 +70,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "item": row.item.id if row.item else None,
         "items": [one.id for one in row.items],
         "alerts": [alert(standing) for standing in row.alerts],
+        "generation": row.generation or None,
     }
 
 

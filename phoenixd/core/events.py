@@ -143,6 +143,8 @@ class AgentStarted:
     run_id: str
     pid: int
     start_time: int
+    link: int = 0
+    """The protocol that its shim's link speaks; 0: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,17 @@ class AgentExited:
     oom: Literal["", "agent", "host"] = ""
     """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmedUsed:
+    """An armed answer was given: so many times so far (uses), and when it was told (wall)."""
+
+    agent: str
+    incarnation: int
+    id: str
+    uses: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,12 +360,29 @@ class CleanedUp:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportJudged:
+    """A report was held against the facts. of: the worker or task whose report it is, told to `agent`.
+
+    contradicted: the claims that facts contradict, each in words with its reason, without secrets.
+    """
+
+    agent: str
+    incarnation: int
+    of: str
+    contradicted: tuple[str, ...] = ()
+    verified: int = 0
+    unverifiable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
     held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
     held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
+    link: the protocol that the link speaks; 0: not told. armed: the answers that its shim was told beforehand, with how
+    often each was given; None where nothing new is known.
     """
 
     agent: str
@@ -362,6 +392,8 @@ class RunAdopted:
     unwatched: bool = True
     held: tuple[int, ...] | None = ()
     held_until: int | None = None
+    link: int = 0
+    armed: tuple[tuple[str, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,6 +617,7 @@ RunEvent = (
     | NotDelivered
     | HoldAnswered
     | HoldReleased
+    | ArmedUsed
     | HookEvent
 )
 RUN_EVENTS: frozenset[type] = frozenset(get_args(RunEvent))
@@ -601,7 +634,7 @@ FleetEvent = (
     | SavingResumed
 )
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
-AfterEvent = CleanedUp | AttendanceSeen
+AfterEvent = CleanedUp | AttendanceSeen | ReportJudged
 """About a run that has ended."""
 Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 
@@ -627,6 +660,7 @@ def is_journaled(event: Event) -> bool:
             | CallWorkSeen()
             | LinkLost()
             | HooksRefused()
+            | ArmedUsed()
         ):
             # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False

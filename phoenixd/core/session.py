@@ -24,6 +24,7 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.hooks import (
+    CallKept,
     Compacted,
     Failure,
     Hook,
@@ -38,6 +39,7 @@ from phoenixd.core.hooks import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
+    TurnKept,
 )
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
@@ -61,7 +63,9 @@ ASKING: frozenset[Notice] = frozenset({"permission", "question"})
 """Notifications of a dialog; what a person is asked then bears the same name."""
 FOR_PEOPLE: frozenset[Failure] = frozenset({"login", "billing"})
 """Failures that only a person can remove; what a person is asked then bears the same name."""
-WORKS = (PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, PermissionAsked, Compacted)
+WORKS = (
+    PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, TurnKept, CallKept, PermissionAsked, Compacted,
+)  # fmt: skip
 """The hooks of a main thread that did something."""
 FAILED_TURN = "failed turn"
 """What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the

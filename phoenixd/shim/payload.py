@@ -38,7 +38,7 @@ KIND_OF_CLAUDE_EVENT = {
     "SessionEnd": "session-end",
 }
 # Of these only the latest counts: they say that the agent works, and there are hundreds in an hour.
-EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
+EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "tool-denied", "subagent-start", "subagent-stop"})
 KINDS = frozenset(KIND_OF_CLAUDE_EVENT.values())
 # They begin or end a turn, and no call of the main thread outlives them.
 TURN_KINDS = frozenset({"prompt-submit", "stop", "stop-failure", "session-start", "session-end"})

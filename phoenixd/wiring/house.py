@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -90,6 +91,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             WriterKind.MODEL: ModelWriter(variables.environment_of),
         },
         changes=DirectoryChanges(EDITED),
+        holds=lambda agent: not is_other(supervisor.fleet, agent),
     )
     starter = Starter(
         directories=directories,

@@ -24,6 +24,7 @@ from phoenixd.core.events import AnswerCut, SendRequested, TerminalSeen
 from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.documents.project.projects import PLANNING, plan_of, tree_of
 
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_agents", "GET", "/v1/agents", None),
@@ -53,6 +54,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("brief_generate", "POST", "/v1/agents/docs/brief", None),
     ("list_loops", "GET", "/v1/loops", None),
     ("tokens_check", "GET", "/v1/tokens?agent=docs", None),
+    ("phase_list", "GET", "/v1/phases?workspace=/srv&project=shop", None),
+    ("phase_check", "GET", "/v1/phases/check?workspace=/srv", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
     ("clean_fleet", "POST", "/v1/cleanup", None),
     ("clean_agent", "POST", "/v1/agents/docs/cleanup", {"dry_run": True}),
@@ -85,7 +88,8 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
-        resolve loops tokens-check brief-show brief-check brief-generate answer recover"""
+        resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
+        phase-init phase-split phase-archive phase-summarise phase-import schema-export"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -105,6 +109,7 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.briefs["docs"] = BriefPage("/state/brief.md", "# docs\x1b[2J\n", 1.7e9)
     daemon.faults = (Fault("brief.md", "age", "", "it is old"),)
     daemon.heartbeats["docs"] = {"agent": "docs", "timestamp": "2026-11-21T10:00:00Z"}
+    daemon.trees["/srv", "shop"] = tree_of({PLANNING: plan_of(("1", "completed"), ("2", "pending"))})
 
     answer = await live.ask(method, path, body)
 

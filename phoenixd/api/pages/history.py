@@ -99,6 +99,9 @@ def explain(
     if said := context(row.context, here):
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  context    {first}", *(f"{'':<13}{line}" for line in rest)]
+    for said in row.armed:
+        first, *rest = wrap(said, max(20, here.width - 13))
+        lines += [f"  armed      {first}", *(f"{'':<13}{line}" for line in rest)]
     if looks:
         counted = "once" if looks == 1 else f"{looks} times"
         lines.append(f"  looked     {counted} since then, and nothing followed from it")

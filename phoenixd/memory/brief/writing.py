@@ -130,9 +130,7 @@ async def _ask(
 
 
 def settled_loops(material: BriefMaterial) -> Settled:
-    """Which loops are open by the structure of the session; all that were known where no session is."""
-    if material.ledger is None:
-        return Settled(material.state)
+    """Which loops are open by the structure of the session, and by what the daemon knows where no transcript tells."""
     return settle(material.state, Seen.of(material), material.resolutions, material.closed_texts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import pairwise
 
 from phoenixd.documents.ledger_rows import STOPPED_CODES
 from phoenixd.memory.brief.loops.check import Check, check_of, program_name
-from phoenixd.memory.brief.loops.shell import Simple, simple_commands
+from phoenixd.memory.brief.loops.shell import CACHED, LIMIT, Simple, simple_commands
 from phoenixd.memory.brief.loops.wrappers import SHELLS, WRAPPERS
 
 MOST_NESTED = 4
@@ -30,11 +31,12 @@ def verdict(line: str, code: int | None, failed: bool | None) -> Verdict | None:
 
     code None: it is not known, and `failed` alone tells.
     """
-    if failed is None or code in STOPPED_CODES:
+    if failed is None or code in STOPPED_CODES or len(line) >= LIMIT:
         return None
     return _verdict(line, not failed, MOST_NESTED)
 
 
+@functools.lru_cache(CACHED)
 def _verdict(line: str, zero: bool, depth: int) -> Verdict | None:
     checks: list[Check] = []
     for simple in simple_commands(line):
@@ -48,12 +50,17 @@ def _verdict(line: str, zero: bool, depth: int) -> Verdict | None:
 
 def checks_in(line: str) -> tuple[Check, ...]:
     """The checks that a line would prove if it did well."""
-    told = _verdict(line, zero=True, depth=MOST_NESTED)
+    told = _verdict(line, zero=True, depth=MOST_NESTED) if len(line) < LIMIT else None
     return told.checks if told is not None else ()
 
 
 def keys_in(line: str) -> tuple[str, ...]:
     """The keys of all checks that a line runs, whatever its exit code says of them."""
+    return _keys_in(line) if len(line) < LIMIT else ()
+
+
+@functools.lru_cache(CACHED)
+def _keys_in(line: str) -> tuple[str, ...]:
     found = (check_of(words, None) for words in commands_in(line))
     return tuple(dict.fromkeys(check.key for check in found if check is not None))
 
@@ -61,17 +68,17 @@ def keys_in(line: str) -> tuple[str, ...]:
 def commands_in(line: str) -> Iterator[tuple[str, ...]]:
     """The words of each simple command of a line, without what stands around it: assignments, wrappers."""
     for simple in simple_commands(line):
-        words = _bare(simple.words)
-        inner = _inner_line(words)
+        words = bare(simple.words)
+        inner = inner_line(words)
         if inner is None:
             yield words
         else:
-            yield from (_bare(one.words) for one in simple_commands(inner))
+            yield from (bare(one.words) for one in simple_commands(inner))
 
 
 def _checks(simple: Simple, zero: bool, depth: int) -> tuple[Check, ...]:
-    words = _bare(simple.words)
-    inner = _inner_line(words)
+    words = bare(simple.words)
+    inner = inner_line(words)
     if inner is not None:
         within = _verdict(inner, zero, depth - 1) if depth > 0 else None
         return within.checks if within is not None else ()
@@ -79,14 +86,14 @@ def _checks(simple: Simple, zero: bool, depth: int) -> tuple[Check, ...]:
     return (check,) if check is not None else ()
 
 
-def _inner_line(words: tuple[str, ...]) -> str | None:
+def inner_line(words: tuple[str, ...]) -> str | None:
     """The line that a shell is given: bash -lc 'LINE'."""
     if not words or program_name(words[0]) not in SHELLS:
         return None
     return next((line for option, line in pairwise(words[1:]) if _SHELL_SCRIPT.fullmatch(option)), None)
 
 
-def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
+def bare(words: tuple[str, ...]) -> tuple[str, ...]:
     """A command without the assignments before it and the commands that only run it."""
     for _ in range(2 * MOST_NESTED):
         while words and _ASSIGNMENT.match(words[0]):
