@@ -2,7 +2,7 @@
 
 Each fault is noticed, or it is written here that it cannot be known without a seal (documents/seal.py).
 
-The gate runs a row of each kind; `./dev proof slow` has them all.
+The gate runs two rows; `./dev proof cuts` runs all of them.
 """
 
 from __future__ import annotations
@@ -68,12 +68,7 @@ GEMINI: dict[str, Outcome] = {
 }
 NEWEST: dict[str, Outcome] = {**CLAUDE, "stream ends after a block": "parked"}
 TABLE = {("claude", OLDEST): CLAUDE, ("claude", NEWER): NEWEST, ("codex", ""): CODEX, ("gemini", ""): GEMINI}
-GATE = {
-    ("claude", OLDEST, "output limit once"),
-    ("claude", OLDEST, "stream ends after a block"),
-    ("claude", NEWER, "window exceeded"),
-    ("codex", "", "output limit once"),
-}
+GATE = {("claude", OLDEST, "output limit once"), ("codex", "", "output limit once")}
 ROWS = [
     pytest.param(
         (harness, pin), fault, outcome, id=f"{harness}{pin}-{fault.replace(' ', '-')}",
