@@ -51,7 +51,7 @@ RUN_BY_CHECKS = frozenset(
 """Checks whose own configuration names further programs."""
 
 CONTAINERS = frozenset({"docker", "podman", "buildah", "docker compose"})
-STARTED = frozenset({"build", "bud", "buildx", "run", "exec", "up", "start", "restart"})
+STARTED = frozenset({"build", "bud", "buildx", "run", "exec", "up"})
 RUN_BY = frozenset({"run", "generate", "exec", "xtask", "make", "runner", "watch", "script", "x"})
 """Subcommands of known programs that run a program of the project's."""
 
@@ -123,19 +123,20 @@ def _interpreted(rest: tuple[str, ...], program: str, line: str) -> bool:
     """A program text is read, here or in a file; an interpreter that only tells of itself runs nothing."""
     is_here = "<<" in line
     if not rest or rest[0] == "-":
-        return not is_here or _names(line, program)
+        return not is_here or names(line, program)
     if rest[0] in ("--version", "-V", "-v", "--help", "--check", "-l"):
         return False
     if rest[0] in ("-c", "-e", "-p", "-r", "--eval", "-ne", "-pe", "-i", "-pi") and len(rest) > 1:
-        return _names(line, program)
+        return names(line, program)
     return True
 
 
 def _mentions(words: tuple[str, ...], program: str) -> bool:
-    return any(_names(word, program) for word in words)
+    return any(names(word, program) for word in words)
 
 
-def _names(text: str, program: str) -> bool:
+def names(text: str, program: str) -> bool:
+    """Whether a text holds a program's name as a word."""
     return re.search(rf"(?<![\w-]){re.escape(program)}(?![\w-])", text) is not None
 
 

@@ -88,6 +88,11 @@ def parsed(line: str, root: str) -> Parsed:
     return Parsed(" ".join(plain.split()), tuple(_commands(without_documents(plain), MOST_NESTED)))
 
 
+def alone(line: str) -> Command:
+    """The first word of a line as a command."""
+    return Command((line.split(" ", 1)[0] or "?",), None, None, None, None)
+
+
 def likeness(claimed: Command, ran: Command) -> Likeness:
     """Whether a run is the claimed one."""
     if _is_elsewhere(claimed, ran):
