@@ -13,11 +13,20 @@ from typing import Any
 from phoenixd.api.handlers.loops import ID_SHOWN, no_loop, several
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.api.problems import Problem, no_agent
+from phoenixd.core.seat.names import is_reserved
 from phoenixd.directories import STATE_POINTER, find_state_directory
 from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
-from phoenixd.documents.resolved import apply_resolutions, read_resolutions, render_resolution, resolution
+from phoenixd.documents.resolved import (
+    ARCHIVE,
+    ASIDE,
+    LOG,
+    apply_resolutions,
+    read_resolutions,
+    render_resolution,
+    resolution,
+)
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping
 from phoenixd.documents.state import StateDocument
@@ -38,6 +47,7 @@ class Papers:
     name: str
     state: StateDocument
     log: bytes
+    """All that was ever closed, the archive first."""
     broken: str | None = None
     read_only: bool = False
 
@@ -58,7 +68,7 @@ def state_directory(sockets: Sequence[bytes], environ: Mapping[str, str], *, by_
     """
     for place in _candidates(sockets, environ, by_environment):
         if place is not None and (place / LOCK).exists():
-            _become_owner_of(place)
+            become_owner_of(place)
             return place
     return None
 
@@ -79,7 +89,7 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
         if done == "resolved":
             loop_id = meant(loop_id, chosen.ids)
             made = resolution(loop_id, redact(reason, secret_values(environ)), now, chosen.name)
-            append(state / "agents" / chosen.name / "resolved.jsonl", render_resolution(made))
+            append(state / "agents" / chosen.name / LOG, render_resolution(made))
     shown = one_line(loop_id, ID_SHOWN)
     message = (
         f"resolved {shown} of {chosen.name}; {LATER}"
@@ -112,18 +122,21 @@ def _read(state: Path, name: str, now: float) -> Papers:
     directory = state / "agents" / name
     if not directory.is_dir():
         raise no_agent(name)
-    log = _content(directory / "resolved.jsonl", LOG_LIMIT)
+    log = _content(directory / LOG, LOG_LIMIT)
+    archived = b"".join(_content(directory / name, LOG_LIMIT) for name in (ARCHIVE, ASIDE))
     content = _content(directory / "state.json", SIZE_LIMIT)
     empty = StateDocument(agent=name)
     if not content:
-        return Papers(name, empty, log)
+        return Papers(name, empty, archived + log)
     reading = read_state(content, name, utc_date(now))
     if reading.document is None:
-        return Papers(name, empty, log, reading.broken)
+        return Papers(name, empty, archived + log, reading.broken)
     kept = read_bookkeeping(_content(directory / "session.json", SESSION_LIMIT)) or Bookkeeping()
-    waiting = log[kept.resolved_bytes :] if len(log) >= kept.resolved_bytes else b""
+    # Counted over archive and log: what is moved from one to the other keeps its place.
+    consumed = max(0, kept.resolved_bytes - len(archived))
+    waiting = log[consumed:] if len(log) >= consumed else b""
     document = apply_resolutions(reading.document, waiting, utc_date(now))
-    return Papers(name, document, log, read_only=reading.read_only)
+    return Papers(name, document, archived + log, read_only=reading.read_only)
 
 
 def _content(path: Path, limit: int) -> bytes:
@@ -147,7 +160,9 @@ def _meant(named: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def _names(state: Path) -> list[str]:
-    return sorted(path.name for path in (state / "agents").glob("*") if re.fullmatch(NAME_PATTERN, path.name))
+    # Papers are the seat's: a later generation's directory holds the files of its runs.
+    found = (path.name for path in (state / "agents").glob("*"))
+    return sorted(name for name in found if re.fullmatch(NAME_PATTERN, name) and not is_reserved(name))
 
 
 def _candidates(sockets: Sequence[bytes], environ: Mapping[str, str], by_environment: bool) -> list[Path | None]:
@@ -171,7 +186,8 @@ def _pointed(pointer: Path) -> Path | None:
     return Path(named) if is_its_own else None
 
 
-def _become_owner_of(directory: Path) -> None:
+def become_owner_of(directory: Path) -> None:
+    """As root, go on as the user who owns the directory, so that nothing in it becomes root's."""
     owner = directory.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.setgroups([])

@@ -47,11 +47,15 @@ class ConversationEnd:
 
     def add(self, said: Said) -> bool:
         """Take what an older line says; False once there is no room for more."""
+        return self.take(bounded(said, self._budget))
+
+    def take(self, said: Said) -> bool:
+        """The same of what is bounded already."""
         if said.key is not None:
             if said.key in self._keys:
                 return True
             self._keys.add(said.key)
-        for piece in reversed(bounded(said, self._budget).pieces):
+        for piece in reversed(said.pieces):
             if len(piece.text) + COST_OF_ONE > self._left:
                 self._gap = True
                 return False

@@ -9,6 +9,8 @@ _SEQUENCES = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS and their kind
     r"|\x1b[ -/]*+[0-~]?"
 )
+_OPENING = re.compile("[\x1b\x80-\x9f]")
+"""What each of them begins with."""
 _UNSHOWABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
     "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turning the order
@@ -18,7 +20,10 @@ _UNSHOWABLE = re.compile(
 
 def plain(text: str) -> str:
     """Take out escape sequences, control characters but tab and newline, and characters that show nothing."""
-    return _UNSHOWABLE.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSHOWABLE.sub("", _SEQUENCES.sub("", text) if _OPENING.search(text) else text)
 
 
 def one_line(text: str, limit: int) -> str:

@@ -15,6 +15,8 @@ from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument, resolve_loop
 from phoenixd.documents.times import read_date, timestamp
 
+LOG, ARCHIVE, ASIDE = "resolved.jsonl", "resolved.archive.jsonl", ".resolved.archiving"
+"""The log; where brief runs move what they have read of it; and its name meanwhile."""
 REASON_LIMIT = 1000
 Resolved = Literal["resolved", "already", "unknown", "frozen"]
 """What became of a wish to close a loop; frozen: state.json is of a newer version, and must not be written."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import date, timedelta
+from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -121,10 +122,16 @@ def without_secrets(document: StateDocument, clean: Callable[[str], str]) -> Sta
                 item.model_copy(update={"reason": clean(item.reason), **_clean_extras(item, clean)})
                 for item in document.resolved
             ),
-            "numbers": {name: clean(value) for name, value in document.numbers.items()},
+            "numbers": {_clean_name(name, clean): clean(value) for name, value in document.numbers.items()},
             **_clean_extras(document, clean),
         }
     )
+
+
+def _clean_name(name: str, clean: Callable[[str], str]) -> str:
+    """A name, or what is left of it and its digest where a secret stands in it: two names stay two."""
+    cleaned = clean(name)
+    return name if cleaned == name else f"{cleaned} {sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _clean_extras(part: Document, clean: Callable[[str], str]) -> dict[str, Any]:

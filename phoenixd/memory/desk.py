@@ -30,7 +30,7 @@ from phoenixd.documents.ops import Happening, Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.state import StateDocument
+from phoenixd.documents.state import StateDocument, without_secrets
 from phoenixd.documents.state_merge import later
 from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -96,6 +96,8 @@ class Desk:
     _ledger_read: bool = False
     _seen: tuple[object, ...] = ()
     """What the newest `SeenSession` was made of, and that itself: most publications change nothing of it."""
+    _found_clean: tuple[StateDocument, tuple[str, ...]] | None = None
+    """The state that holds none of these secrets, for it was looked through."""
     _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
@@ -123,6 +125,19 @@ class Desk:
         self.shelf.catch_up(utc_date(now))
         assert self.shelf.state is not None
         return self.shelf.state
+
+    def consult_clean(self, now: float) -> StateDocument:
+        """The same without secrets, for whatever is made of it: one that an agent has just written into the file goes
+        from the file first, so that no document and no merge finds it there again."""
+        state = self.consult(now)
+        if self._found_clean and self._found_clean[0] is state and self._found_clean[1] is self.secrets:
+            return state
+        clean = without_secrets(state, self.clean)
+        if clean != state:
+            self.shelf.put_state(clean)
+            state = clean
+        self._found_clean = (state, self.secrets)
+        return state
 
     def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
@@ -205,6 +220,11 @@ class Desk:
         if self.owes_brief(agent):
             self._told = (run.incarnation, run.run_id)
             self.shelf.forget_told_before(run.incarnation)
+
+    def tell_of(self, desk: Desk, agent: Agent, state: StateDocument, now: float) -> None:
+        """Write what a successor's session is told of its seat, whose papers lie on another desk; nothing of them."""
+        assert desk.agent is not None
+        self._tell_run(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative))
 
     def _begin_run(self, agent: Agent) -> None:
         """Take down, once for each run, how the one before it ended; `consult` came before."""

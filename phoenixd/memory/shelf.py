@@ -29,7 +29,7 @@ from phoenixd.documents.ops import (
     read_spoken,
     render_occurrence,
 )
-from phoenixd.documents.resolved import Resolution, Resolved, apply_resolutions
+from phoenixd.documents.resolved import ARCHIVE, LOG, Resolution, Resolved, apply_resolutions, read_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
 from phoenixd.documents.state import (
@@ -66,6 +66,10 @@ TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
 Clean = Callable[[str], str]
 
 
+RUN_FILES = ("session", "settings.json", ".clean-exit", "heartbeat.json", INCIDENTS)
+"""How the names of files begin that are a run's, and so its generation's; all others are papers of the seat."""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What stood in a file when it was read or written last; None: no such file."""
@@ -83,6 +87,8 @@ class Shelf:
     stale_days: int
     resolved_days: int
     happenings: deque[Happening]
+    own: Path | None = None
+    """Where the files of the runs stand, if not here: those of a later generation of a seat (see RUN_FILES)."""
     state: StateDocument | None = None
     """What stands in state.json, as written or read last."""
     found: Status | None = None
@@ -98,6 +104,8 @@ class Shelf:
     _unwritten: deque[bytes] = field(default_factory=lambda: deque(maxlen=OPS_UNWRITTEN))
     """Lines of ops.jsonl that a full disk did not take, to be written before any other."""
     _kept: Bookkeeping | None = None
+    _closed: tuple[tuple[object, ...], tuple[Resolution, ...]] | None = None
+    """What was read of the resolved loops, and of which files."""
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()
@@ -109,10 +117,13 @@ class Shelf:
     def open(self) -> None:
         """Read what an earlier daemon left, once; the directory is made again whenever somebody removed it."""
         self.files.ensure_private_dir(self.directory)
+        if self.own is not None:
+            self.files.ensure_private_dir(self.own)
         if self._kept is not None:
             return
         self._clear_away()
         self._gather_incidents()
+        self._resolved.finish()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         lines = tail(self.directory / "ops.jsonl", OPS_TAIL) if not self.happenings or self.spoken is None else b""
         if not self.happenings:
@@ -244,7 +255,7 @@ class Shelf:
             return "frozen"
         self._resolved.append(made)
         self.state = closed
-        self._kept = Bookkeeping(kept.task, size_of(self._resolved.path))
+        self._kept = Bookkeeping(kept.task, self._resolved.size)
         return "resolved"
 
     def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
@@ -274,7 +285,7 @@ class Shelf:
 
         known: write, durably, only over that. What another hand wrote or removed since is left alone.
         """
-        path = self.directory / name
+        path = self.place(name)
         try:
             if (
                 not anew
@@ -291,37 +302,48 @@ class Shelf:
 
     def keep_newest(self, pattern: str, count: int) -> None:
         """Remove all but the newest documents of a name's pattern."""
-        found = sorted(self.directory.glob(pattern), key=lambda path: signature(path) or (0,))
+        found = sorted((self.own or self.directory).glob(pattern), key=lambda path: signature(path) or (0,))
         for path in found[: max(0, len(found) - count)]:
             with contextlib.suppress(OSError):
                 path.unlink()
 
     def make_directory(self, name: str) -> None:
         """Make sure of a directory of ours below the agent's; a link in its place, which could lead anywhere, goes."""
-        path = self.directory / name
+        path = self.place(name)
         if path.is_symlink():
             path.unlink()
             self.notes.append(f"{name} was a link, and was made anew as a directory")
         self.files.ensure_private_dir(path)
 
     def place(self, name: str) -> Path:
-        return self.directory / name
+        """Where a file of this name stands: the papers of a seat are its own, and a run's files its generation's."""
+        return (self.own if self.own is not None and name.startswith(RUN_FILES) else self.directory) / name
 
     def put_state(self, document: StateDocument) -> None:
         """Make a state durable that holds what the last `look` found, unless another hand was faster."""
         self._write_state(document, self._known)
 
-    def read_end(self, name: str, size: int) -> bytes:
-        """The last whole lines of a file of lines, up to `size` bytes."""
-        return tail(self.directory / name, size)
+    def resolutions(self, size: int) -> tuple[tuple[Resolution, ...], int]:
+        """The newest of all that was ever closed, as much as `size` bytes hold, oldest first; and how far the log was
+        taken over into the state."""
+        assert self._kept is not None
+        seen = (size, signature(self.directory / LOG), signature(self.directory / ARCHIVE))
+        if self._closed is None or self._closed[0] != seen:
+            self._closed = (seen, tuple(read_resolutions(self._resolved.newest(size))))
+        return self._closed[1], self._kept.resolved_bytes
+
+    def archive_resolutions(self, place: int) -> None:
+        """Archive the log, unless something was added to it behind that place; raises OSError."""
+        if not self._read_only:
+            self._resolved.archive(place)
 
     def holds(self, name: str) -> bool:
         """Whether anything stands under that name."""
-        return os.path.lexists(self.directory / name)
+        return os.path.lexists(self.place(name))
 
     def forget_told_before(self, incarnation: int) -> None:
         """Remove what the sessions of earlier runs were told."""
-        for entry in os.scandir(self.directory):
+        for entry in os.scandir(self.own or self.directory):
             found = TOLD_TO.fullmatch(entry.name)
             if found is not None and int(found[1]) < incarnation:
                 with contextlib.suppress(OSError):
@@ -329,7 +351,7 @@ class Shelf:
 
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.directory / name)
+            os.unlink(self.place(name))
 
     def heartbeat_time(self, now: float) -> float | None:
         """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
@@ -412,8 +434,7 @@ class Shelf:
 
     @property
     def _resolved(self) -> ResolvedLog:
-        path = self.directory / "resolved.jsonl"
-        return ResolvedLog(path, self.files, lambda: self.content(path.name, RESOLVED_LIMIT))
+        return ResolvedLog(self.directory, self.files, lambda name: self.content(name, RESOLVED_LIMIT))
 
     def content(self, name: str, limit: int) -> bytes | None:
         """A document's content; None when there is none, or something that is not to be read in its place.
@@ -421,7 +442,7 @@ class Shelf:
         Raises FileUnreadable where nobody knows: what cannot be read now must not be taken for gone, and written over.
         """
         try:
-            return self.files.read_plain(self.directory / name, limit)
+            return self.files.read_plain(self.place(name), limit)
         except FileNotFoundError:
             return None
         except FileUnreadable:

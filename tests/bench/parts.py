@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.bench import crowd, flood, hooks, hostile, ledger, race_report, step, thousand, transcripts, work
+from tests.bench import brief, crowd, flood, hooks, hostile, ledger, race_report, step, thousand, transcripts, work
 from tests.bench.scale import Scale
 
 
@@ -29,6 +29,7 @@ PARTS: dict[str, Part] = {
     "work": Part("the fingerprint of a repository of 50,000 files", work.report),
     "transcripts": Part("the newest usage of a transcript of 1 GB", transcripts.run),
     "ledger": Part("a turn's reading for the brief at 1 MB and at 1 GB", ledger.run),
+    "brief": Part("one whole brief run at a turn's end, at 1 MB and at 1 GB", brief.run),
     "hostile": Part("what agents write, at its worst", hostile.run),
     "thousand": Part(
         "1,000 agents beside 100: start, idle, a death, the daemon's restart", thousand.report, usual=False

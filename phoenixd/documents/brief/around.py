@@ -10,11 +10,12 @@ from phoenixd.documents.ledger_rows import Waiting, Words
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question or a permission that nobody has answered."""
+    """A question or a permission that nobody has answered. left: the run that asked is over, and it can be answered."""
 
     text: str
     options: tuple[str, ...] = ()
     at: float | None = None
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,21 +36,28 @@ class TalkTail:
     """Where the oldest line begins that was looked at."""
     _remarks: deque[Remark] = field(default_factory=deque)
     _session_id: str | None = None
+    _newest: tuple[int, Conversation] | None = None
+    """What was told last, and how far the transcript had been read then."""
 
     def conversation(self) -> Conversation | None:
         """The end of what was said; None where there is no transcript."""
         with open_lines(self.path) as lines:
             if lines is None:
-                self._place.identity = None
+                self._place.identity = self._newest = None
                 return None
             if not (self._place.is_in(lines) and self._read_on(lines)):
+                self._newest = None
                 self._begin_at_the_end(lines)
+            if self._newest is not None and self._newest[0] == self._place.offset:
+                return self._newest[1]
             end = ConversationEnd(self.budget)
             if self._take_known(end):
                 self._take_older(lines, end)
             # Of a file without one whole line nothing was looked at.
             is_whole = self._start == 0 and (self._place.offset > 0 or lines.size == 0)
-            return end.conversation(self._session_id or first_name(lines, self.form), is_whole)
+            found = end.conversation(self._session_id or first_name(lines, self.form), is_whole)
+            self._newest = (self._place.offset, found)
+            return found
 
     def _begin_at_the_end(self, lines: OpenLines) -> None:
         self._remarks.clear()
@@ -108,4 +115,4 @@ def _add(end: ConversationEnd, remark: Remark) -> bool:
     if remark.said is None:
         end.miss()
         return True
-    return end.add(remark.said)
+    return end.take(remark.said)

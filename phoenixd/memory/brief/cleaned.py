@@ -21,19 +21,20 @@ class Cleaners:
         """Begin another reading of an agent's texts."""
         known = self._cleaned.pop(desk.shelf.name, None)
         if known is None or known.secrets != desk.secrets:
-            known = Cleaned(desk.secrets)
+            known = Cleaned(desk.secrets, desk.clean)
         self._cleaned[desk.shelf.name] = known
         while len(self._cleaned) > MOST_AGENTS:
             del self._cleaned[next(iter(self._cleaned))]
         known.begin()
-        return lambda text: known.clean(text, desk.clean)
+        return known.clean
 
 
 class Cleaned:
     """Texts that were cleaned in this reading or in the one before, with these secrets."""
 
-    def __init__(self, secrets: tuple[str, ...]) -> None:
+    def __init__(self, secrets: tuple[str, ...], clean: Clean) -> None:
         self.secrets = secrets
+        self._clean = clean
         self._before: dict[str, str] = {}
         self._now: dict[str, str] = {}
 
@@ -41,11 +42,11 @@ class Cleaned:
         """Begin another reading: what the last one had no use for is forgotten."""
         self._before, self._now = self._now, {}
 
-    def clean(self, text: str, clean: Clean) -> str:
-        """The text without its secrets."""
+    def clean(self, text: str) -> str:
+        """The text without its secrets. As long as those are the same, this is the same function."""
         found = self._now.get(text) or self._before.get(text)
         if found is None:
-            found = clean(text)
+            found = self._clean(text)
         if len(self._now) < MOST_TEXTS:
             self._now[text] = found
         return found

@@ -98,7 +98,8 @@ class _Reading:
             if not kind:
                 yield _Standing(loop, math.inf)
                 continue
-            match = next((one for one in found if one.kind == kind and self._is_the_same(loop, one)), None)
+            mine = source_in(loop, self.seen.session)
+            match = next((one for one in found if one.kind == kind and _is_the_same(loop, mine, one)), None)
             if match is not None:
                 found.remove(match)
                 yield _Standing(self._renewed(loop, match), _when(match.at), is_proven=True)
@@ -118,12 +119,6 @@ class _Reading:
             extras = {KIND: one.kind, SOURCE: f"{self.seen.session}: {one.source}", LAST_SEEN: self.seen.around.number}
             loop = _loop(name, one.text, self.seen.today.isoformat(), {**one.extras, **extras})
             yield _Standing(loop, _when(one.at), is_proven=True)
-
-    def _is_the_same(self, loop: OpenLoop, found: Found) -> bool:
-        mine = source_in(loop, self.seen.session)
-        if mine:
-            return mine == found.source
-        return (found.is_same and source_of(loop) == found.source) or same(loop.text, found.text)
 
     def _is_resolved(self, found: Found, base: str) -> bool:
         """Whether somebody closed it after what proves it open came about."""
@@ -164,6 +159,13 @@ class _Reading:
         """The loop with its session as sources name it now."""
         mine = source_in(loop, self.seen.before) if kind_of(loop) and self.seen.session else ""
         return _same_or(loop, {**loop.model_dump(), SOURCE: f"{self.seen.session}: {mine}"}) if mine else loop
+
+
+def _is_the_same(loop: OpenLoop, mine: str, found: Found) -> bool:
+    """Whether a loop was found again. mine: what it is within the session that is read, empty for one of another."""
+    if mine:
+        return mine == found.source
+    return (found.is_same and source_of(loop) == found.source) or same(loop.text, found.text)
 
 
 def _bounded(standing: list[_Standing]) -> tuple[list[_Standing], LeftOut]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -16,6 +17,8 @@ MOST_READ = 20_000
 """Characters of an output's end: that is where programs sum up."""
 
 KEY_LIMIT = 80
+CACHED = 2048
+"""Calls that are remembered: each turn's reading has nearly all of those of the one before."""
 
 _COMMAND_KEYS = ("command", "cmd")
 _BARE = r"\d{1,7}"
@@ -71,9 +74,14 @@ def _outputs(utterances: Iterable[Utterance]) -> Iterator[tuple[float | None, st
             continue
         calls = waiting.setdefault(one.tool, [])
         if one.speaker == "assistant":
-            calls.append(" && ".join(keys_in(_command(one.text)))[:KEY_LIMIT])
+            calls.append(_key_of(one.text))
         elif calls and (key := calls.pop(0)):
             yield read_time(one.at), key, one.text[-MOST_READ:]
+
+
+@functools.lru_cache(CACHED)
+def _key_of(call: str) -> str:
+    return " && ".join(keys_in(_command(call)))[:KEY_LIMIT]
 
 
 def _command(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -27,7 +28,6 @@ from phoenixd.documents.brief.material import BriefMaterial, bounded_conversatio
 from phoenixd.documents.brief.record import BriefRecord, Narrative
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.ops import CLEAN_CODES
-from phoenixd.documents.resolved import read_resolutions
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.times import timestamp
@@ -45,6 +45,10 @@ from phoenixd.ports import BriefWriter, Clock
 
 MOST_READ = 1_000_000
 RESOLVED_TAIL = 256 * 1024
+
+ARCHIVING = frozenset({Cause.SCHEDULE, Cause.END, Cause.HANDOFF, Cause.OPERATOR, Cause.LATER})
+"""Runs that archive the resolved loops which they have read: those that the seed calls brief runs, and not the many
+between them that bring a page up to date."""
 
 ConversationLook = Callable[[Agent, int], Awaitable[Conversation | None]]
 
@@ -75,7 +79,7 @@ class BriefRuns:
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
-        desk = self._publication.desk(agent.name)
+        desk = self._publication.desk_of(agent)
         if desk.shelf.state is not None and desk.has_record and desk.brief_record().ledger.since > 0:
             return desk.shelf.state, desk.brief_record()
         async with desk.lock:
@@ -86,7 +90,7 @@ class BriefRuns:
 
         None where there is nothing to be read of a session that was left; its agent is the one of before.
         """
-        desk, began = self._publication.desk(agent.name), self._now()
+        desk, began = self._publication.desk_of(agent), self._now()
         _, record = await self.look(agent)
         held = self._held(self._newest(agent))
         able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
@@ -102,14 +106,17 @@ class BriefRuns:
             # A start waits for no repository; what it was found to be last has to do.
             await self._publication.newest_git(desk, agent)
         async with desk.lock:
-            material, counted = await self._publication.write_safely(
+            material, counted, read = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
             )
-        outcome = await write_brief(agent, material, choice, self._writers, counted.held)
+        draw = secrets.token_hex if agent.spec.reports.seal else None
+        outcome = await write_brief(agent, material, choice, self._writers, counted.held, draw)
         async with desk.lock:
             await self._publication.write_safely(
                 desk, lambda: self._switch(desk, agent, due, choice, material, counted, outcome)
             )
+            if due.cause in ARCHIVING:
+                await self._publication.write_safely(desk, lambda: desk.shelf.archive_resolutions(read))
         return outcome
 
     async def hear_on(self, agent: Agent) -> None:
@@ -141,12 +148,13 @@ class BriefRuns:
         ledger: BriefLedger,
         conversation: Conversation | None,
         stands: SessionLedger | None,
-    ) -> tuple[BriefMaterial, BriefRecord]:
-        """The material of a run, and the record with the run counted: paid for before it begins."""
+    ) -> tuple[BriefMaterial, BriefRecord, int]:
+        """The material of a run, the record with the run counted, which is paid for before it begins; and how far
+        resolved.jsonl was read for it."""
         if not desk.secrets:
             desk.secrets = self._publication.secrets_of(agent)
         moment = self._clock.now()
-        state = desk.consult(moment.wall)
+        state = desk.consult_clean(moment.wall)
         held = {
             name: record.held.get(name, moment.wall)
             for name, value in state.numbers.items()
@@ -154,7 +162,7 @@ class BriefRuns:
         }
         record = numbered(record.model_copy(update={"ledger": ledger, "held": held}), agent)
         desk.keep_record(record)
-        resolutions = tuple(read_resolutions(desk.shelf.read_end("resolved.jsonl", RESOLVED_TAIL)))
+        resolutions, read = desk.shelf.resolutions(RESOLVED_TAIL)
         material = BriefMaterial(
             agent=agent.name,
             now=moment.wall,
@@ -168,7 +176,7 @@ class BriefRuns:
             ledger=stands,
             around=around(agent, record, desk.clean),
         )
-        return material, record
+        return material, record, read
 
     def _switch(
         self,
@@ -182,7 +190,7 @@ class BriefRuns:
     ) -> None:
         """Put a run's outcome in the place of what stood before."""
         now, accepted = self._now(), outcome.accepted
-        desk.consult(now)
+        desk.consult_clean(now)
         switch = Switch(
             agent=agent.name, base=material.state, ours=accepted.state, documents={}, resolutions=accepted.resolved,
             wall=now,
@@ -196,15 +204,13 @@ class BriefRuns:
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
         narrative = record.narrative if _keeps(record, due, agent.spec.brief) else _narrative(outcome, now, desk)
-        # What an agent has just written into state.json stands there as it wrote it until the next reading.
-        texts = texts_of(record.texts, material.state, accepted.state)
         record = record.model_copy(
             update={
                 "ledger": ledger,
                 "narrative": narrative,
-                "numbers": {**record.numbers, **{name: desk.clean(value) for name, value in accepted.numbers.items()}},
+                "numbers": {**record.numbers, **accepted.numbers},
                 "held": {name: at for name, at in record.held.items() if name not in accepted.numbers},
-                "texts": {name: desk.clean(text) for name, text in texts.items()},
+                "texts": texts_of(record.texts, material.state, accepted.state),
             }
         )
         desk.switch_brief(self._newest(agent), switch, record, now)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import anyio
 import structlog
 
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import Agent, Stopped
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
@@ -142,7 +142,7 @@ class Briefing:
             return
         self._settled[agent.name] = agent.incarnation
         with bulkhead(agent.name, "its loops before a start"), anyio.move_on_after(SETTLE_LIMIT):
-            await self._runs.write(before, Due(self._now(), Cause.DEATH, "the run before is over"))
+            await self._runs.write(_left(before, agent), Due(self._now(), Cause.DEATH, "the run before is over"))
 
     async def status(self, agent: Agent) -> BriefStatus:
         """When an agent's brief was written last, and when it will be next."""
@@ -303,6 +303,16 @@ class Briefing:
 
     def _now(self) -> float:
         return self._clock.now().wall
+
+
+def _left(before: Agent, agent: Agent) -> Agent:
+    """The agent as its dead run left it. before: as it was told of last, perhaps while that run was alive still."""
+    if before.run is not None and before.run.incarnation == agent.incarnation:
+        # A daemon that begins is told of the run itself first, which may go on since long.
+        return before
+    known = {item.id for item in before.items}
+    items = (*before.items, *(item for item in agent.items if item.id not in known))
+    return replace(before, state=Stopped(), items=items, lost=agent.lost)
 
 
 def _is_slow(agent: Agent, due: Due) -> bool:

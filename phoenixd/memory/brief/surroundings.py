@@ -52,6 +52,6 @@ def around(agent: Agent, record: BriefRecord, clean: Clean) -> Around:
 
 def _asking(item: InboxItem, clean: Clean) -> list[Asking]:
     return [
-        Asking(clean(question.text), tuple(clean(option.label) for option in question.options), item.opened_wall)
+        Asking(clean(question.text), tuple(clean(one.label) for one in question.options), item.opened_wall, item.left)
         for question in asked_in(item)
     ]

@@ -12,13 +12,13 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from phoenixd.documents.brief.record import FILE as RECORD_FILE
+from phoenixd.documents.resolved import LOG as RESOLVED_LOG
 from phoenixd.documents.resolved import read_resolutions, render_resolution, resolution
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.state_merge import merge_states
 from phoenixd.memory.files import Files, Location
 
 SWITCH_FILE = ".brief-switch.json"
-RESOLVED_LOG = "resolved.jsonl"
 SIZE_LIMIT, LOG_LIMIT = 8 << 20, 64 << 20
 DOCUMENTS = ("brief.md", "session-start.txt", "session-start.json", RECORD_FILE)
 """What a switch may write besides state.json; a name that is not among them is not ours."""
@@ -65,7 +65,8 @@ def begin_switch(shelf: Switchable, switch: Switch) -> None:
 def finish_switch(shelf: Switchable, switch: Switch) -> StateDocument:
     """Write all that a switch says; doing so twice changes nothing. `look` came before. Raises OSError."""
     merged = merged_state(shelf, switch)
-    logged = {made.id for made in read_resolutions(shelf.content(RESOLVED_LOG, LOG_LIMIT) or b"")}
+    log = shelf.content(RESOLVED_LOG, LOG_LIMIT) if switch.resolutions else None
+    logged = {made.id for made in read_resolutions(log or b"")}
     for loop_id, reason in switch.resolutions:
         if loop_id not in logged:
             made = resolution(loop_id, reason, switch.wall, switch.agent)

@@ -11,16 +11,16 @@ from phoenixd.memory.brief.loops.alike import normal, same
 from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "question"
-TOLD, BY_HOOK, BY_TRANSCRIPT = "told", "hook", "transcript"
+TOLD, BY_HOOK, BY_TRANSCRIPT, IN_INBOX = "told", "hook", "transcript", "inbox"
 """The key of a loop that says who told of it newest. The daemon's own list of what is asked is complete; a ledger,
-which may begin anew, is not."""
+which may begin anew, is not. In the inbox stands what a run had asked that is over, whichever session goes on."""
 
 
 def found(seen: Seen) -> Iterator[Found]:
     known: list[str] = []
     for asking in seen.around.asking:
         known.append(normal(asking.text))
-        yield _found(asking.text, asking.options, asking.at, BY_HOOK)
+        yield _found(asking.text, asking.options, asking.at, IN_INBOX if asking.left else BY_HOOK)
     for asked in _unanswered(seen):
         for question in asked.questions:
             # The hook that told of it has the same words, and often more of them.
@@ -33,6 +33,8 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
     mine = source_in(loop, seen.session)
     if any(one.source == mine or same(one.text, loop.text) for one in found(seen)):
         return None
+    if extra(loop, TOLD) == IN_INBOX:
+        return "it was answered from the inbox, or is no longer asked"
     asked = [question for one in seen.ledger.questions.values() for question in one.questions]
     if mine:
         is_told = extra(loop, TOLD) == BY_HOOK or any(_source(question.text) == mine for question in asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import pairwise
 
 from phoenixd.documents.ledger_rows import STOPPED_CODES
 from phoenixd.memory.brief.loops.check import Check, check_of, program_name
-from phoenixd.memory.brief.loops.shell import Simple, simple_commands
+from phoenixd.memory.brief.loops.shell import CACHED, LIMIT, Simple, simple_commands
 from phoenixd.memory.brief.loops.wrappers import SHELLS, WRAPPERS
 
 MOST_NESTED = 4
@@ -30,11 +31,12 @@ def verdict(line: str, code: int | None, failed: bool | None) -> Verdict | None:
 
     code None: it is not known, and `failed` alone tells.
     """
-    if failed is None or code in STOPPED_CODES:
+    if failed is None or code in STOPPED_CODES or len(line) >= LIMIT:
         return None
     return _verdict(line, not failed, MOST_NESTED)
 
 
+@functools.lru_cache(CACHED)
 def _verdict(line: str, zero: bool, depth: int) -> Verdict | None:
     checks: list[Check] = []
     for simple in simple_commands(line):
@@ -48,12 +50,17 @@ def _verdict(line: str, zero: bool, depth: int) -> Verdict | None:
 
 def checks_in(line: str) -> tuple[Check, ...]:
     """The checks that a line would prove if it did well."""
-    told = _verdict(line, zero=True, depth=MOST_NESTED)
+    told = _verdict(line, zero=True, depth=MOST_NESTED) if len(line) < LIMIT else None
     return told.checks if told is not None else ()
 
 
 def keys_in(line: str) -> tuple[str, ...]:
     """The keys of all checks that a line runs, whatever its exit code says of them."""
+    return _keys_in(line) if len(line) < LIMIT else ()
+
+
+@functools.lru_cache(CACHED)
+def _keys_in(line: str) -> tuple[str, ...]:
     found = (check_of(words, None) for words in commands_in(line))
     return tuple(dict.fromkeys(check.key for check in found if check is not None))
 

@@ -6,12 +6,15 @@ told as not understood, and decides nothing.
 
 from __future__ import annotations
 
+import functools
 import os.path
 import re
 from dataclasses import dataclass, replace
 
 LIMIT = 500
 """Characters of a line that a ledger keeps; a longer one has lost its end."""
+CACHED = 4096
+"""Lines that are remembered: each turn's reading has nearly all of those of the one before."""
 
 _HERE_DOCUMENT = re.compile(
     r"<<-?[ \t]*(['\"]?)(\w{1,40})\1([^\n]*)\n.*?(?:\n[ \t]*\2(?=[ \t]*(?:\n|$|[)\"]))|\Z)", re.DOTALL
@@ -45,8 +48,11 @@ _PASSED_ON = frozenset({"exit", "return", "false"})
 
 def simple_commands(line: str) -> tuple[Simple, ...]:
     """The commands of a line in its order; none where the line is not understood."""
-    if len(line) >= LIMIT:
-        return ()
+    return _commands(line) if len(line) < LIMIT else ()
+
+
+@functools.lru_cache(CACHED)
+def _commands(line: str) -> tuple[Simple, ...]:
     tokens = _tokens(without_documents(line))
     if tokens is None:
         return ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.documents.brief.around import Asking, Waits
@@ -140,6 +142,24 @@ class TestRequests:
 
 
 class TestQuestions:
+    ASKED = Asking("Which database?", ("SQLite", "Postgres"), NOW - 60)
+
+    def test_one_that_outlived_its_run_is_open_for_the_next_session_until_the_inbox_has_it_no_more(self) -> None:
+        left = replace(self.ASKED, left=True)
+        before = settled(Story(), asking=(self.ASKED,)).state
+        told = settled(later(), before, asking=(left,)).state
+        answered = settled(later(), told)
+
+        assert texts(before) == texts(told) == ['Asked, not answered: "Which database? (SQLite / Postgres)"']
+        assert len(told.open_loops) == 1
+        assert texts(answered) == []
+        assert answered.resolved[0][1] == "it was answered from the inbox, or is no longer asked"
+
+    def test_a_permission_that_ended_with_its_run_stays_for_the_next_session(self) -> None:
+        before = settled(Story(), asking=(self.ASKED,)).state
+
+        assert texts(settled(later(), before)) == texts(before)
+
     def test_what_the_daemon_knows_to_be_asked_is_open(self) -> None:
         story = Story()
         before = settled(story, asking=(Asking("哪一个？", ("甲", "乙")),)).state
