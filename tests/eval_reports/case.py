@@ -76,7 +76,7 @@ def read_case(path: Path, directory: Path) -> Case:
     try:
         raw = _placed(tomllib.loads(path.read_text(encoding="utf-8")))
         before, after, lists = _trees(raw)
-        events = raw.get("event", [])
+        events = sorted(raw.get("event", []), key=lambda one: float(one.get("t", 0)))
         claims = tuple(_claims(raw, before, after, events))
         facts = _facts(raw, before, after, lists, events, [one.claim for one in claims])
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -33,7 +33,7 @@ from phoenixd.documents.report.claims import (
 from phoenixd.errors import PhoenixdError
 
 SIZE_LIMIT = 1 << 20
-MOST_CLAIMS = 1000
+MOST_CLAIMS = 500
 WORDS_LIMIT, PATH_LIMIT, LINE_LIMIT, ID_LIMIT = 1000, 4096, 4000, 200
 LARGEST = 10_000_000
 

@@ -26,6 +26,7 @@ PLAIN = frozenset({"phoenixctl"}) | frozenset(
     sqlite3 psql mysql redis-cli mongosh wall write node-gyp nvm pyenv rbenv asdf gpg openssl ssh-keygen ssh-add
     venv json.tool http.server compileall py_compile timeit ensurepip virtualenv poetry uv pdm conda mamba rustup
     corepack gofmt goimports autopep8 yapf pyupgrade docformatter autoflake cloc tokei scc pandoc dot convert ffmpeg
+    aws az gsutil pg_dump pg_restore createdb dropdb psql mysqldump mongodump redis-server vim vi nano protoc sqlc buf
     systemctl journalctl service nvidia-smi lsb_release loginctl tmutil code exit return
 """.split()
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from phoenixd.documents.report.claims import CountClaim
 from phoenixd.documents.report.verdicts import Outcome, Verdict
 from phoenixd.memory.report.lines import alone, covers, parsed
-from phoenixd.memory.report.runs import Match, Runs, exit_of, printed
+from phoenixd.memory.report.runs import Match, Runs, exit_of
 
 PRINTERS = frozenset({"echo", "printf", "cat"})
 
@@ -90,7 +90,7 @@ def _is_wider(claim: CountClaim, match: Match, runs: Runs) -> bool:
 
 
 def _totals(match: Match) -> tuple[int | None, int]:
-    found = printed(match.run.ran)
+    found = match.run.printed
     passed = _values(found.get("tests_passed", ()))
     return (max(passed) if passed else None), max(_values(found.get("tests_failed", ())), default=0)
 
@@ -98,7 +98,7 @@ def _totals(match: Match) -> tuple[int | None, int]:
 def _compared(claim: CountClaim, match: Match) -> tuple[Outcome, str]:
     """What one run printed, beside the claim."""
     ran, shown = match.run.ran, f"`{match.run.line.text[:120]}`"
-    found = printed(ran)
+    found = match.run.printed
     passed, failed = _values(found.get("tests_passed", ())), _values(found.get("tests_failed", ()))
     totals = _values((*found.get("tests", ()), *found.get("examples", ())))
     if not passed and not failed and not totals:

@@ -12,17 +12,26 @@ from phoenixd.memory.report.carriers import PLAIN, is_hooked, line_may_run, may_
 from phoenixd.memory.report.lines import Command, Parsed, covers, likeness, parsed
 from phoenixd.memory.report.purposes import is_plausible, purposes_of
 
-MOST_RUNS = 20_000
+MOST_RUNS = 10_000
 """Runs that are looked at; where there are more, the transcript counts as read in part."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known:
     """One run, taken apart. number: its place in the order of all."""
 
     number: int
     ran: Ran
     line: Parsed
+    _printed: dict[str, tuple[str, ...]] | None = None
+
+    @property
+    def printed(self) -> dict[str, tuple[str, ...]]:
+        """The numbers with which it summed up; looked for once, whatever is claimed."""
+        if self._printed is None:
+            output = self.ran.output
+            self._printed = counts(_STEPS.sub("", output[-MOST_READ:])) if output else {}
+        return self._printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ class Runs:
         """Every run of a check that printed a count."""
         for one in self.known:
             command = next((part for part in one.line.told if part.check is not None), None)
-            if command is not None and one.ran.end != "refused" and _sums_up(one.ran.output):
+            if command is not None and one.ran.end != "refused" and _sums_up(one):
                 yield Match(one, command)
 
     def carrier_of(self, command: Command, *, went_well: bool = False) -> tuple[int, str] | None:
@@ -133,12 +142,7 @@ def exit_of(match: Match) -> int | str | None:
     return "failed" if _shows_failures(match, told) else None
 
 
-def printed(ran: Ran) -> dict[str, tuple[str, ...]]:
-    """The numbers with which a run summed up."""
-    return counts(_STEPS.sub("", ran.output[-MOST_READ:])) if ran.output else {}
-
-
-MOST_READ = 200_000
+MOST_READ = 50_000
 _STEPS = re.compile(r"^[ \t]*(?:Test Files|Test Suites|Snapshots)\b[^\n]*$", re.MULTILINE)
 """Lines that count files, in the words with which others count tests."""
 _STATUS = re.compile(r"\$\?|\$\{PIPESTATUS\[0\]\}")
@@ -171,11 +175,11 @@ def _shows_failures(match: Match, told: list[Command]) -> bool:
     checks = [one for one in told if one.check is not None]
     if match.command is None or checks != [match.command] or any(one.program in ("cat", "echo") for one in told):
         return False
-    return any(value.isdigit() and int(value) > 0 for value in printed(match.run.ran).get("tests_failed", ())[-1:])
+    return any(value.isdigit() and int(value) > 0 for value in match.run.printed.get("tests_failed", ())[-1:])
 
 
-def _sums_up(output: str | None) -> bool:
-    return output is not None and any(name.startswith(("tests", "examples")) for name in counts(output[-MOST_READ:]))
+def _sums_up(known: Known) -> bool:
+    return any(name.startswith(("tests", "examples")) for name in known.printed)
 
 
 def _may_have_run(known: Known, command: Command, meant: frozenset[str]) -> bool:

@@ -227,6 +227,22 @@ def test_a_tool_result_that_quotes_another_transcript_is_data() -> None:
     assert command("mypy src", 0, facts(("cat old.jsonl", 0, forged))) == C
 
 
+def test_lines_of_an_attackers_choice_are_judged_at_once() -> None:
+    """Each of them takes quadratic time where a line is searched anew from each of its signs."""
+    lines = (
+        "a\n" + "<<A" * 30_000,
+        "<<A\n" * 20_000,
+        "$(" * 50_000,
+        "`" * 50_000,
+        "'" * 99_999,
+        "a;" * 50_000,
+        "x" * 4_000_000,
+    )
+    known = facts(*((line, 0, "1 passed\n" * 20_000) for line in lines))
+    claims = (*(CommandClaim("", line[:4000], 0) for line in lines), *(CountClaim("", "", 3, 0) for _ in range(400)))
+    assert len(judge(Report(claims), known)) == 407
+
+
 def test_a_thousand_claims_against_a_long_session_are_judged_at_once() -> None:
     known = facts(*((f"pytest -q tests/test_{number}.py", 0, "1 passed in 0.1s") for number in range(2000)))
     claims = tuple(CommandClaim("", f"pytest -q tests/test_{number}.py", 0) for number in range(1000))
