@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd import __version__, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
+from phoenixd.config.seats import require_known
 from phoenixd.core.events import TroubleGone, TroubleSeen
 from phoenixd.directories import STATE_POINTER, Directories, are_named, check_socket_paths, find_directories
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
@@ -117,6 +118,7 @@ async def _live(directories: Directories, configuration: Configuration, owned: O
     """Build, recover, serve until told to stop; the agents live on."""
     keep = configuration.settings.journal.keep
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
+        require_known(configuration.agents.values(), lambda: {agent.name for agent in journal.load().agents})
         async with anyio.create_task_group() as tasks:
             daemon = await compose(directories, configuration, journal, tasks, Ending(owned))
             await _begin(daemon, tasks)
@@ -137,7 +139,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
-    for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, daemon.hands.metering):
+    for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, hands.metering, hands.cut_answers):
         tasks.start_soon(part.run)
     tasks.start_soon(_obey_signals, daemon)
     await recover(supervisor, daemon.outside, hands.hearing, specs, faced)

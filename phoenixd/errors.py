@@ -63,6 +63,10 @@ class FileUnreadable(UnsafeFile):
     """The host lacked what reading a file takes: descriptors, memory, a sound disk. The file may be as it should."""
 
 
+class BadProject(PhoenixdError):
+    """A name, a plan or a document of a project cannot be used; the message names it, and nothing was changed."""
+
+
 class AlreadyRunning(PhoenixdError):
     """Another process owns this state or runtime directory.
 

@@ -19,10 +19,12 @@ from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
+from phoenixd.documents.seal import Told
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import Used
 from phoenixd.harness.prompts import Prompt
@@ -111,6 +113,7 @@ class Batch:
     """The numbers of these rows are higher than that."""
     incidents: tuple[KeptIncident, ...] = ()
     usage: tuple[UsageSample, ...] = ()
+    seats: tuple[Seat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ class Saved:
     """The last incarnations of removed agents, by name."""
     epoch: int = 0
     """That of the newest commit; 0 in a journal of a version that knew none."""
+    seats: tuple[Seat, ...] = ()
 
 
 class Journal(Protocol):
@@ -141,7 +145,7 @@ class Journal(Protocol):
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -236,6 +240,8 @@ class ShimHello:
     knows_epochs: bool = False
     unswept: object = None
     """The runs for whose strays this daemon has to sweep, as the shim says it."""
+    armed: tuple[tuple[str, int], ...] | None = None
+    """The answers that it was told beforehand for this run, and how often each was given; None: it knows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +282,16 @@ class ShimLinks(Protocol):
         """Answer a request that the shim holds; raises ShimFailed when the link is down. `answered` tells the rest."""
         ...
 
+    def arm(self, agent: str, incarnation: int, answer: Mapping[str, object]) -> None:
+        """Tell the shim an answer beforehand; raises ShimFailed when the link is down, or it is too old for that."""
+        ...
+
+    def disarm(self, agent: str, incarnation: int, id: str) -> None: ...
+
+    def note_use(self, agent: str, id: str, uses: int) -> None:
+        """Tell the shim that so many uses of an answer are journaled; without a link it will tell them again."""
+        ...
+
     def notice(self, agent: str, lines: Sequence[str]) -> None: ...
 
     def quit(self, agent: str) -> None: ...
@@ -297,6 +313,10 @@ class Terminal(Protocol):
         ...
 
     async def close_pane(self, agent: str) -> None: ...
+
+    async def take_session(self, agent: str, seat: str, generation: int) -> None:
+        """Have the agent's session bear the seat's name, take over who is attached to the one before, and tell them."""
+        ...
 
     async def panes(self) -> frozenset[str]:
         """Names of the agents that have a pane. An empty answer means none, never a failure."""
@@ -630,10 +650,14 @@ class Work(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WriterAnswer:
-    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell."""
+    """What a brief writer answered, not yet believed. tokens: what it cost, 0 where the writer does not tell.
+
+    ended: what the program, or the model, itself says of the answer's end.
+    """
 
     text: str
     tokens: int = 0
+    ended: Told = "whole"
 
 
 class BriefWriter(Protocol):

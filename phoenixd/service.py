@@ -12,7 +12,9 @@ from typing import Any, Protocol
 import anyio
 
 from phoenixd import config
+from phoenixd.api.rights import Seated
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.config.seats import require_seats
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
@@ -27,8 +29,11 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
+from phoenixd.core.seat.finding import declared, meant, why_fenced
+from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
@@ -100,6 +105,9 @@ class DaemonService:
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
+    list_projects: Callable[[str], tuple[str, ...]]
+    read_project: Callable[[str, str], Tree]
+    """A workspace's projects by name, and one of them as its files are."""
     agents_cgroup: str | None = None
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
@@ -116,18 +124,18 @@ class DaemonService:
         return self.describe()
 
     def loops(self, agent: str) -> LoopCounts:
-        return self.knowledge.loops(agent)
+        return self.knowledge.loops(seat_name(agent))
 
     @property
     def stale_days(self) -> int:
         return self.knowledge.stale_days
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
-        return await self.knowledge.open_loops(agent)
+        return await self.knowledge.open_loops(seat_name(agent))
 
     async def resolve(self, agent: str, loop_id: str, reason: str) -> Resolved:
         try:
-            return await self.knowledge.resolve(self.fleet().agents[agent], loop_id, reason)
+            return await self.knowledge.resolve(self._meant(agent), loop_id, reason)
         except OSError as error:
             raise PhoenixdError(
                 f"the loop was not closed: its log cannot be written: {error.strerror or error}", "phoenixctl doctor"
@@ -137,14 +145,20 @@ class DaemonService:
         return tuple(self.fleet().agents.values())
 
     async def brief(self, agent: str) -> BriefPage | None:
-        return await self.knowledge.brief(agent)
+        return await self.knowledge.brief(seat_name(agent))
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
-        return await self.knowledge.check_brief(agent)
+        return await self.knowledge.check_brief(seat_name(agent))
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        return await anyio.to_thread.run_sync(self.list_projects, workspace)
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        return await anyio.to_thread.run_sync(self.read_project, workspace, project)
 
     async def generate_brief(self, agent: str) -> BriefPage:
         try:
-            return await self.knowledge.generate_brief(self.fleet().agents[agent])
+            return await self.knowledge.generate_brief(self._meant(agent))
         except OSError as error:
             raise PhoenixdError(
                 f"the brief could not be written: {error.strerror or error}", "phoenixctl doctor"
@@ -156,7 +170,7 @@ class DaemonService:
         return await self.supervisor.ask(event)
 
     async def look_at_breaker(self, name: str) -> None:
-        agent = self.fleet().agents.get(name)
+        agent = meant(self.fleet(), name)
         found = await self.knowledge.look_at_breaker(agent) if agent is not None else None
         if found is not None:
             await self.supervisor.ask(found)
@@ -184,7 +198,9 @@ class DaemonService:
     async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
         async with self._declaring:
             before = await self._read()
-            if name in self.fleet().agents or name in before.agents:
+            if (refusal := refusal_of_name(name)) is not None:
+                return refusal
+            if meant(self.fleet(), name) is not None or name in self.fleet().agents or name in before.agents:
                 return Refusal(
                     "conflict", f"there is an agent {name} already", f"choose another name, or phoenixctl remove {name}"
                 )
@@ -194,17 +210,19 @@ class DaemonService:
             except ConfigurationError as error:
                 return Refusal("invalid", error.message, error.remedy)
             after = await self._read()
-            wrong = [str(problem) for problem in after.errors if problem.agent == name]
+            wrong = [problem for problem in after.errors if problem.agent == name]
             spec = after.agents.get(name)
             if spec is None:
                 await self._restore(name, before)
-                return Refusal(
-                    "invalid", "; ".join(wrong) or f"{name} could not be declared", "phoenixctl config check"
-                )
+                told = "; ".join(map(str, wrong)) or f"{name} could not be declared"
+                if wrong and all(problem.is_conflict for problem in wrong):
+                    return Refusal("conflict", told, "name another project or another directory, or phoenixctl status")
+                return Refusal("invalid", told, "phoenixctl config check")
             (refusal,) = await self._declare([AgentDeclared(spec)])
             if refusal is not None:
+                await self._restore(name, before)
                 return refusal
-            problems = await self.starts.start_problems(self.fleet().agents[name])
+            problems = await self.starts.start_problems(self._meant(name))
             # A directory that is missing is told by whoever typed its name.
             known = after.problems if await anyio.to_thread.run_sync(os.path.isdir, spec.cwd) else ()
             warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
@@ -212,7 +230,7 @@ class DaemonService:
 
     async def remove(self, name: str) -> Refusal | None:
         async with self._declaring:
-            if name not in self.fleet().agents:
+            if meant(self.fleet(), name) is None:
                 return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
             configuration = await self._read()
             try:
@@ -229,6 +247,7 @@ class DaemonService:
         async with self._declaring:
             configuration = await self._load()
             difference = self._compare(configuration)
+            require_seats(difference.added)
             orders: list[Event] = [LimitsDeclared(configuration.limits)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
@@ -240,11 +259,11 @@ class DaemonService:
         return findings
 
     async def pane(self, name: str, lines: int) -> str:
-        text = await self.terminal.capture(name, lines)
+        text = await self.terminal.capture(self._meant(name).name, lines)
         return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
-        found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, name)
+        found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, self._meant(name).name)
         if found is None:
             return None
         return {
@@ -252,7 +271,7 @@ class DaemonService:
         }
 
     async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
-        agent = self.fleet().agents[name]
+        agent = self._meant(name)
         found = await self.cleaner.clean(agent, dry_run=dry_run)
         told = None if dry_run else cleaned_up(agent, f"ordered by {by}", found)
         if told is not None:
@@ -275,6 +294,14 @@ class DaemonService:
             if agent.run is not None and hmac.compare_digest(self.starts.token(agent.run.run_id).encode(), given):
                 owner = agent.name
         return owner
+
+    def seated(self, agent: str) -> Seated:
+        """For whom a run of this agent speaks, and why not any more."""
+        fleet = self.fleet()
+        known = fleet.agents.get(agent)
+        if known is None or not known.spec.seat:
+            return Seated(agent)
+        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known))
 
     @property
     def agents_dir(self) -> str:
@@ -313,6 +340,13 @@ class DaemonService:
             agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
         )
 
+    def _meant(self, name: str) -> Agent:
+        """The agent that a name stands for: of a seat the generation that holds it."""
+        found = meant(self.fleet(), name)
+        if found is None:
+            raise PhoenixdError(f"there is no agent {name}", "phoenixctl status")
+        return found
+
     def _place(self) -> Path | None:
         """The configuration, also one that was made since the daemon began."""
         return self.directories.configuration or find_configuration(self.environ)
@@ -326,8 +360,7 @@ class DaemonService:
         return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
 
     def _compare(self, configuration: config.Configuration) -> config.Plan:
-        known = {name: agent.spec for name, agent in self.fleet().agents.items() if not agent.removing}
-        return config.plan(known, configuration.agents)
+        return config.plan(declared(self.fleet()), configuration.agents)
 
     async def _restore(self, name: str, before: config.Configuration) -> None:
         """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""

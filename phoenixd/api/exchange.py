@@ -14,7 +14,8 @@ from phoenixd.api.rights import Caller
 from phoenixd.api.service import Service
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Moment
-from phoenixd.core.projection import Row, row
+from phoenixd.core.projection import Row, row_of
+from phoenixd.core.seat.finding import meant, written_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +34,26 @@ class Ask:
         return str(self.arguments["name"])
 
     def agent(self) -> Agent:
-        """That agent; raises not_found."""
-        found = self.service.fleet().agents.get(self.name)
+        """That agent, of a seat the generation that holds it; raises not_found."""
+        found = meant(self.service.fleet(), self.name)
         if found is None:
             raise problems.no_agent(self.name)
         return found
 
     def row(self) -> Row:
         """That agent as it is now."""
-        return row(self.agent(), self.service.now())
+        return row_of(self.service.fleet(), self.agent(), self.service.now())
 
     def row_if_any(self) -> Row | None:
-        found = self.service.fleet().agents.get(self.name)
-        return row(found, self.service.now()) if found is not None else None
+        found = meant(self.service.fleet(), self.name)
+        return row_of(self.service.fleet(), found, self.service.now()) if found is not None else None
+
+    def written_by(self, name: str) -> str | tuple[str, ...]:
+        """Under which names the journal has what is told of an agent; raises not_found."""
+        found = written_by(self.service.fleet(), name)
+        if found is None:
+            raise problems.no_agent(name)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

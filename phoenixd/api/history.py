@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from phoenixd.core.agent import InboxItem, Mode
-from phoenixd.core.facts import Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
+from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
 from phoenixd.ports import Entry, StoredEntry
 
 RUNS_KNOWN = 4
@@ -65,6 +65,9 @@ class Digest:
     finished: int = 0
     iterations: int = 0
     sent: int = 0
+    cut_answers: int = 0
+    cut_gone_on: int = 0
+    """Of these, those after which the CLI asked for the rest by itself."""
     not_delivered: int = 0
     quarantined_agents: dict[str, int] = field(default_factory=dict)
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -129,6 +132,9 @@ class Digest:
                 # One that runs on until its iteration is over may still work; its end is told by the end itself.
                 if verb == "remove" or (verb == "stop" and entry.state == "stopped"):
                     self.ended += len(self._stories.pop(agent, ()))
+            case AnswerFellShort(went_on=went_on):
+                self.cut_answers += 1
+                self.cut_gone_on += went_on
             case _:
                 pass  # Nothing that is counted.
 

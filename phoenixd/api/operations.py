@@ -6,7 +6,7 @@ with the same words are one verb, told apart by which path parameters were given
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from phoenixd.clis import HOOKED, NAMES, SETTINGS
@@ -103,6 +103,20 @@ LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines"
 TEXT_FORM = (WIDTH, COLOUR)
 TIMED_OUT = (8, "it did not come about in time; it may still")
 NOT_NOW = (6, "the agent's present state does not allow it")
+PROJECT = Parameter(
+    "project", "query", "string", "the project; default: the only one of the workspace", flag="--project",
+)
+WORKSPACE = Parameter(
+    "workspace", "query", "string", "the directory that holds the project; default: this one", flag="--workspace",
+)
+OF_PROJECT = tuple(replace(one, place="local") for one in (PROJECT, WORKSPACE))
+PHASE = Parameter("phase", "local", "string", "the phase, such as phase-03-implementation", required=True)
+REVISED = (
+    Parameter("yes", "local", "boolean", "do what is shown", flag="--yes", default=False),
+    Parameter("undo", "local", "boolean", "show what taking the newest one back does", flag="--undo", default=False),
+    *OF_PROJECT,
+)
+CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
 
 
@@ -357,6 +371,44 @@ OPERATIONS: tuple[Operation, ...] = (
             *TEXT_FORM,
         ),
         path="/v1/tokens", rights="agent", response="Tokens", exits=((3, "a handoff is due"),),
+    ),
+    Operation(
+        "phase_list", ("phase", "list"), "The phases of a project and their tasks", (PROJECT, WORKSPACE, *TEXT_FORM),
+        path="/v1/phases", rights="agent", response="Phases",
+    ),
+    Operation(
+        "phase_check", ("phase", "check"), "What is wrong with a project's files, each with its remedy",
+        (PROJECT, WORKSPACE, *TEXT_FORM), path="/v1/phases/check", rights="agent", response="PhaseCheck",
+        exits=((3, "something is wrong with them"),),
+    ),
+    Operation(
+        "phase_init", ("phase", "init"), "Make what a project lacks: phases, their files, the state, the schemas",
+        (
+            Parameter("phases", "local", "words", "phases to make, such as phase-01-planning"),
+            Parameter("standard", "local", "boolean", "the five standard phases", flag="--standard", default=False),
+            *OF_PROJECT,
+        ),
+        exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_split", ("phase", "split"), "Make several phases of one whose plan is too long; --yes does it",
+        (PHASE, *REVISED), exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_archive", ("phase", "archive"), "Move what completed tasks said out of a plan; --yes does it",
+        (PHASE, *REVISED), exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_summarise", ("phase", "summarise"), "Shorten the long texts of a phase; --yes does it",
+        (PHASE, *REVISED), exits=(CHANGED,),
+    ),
+    Operation(
+        "phase_import", ("phase", "import"), "Make phases of one long plan by its headings; --yes does it",
+        (Parameter("file", "local", "string", "the plan", required=True), REVISED[0], *OF_PROJECT), exits=(CHANGED,),
+    ),
+    Operation(
+        "schema_export", ("schema", "export"), "JSON Schemas of a project's files",
+        (Parameter("to", "local", "string", "a directory to write them to, one file each", flag="--to"),),
     ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),

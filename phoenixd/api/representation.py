@@ -70,6 +70,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "item": row.item.id if row.item else None,
         "items": [one.id for one in row.items],
         "alerts": [alert(standing) for standing in row.alerts],
+        "generation": row.generation or None,
     }
 
 
@@ -320,6 +321,8 @@ def stretch(told: Stretch) -> Json:
         "stopped": digest.stopped,
         "finished": digest.finished,
         "iterations": digest.iterations,
+        "cut_answers": digest.cut_answers,
+        "cut_gone_on": digest.cut_gone_on,
         "sent": digest.sent,
         "not_delivered": digest.not_delivered,
     }

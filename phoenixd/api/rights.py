@@ -45,7 +45,14 @@ class Caller:
     pid: int
     why: str
     agent: str | None = None
+    """Of a generation the seat's name: it may do what is about its seat."""
     remedy: str = AS_OPERATOR
+    generation: int = 0
+    """Of an orchestrator: which one asks."""
+    process: str = ""
+    """The very agent whose run asks."""
+    fenced: str = ""
+    """Why nothing counts any more that this generation says."""
 
     @property
     def name(self) -> str:
@@ -56,12 +63,22 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Seated:
+    """Whom a run speaks for: its agent, or the seat of which that is a generation, and why not any more."""
+
+    name: str
+    generation: int = 0
+    fenced: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Doorkeeper:
-    """The rules of one daemon. group: gid that may operate, None for none."""
+    """The rules of one daemon. group: gid that may operate, None for none. seated: for whom an agent's run speaks."""
 
     agent_of_token: Callable[[str], str | None]
     group: int | None = None
     uid: int = -1
+    seated: Callable[[str], Seated] = Seated
 
     def caller(self, peer: Peer, authorization: str | None) -> Caller:
         """Who asks. A token or an agent's tree always takes rights away, never adds any.
@@ -73,9 +90,9 @@ class Doorkeeper:
             agent = self.agent_of_token(token.strip()) if scheme.lower() == "bearer" and token.strip() else None
             if agent is None:
                 return Caller(Role.NOBODY, peer.uid, peer.pid, "the token belongs to no living run")
-            return Caller(Role.AGENT, peer.uid, peer.pid, "it has the token of this agent's run", agent)
+            return self._agent(peer, "it has the token of this agent's run", agent)
         if peer.agent is not None:
-            return Caller(Role.AGENT, peer.uid, peer.pid, "it runs in this agent's process tree", peer.agent)
+            return self._agent(peer, "it runs in this agent's process tree", peer.agent)
         if peer.lack is Lack.NO_DESCRIPTORS:
             raise no_descriptors(peer.unknown)
         if peer.unknown:
@@ -86,6 +103,13 @@ class Doorkeeper:
         if self.group is not None and self.group in peer.groups:
             return Caller(Role.OPERATE, peer.uid, peer.pid, "it is in the operators' group")
         return Caller(Role.NOBODY, peer.uid, peer.pid, "it is neither the daemon's user nor in the operators' group")
+
+    def _agent(self, peer: Peer, why: str, agent: str) -> Caller:
+        seat = self.seated(agent)
+        return Caller(
+            Role.AGENT, peer.uid, peer.pid, why, seat.name, generation=seat.generation, process=agent,
+            fenced=seat.fenced,
+        )  # fmt: skip
 
 
 def no_descriptors(why: str) -> Problem:
@@ -99,8 +123,10 @@ def check(caller: Caller, operation: Operation, name: str | None) -> None:
     verb = " ".join(operation.words) or operation.name
     if caller.role is Role.NOBODY:
         raise Problem("denied", f"not allowed: {caller.why}", caller.remedy)
+    if caller.fenced:
+        raise Problem("conflict", f"not allowed: {caller.fenced}", f"leave it to the seat: {caller.agent}")
     if caller.role is Role.AGENT:
-        if operation.rights in OF_AGENTS and name in (None, caller.agent):
+        if operation.rights in OF_AGENTS and name in (None, caller.agent, caller.process):
             return
         raise Problem(
             "denied",

@@ -13,6 +13,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Journal, Leftovers
@@ -151,6 +152,14 @@ class Service(Protocol):
 
     async def generate_brief(self, agent: str) -> BriefPage:
         """Write the agent's brief anew now, also where nothing changed."""
+        ...
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        """The names of a workspace's projects."""
+        ...
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        """A project as it is on the disk now; an empty one where there is none."""
         ...
 
     async def order(self, event: Event) -> Refusal | None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
 from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
-from phoenixd.config.places import shared_work
+from phoenixd.config.places import shared_projects, shared_work
 from phoenixd.config.problems import Problem, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
@@ -80,6 +80,7 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
     problems += shared_heartbeats(settings.agent, state, stack)
     problems += sequence_problems(settings.sequence, settings.agent, stack)
     problems += shared_work(settings.agent, settings.sequence, stack)
+    problems += shared_projects(settings.agent, stack)
     unusable = {problem.agent for problem in problems if problem.severity == "error"}
     usable = {
         name: specification(name, table, _source(stack, name), settings.fence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
@@ -40,6 +41,21 @@ def shared_work(
                 shared = f"{who}, and each one's changes count as the other's progress"
                 remedy = "give each a git worktree or breaker.roots of its own, or make them a sequence"
                 yield problem_at(stack, ("agent", name, "cwd"), f"{shared}: {remedy}", "warning")
+
+
+def shared_projects(agents: Mapping[str, AgentTable], stack: Stack) -> Iterator[Problem]:
+    """Orchestrators of one project in one workspace: a project has one seat (E52). Without a key it has their name."""
+    leads: dict[tuple[str, str], str] = {}
+    for name, table in sorted(agents.items()):
+        if table.kind != "orchestrator" or table.cwd is None:
+            continue
+        project = table.project or name
+        first = leads.setdefault((os.path.realpath(table.cwd), project), name)
+        if first != name:
+            key = "project" if table.project is not None else "cwd"
+            said = f"{first} leads the project {project} in {table.cwd} already, and a project has one orchestrator"
+            remedy = f'give each a project of its own: [agent.{name}] project = "NAME"'
+            yield replace(problem_at(stack, ("agent", name, key), f"{said}: {remedy}"), is_conflict=True)
 
 
 def _is_judged(table: AgentTable) -> bool:

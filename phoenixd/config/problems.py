@@ -24,6 +24,8 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
     agent: str | None = None
     """The agent that it concerns."""
+    is_conflict: bool = False
+    """It is right by itself, and another declaration stands against it."""
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

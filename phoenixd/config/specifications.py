@@ -10,6 +10,7 @@ from pathlib import Path
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
 from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable
+from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
     AgentSpec,
@@ -21,7 +22,9 @@ from phoenixd.core.spec import (
     LimitRules,
     LivenessRules,
     LoopRules,
+    PhaseRules,
     PreparedAnswer,
+    ReportRules,
     RestartPolicy,
     RestartRules,
     ResumeRules,
@@ -69,6 +72,8 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
         breaker=BreakerRules(**table.breaker.model_dump()),
         limits=LimitRules(**table.limits.model_dump()),
         context=ContextRules(**table.context.model_dump()),
+        phase=PhaseRules(**table.phase.model_dump()),
+        reports=ReportRules(**table.reports.model_dump()),
         brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),
         project=table.project,
         source=source,
@@ -80,6 +85,11 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     here = ("agent", name)
     if not AGENT_NAME.fullmatch(name):
         yield problem_at(stack, here, "a name is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter or digit")
+    if (refusal := refusal_of_name(name)) is not None:
+        yield problem_at(stack, here, f"{refusal.message}: {refusal.remedy}")
+    if table.kind == "orchestrator" and is_too_long(name):
+        longest = f"an orchestrator's name has at most {LONGEST} characters: a new one is refused, and one that runs is"
+        yield problem_at(stack, here, f"{longest} never handed over", "warning")
     harness = HARNESSES[table.harness]
     if not table.argv and not harness.default_argv:
         yield problem_at(stack, here, f'argv is missing: the harness "{table.harness}" knows no program of its own')

@@ -21,6 +21,7 @@ from phoenixd.core.spec import (
     LimitRules,
     LivenessRules,
     LoopRules,
+    PhaseRules,
     RestartRules,
     ResumeRules,
     StopRules,
@@ -41,6 +42,7 @@ _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
     RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
 _BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules(), ContextRules()
+_PHASE = PhaseRules()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -219,6 +221,20 @@ class ContextTable(Table):
         return self
 
 
+class PhaseTable(Table):
+    """How long the plans of an orchestrator's project may be."""
+
+    max_lines: Annotated[int, Field(ge=50, le=3000)] = _PHASE.max_lines
+    warn_lines: Annotated[int, Field(ge=40, le=3000)] = _PHASE.warn_lines
+    auto_split: bool = _PHASE.auto_split
+
+    @model_validator(mode="after")
+    def _ordered(self) -> PhaseTable:
+        if self.warn_lines > self.max_lines:
+            raise refuse("warn_lines must not exceed max_lines, or nothing warns before it")
+        return self
+
+
 class AgentBriefTable(Table):
     """Who writes an agent's brief, when, and at what price."""
 
@@ -242,6 +258,12 @@ class AgentBriefTable(Table):
         if self.model is not None and not re.fullmatch(r"[a-z][a-z0-9-]*:[^\s:]\S*", self.model):
             raise refuse(f'model = "{self.model[:60]}": write PROVIDER:NAME, such as "anthropic:NAME"')
         return self
+
+
+class ReportsTable(Table):
+    """How a report of an agent's is known to be whole."""
+
+    seal: bool = True
 
 
 class PreparedAnswerTable(Table):
@@ -299,7 +321,9 @@ class AgentTable(Table):
     cleanup: CleanupTable = CleanupTable()
     limits: LimitsTable = LimitsTable()
     context: ContextTable = ContextTable()
+    phase: PhaseTable = PhaseTable()
     brief: AgentBriefTable = AgentBriefTable()
+    reports: ReportsTable = ReportsTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phoenixd.core.agent import Incident, Mode, PromptKind
+from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.moment import Instant
 from phoenixd.core.work import Survey
 
@@ -100,6 +101,24 @@ class ReleaseHold:
 
 
 @dataclass(frozen=True, slots=True)
+class Arm:
+    """Tell the run's shim beforehand how to answer a hook; the same answer again only moves its end."""
+
+    agent: str
+    incarnation: int
+    answer: ArmedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Disarm:
+    """Take an armed answer back; one that does not stand is no error."""
+
+    agent: str
+    incarnation: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtScreen:
     """Read the pane once, as the last resort where no hook can tell."""
 
@@ -156,6 +175,15 @@ class Release:
     """Close pane and shim of an agent that is removed."""
 
     agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeSession:
+    """Have the session of a seat's holder bear the seat's name; who is attached to the one before is taken over."""
+
+    agent: str
+    seat: str
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +266,11 @@ Action = LookForFile | (
     | AnswerHold
     | AttendHold
     | ReleaseHold
+    | Arm
+    | Disarm
     | RecordIncident
     | Release
+    | TakeSession
     | Alert
     | Reassure
     | ObserveTerminal

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from phoenixd.core.armed_answer import Armed
 from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
-from phoenixd.core.causes import EndCause
+from phoenixd.core.causes import CutHow, EndCause
 from phoenixd.core.iteration import Iteration, Turn
 from phoenixd.core.limits.state import UNLIMITED, Limits, Parking
 from phoenixd.core.merit import Merit, Proof, Record
@@ -87,6 +88,8 @@ class Run:
     """Hooks of its own that its shim did not take in."""
     strangers: int = 0
     """Requests at its hook endpoint that bore no token of its, and were turned away."""
+    link: int = 0
+    """The protocol that its shim's link speaks; 0: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,6 +447,35 @@ class StandingAlert:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """An answer of the newest turn ended before it was whole, and no other turn has begun since. Wall times.
+
+    at: when it was written, None for unknown. went_on: the CLI asked for the rest by itself. calls: the tools that it
+    called in that answer, which were executed. message_id: of the word to go on. told: that arrived; taken: it began a
+    turn.
+    """
+
+    incarnation: int
+    how: CutHow
+    at: float | None
+    seen_wall: float
+    went_on: bool = False
+    calls: tuple[str, ...] = ()
+    message_id: str = ""
+    told: bool = False
+    taken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disproved:
+    """A report with claims that facts contradict. of: whose it is, or of which task. claims: some of them, in words."""
+
+    of: str
+    claims: tuple[str, ...]
+    at_wall: float
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """All that the supervisor knows of one agent. `since` and `reason` belong to the present state."""
 
@@ -496,8 +528,15 @@ class Agent:
     unproven: int = 0
     """The newest incarnation whose end nothing proved; 0 for none. What bears its mark may turn up later."""
 
+    disproved: tuple[Disproved, ...] = ()
+    """Reports that claim what did not happen, until a newer one of the same task, or a person, takes their place."""
+
     meter: Meter = Meter()  # noqa: RUF009 - frozen
     """How full its context is."""
+    armed: tuple[Armed, ...] = ()
+    """What its shim was told to answer hooks with, and what of that was given; those of an earlier run mean nothing."""
+    cut: Cut | None = None
+    """Its newest answer, where that was cut."""
 
     @property
     def name(self) -> str:

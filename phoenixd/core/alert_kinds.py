@@ -13,6 +13,7 @@ from typing import Literal
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.meter.reading import read
+from phoenixd.core.spec import Kind
 
 Cure = Callable[[StandingAlert, Agent], bool]
 
@@ -75,6 +76,14 @@ def _gets_somewhere(standing: StandingAlert, agent: Agent) -> bool:
 def _has_no_ports(standing: StandingAlert, agent: Agent) -> bool:
     """A cleanup that finds the ports free clears the alert by itself."""
     return not agent.spec.cleanup.ports
+
+
+def _is_no_orchestrator(standing: StandingAlert, agent: Agent) -> bool:
+    return agent.spec.kind is not Kind.ORCHESTRATOR
+
+
+def _is_corrected(standing: StandingAlert, agent: Agent) -> bool:
+    return all(one.of not in standing.about for one in agent.disproved)
 
 
 def _was_told(standing: StandingAlert, agent: Agent) -> bool:
@@ -241,6 +250,16 @@ TABLE: tuple[AlertKind, ...] = (
         is_question=True,
     ),
     AlertKind(
+        "answer cut",
+        (
+            "an answer was cut at its end, by the output limit or by a stream that ended too early: again after the "
+            "agent had been told to go on, or that could not be typed"
+        ),
+        "the next prompt, or its run has ended",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
         "cannot go on",
         "a limit is over, and five times in a row it could not be told so",
         "it goes on, or its run has ended",
@@ -325,6 +344,23 @@ TABLE: tuple[AlertKind, ...] = (
         "for ten minutes an orchestrator has worked, and nothing has told how full its context is",
         "it is known, or the run has ended",
         _is_metered,
+    ),
+    AlertKind(
+        "name too long for a handoff",
+        "an orchestrator of an older version has a name of more than 26 characters: it runs on, and is not handed over",
+        "it is declared as another kind, or removed",
+        _is_no_orchestrator,
+        needs_person=False,
+    ),
+    AlertKind(
+        "contradicted claim",
+        (
+            "a report claims what did not happen, as the transcript or the files say ([claims against facts]"
+            "(../explanation/resonance.md#claims-against-facts))"
+        ),
+        "a newer report of the same task holds nothing of the kind, or somebody starts the agent or sends it a text",
+        _is_corrected,
+        is_question=True,
     ),
     AlertKind(
         "prompt",

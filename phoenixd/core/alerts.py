@@ -58,7 +58,7 @@ def settle(
     over = [one for one in before if all(one.id != other.id for other in standing)]
     if standing != agent.alerts:
         agent = replace(agent, alerts=standing)
-    return agent, (*kept, *(reassure(agent.name, one, why) for one in over)), number
+    return agent, (*kept, *(reassure(called(agent), one, why) for one in over)), number
 
 
 def fold(
@@ -72,7 +72,7 @@ def fold(
 
     An alert of what stands in the inbox bears that item's number.
     """
-    name, incarnation, items = (agent.name, agent.incarnation, agent.items) if agent else (None, 0, ())
+    name, incarnation, items = (called(agent), agent.incarnation, agent.items) if agent else (None, 0, ())
     kept: list[Action] = []
     for action in actions:
         if not isinstance(action, Alert):
@@ -94,6 +94,11 @@ def fold(
         kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
         number += item is None
     return standing, tuple(kept), number
+
+
+def called(agent: Agent) -> str:
+    """The name by which people are told of an agent: that of its seat, where it has one."""
+    return agent.spec.seat or agent.name
 
 
 def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:

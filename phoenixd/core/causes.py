@@ -20,6 +20,11 @@ the host went down. start interrupted: nobody wanted it any more. not started: i
 of another version named a cause that this one does not know.
 """
 
+CutHow = Literal["output_limit", "window", "stream", "filtered"]
+"""Why an answer ended before it was whole. output_limit: it had all the tokens that an answer may have. window: the
+context was full. stream: its stream ended too early. filtered: its vendor did not let it go on.
+"""
+
 SHIM_CAUSES: dict[str, EndCause] = {
     "exit": "exit",
     "terminal_lost": "terminal_lost",

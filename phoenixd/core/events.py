@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from phoenixd.core.behind.world import World
-from phoenixd.core.causes import EndCause, Obstacle
+from phoenixd.core.causes import CutHow, EndCause, Obstacle
 from phoenixd.core.hooks import EVIDENCE, Hook, HookEvent
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.work import Deed, Survey
@@ -143,6 +143,8 @@ class AgentStarted:
     run_id: str
     pid: int
     start_time: int
+    link: int = 0
+    """The protocol that its shim's link speaks; 0: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,17 @@ class AgentExited:
     oom: Literal["", "agent", "host"] = ""
     """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmedUsed:
+    """An armed answer was given: so many times so far (uses), and when it was told (wall)."""
+
+    agent: str
+    incarnation: int
+    id: str
+    uses: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +288,22 @@ class UsageSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerCut:
+    """The transcript says that an answer of the turn that has just ended was cut at its end.
+
+    at: when that answer was written (wall). went_on: the CLI asked for the rest by itself, and its last message is the
+    last part alone. calls: the tools that it called in that answer, which were executed.
+    """
+
+    agent: str
+    incarnation: int
+    how: CutHow
+    at: float | None
+    went_on: bool = False
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ScreenSeen:
     """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
 
@@ -331,12 +360,29 @@ class CleanedUp:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportJudged:
+    """A report was held against the facts. of: the worker or task whose report it is, told to `agent`.
+
+    contradicted: the claims that facts contradict, each in words with its reason, without secrets.
+    """
+
+    agent: str
+    incarnation: int
+    of: str
+    contradicted: tuple[str, ...] = ()
+    verified: int = 0
+    unverifiable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunAdopted:
     """This run is alive under its shim, and supervised again.
 
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
     held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
     held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
+    link: the protocol that the link speaks; 0: not told. armed: the answers that its shim was told beforehand, with how
+    often each was given; None where nothing new is known.
     """
 
     agent: str
@@ -346,6 +392,8 @@ class RunAdopted:
     unwatched: bool = True
     held: tuple[int, ...] | None = ()
     held_until: int | None = None
+    link: int = 0
+    armed: tuple[tuple[str, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,6 +605,7 @@ RunEvent = (
     | TreeLingers
     | EvidenceSeen
     | UsageSeen
+    | AnswerCut
     | ScreenSeen
     | CallWorkSeen
     | IncidentRecorded
@@ -568,6 +617,7 @@ RunEvent = (
     | NotDelivered
     | HoldAnswered
     | HoldReleased
+    | ArmedUsed
     | HookEvent
 )
 RUN_EVENTS: frozenset[type] = frozenset(get_args(RunEvent))
@@ -584,7 +634,7 @@ FleetEvent = (
     | SavingResumed
 )
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
-AfterEvent = CleanedUp | AttendanceSeen
+AfterEvent = CleanedUp | AttendanceSeen | ReportJudged
 """About a run that has ended."""
 Event = OperatorEvent | RunEvent | WorkEvent | AfterEvent | WatchEvent | FleetEvent
 
@@ -597,6 +647,7 @@ def is_journaled(event: Event) -> bool:
         case (
             EvidenceSeen()
             | UsageSeen()
+            | AnswerCut()
             | Tick()
             | TreeLingers()
             | TroubleSeen()
@@ -609,6 +660,7 @@ def is_journaled(event: Event) -> bool:
             | CallWorkSeen()
             | LinkLost()
             | HooksRefused()
+            | ArmedUsed()
         ):
             # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from phoenixd.core.agent import Mode, PromptKind
+from phoenixd.core.causes import CutHow
 from phoenixd.core.limits.state import ParkingKind
 
 Weight = Literal["story", "detail", "noise"]
@@ -123,6 +124,16 @@ class Ordered:
     name: Literal["ordered"] = "ordered"
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerFellShort:
+    """An answer was cut at its end. went_on: the CLI asked for the rest by itself."""
+
+    incarnation: int
+    how: CutHow
+    went_on: bool = False
+    name: Literal["answer_fell_short"] = "answer_fell_short"
+
+
 Fact = (
     RunBegan
     | RunProductive
@@ -134,4 +145,5 @@ Fact = (
     | Asked
     | AskingOver
     | Ordered
+    | AnswerFellShort
 )

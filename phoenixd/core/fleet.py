@@ -48,6 +48,8 @@ from phoenixd.core.limits import groups
 from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.roster import DUE, LAUNCH, PASSING, SPAWN, START, WANTED, Roster
+from phoenixd.core.seat import state as seats
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.transitions import keep
 
@@ -76,6 +78,8 @@ class Fleet:
     """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
+    seats: Mapping[str, Seat] = field(default_factory=dict)
+    """Those of the orchestrators, by the names under which they were declared."""
 
     roster: Roster = field(init=False, compare=False, repr=False)
     """The agents, with the marks by which rules find some among all."""
@@ -407,10 +411,10 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     known = fleet.agents.get(agent.name)
     if decision.removed:
         rest = fleet.roster.without(agent.name)
-        over = tuple(alerts.reassure(agent.name, one, "removed") for one in agent.alerts)
+        over = tuple(alerts.reassure(alerts.called(agent), one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
-        gone = replace(fleet, agents=rest, retired=retired)
+        gone = replace(fleet, agents=rest, retired=retired, seats=seats.without(fleet.seats, agent.spec))
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if any(item.id == 0 for item in agent.items):

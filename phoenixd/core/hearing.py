@@ -15,7 +15,9 @@ from typing import Any
 
 from phoenixd.core import (
     answers,
+    armed,
     cleanup,
+    cut,
     deafness,
     events,
     fleet,
@@ -24,6 +26,7 @@ from phoenixd.core import (
     lifecycle,
     productive,
     progress,
+    reports,
     requests,
     session,
     turns,
@@ -41,6 +44,8 @@ from phoenixd.core.meter import dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
+from phoenixd.core.seat import door, lost
+from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.turn import calls, liveness
 
@@ -53,6 +58,8 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
 SHARED: Row = (outage.follow, fleet.follow_sequences, *DUE)
 RUN: Row = (accounts.follow, *SHARED)
+# Where a run may end, and so a generation of a seat may go: what waited for that is done.
+LIFE: Row = (seats.do_held, *RUN)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
@@ -78,6 +85,8 @@ TABLE: dict[type[Any], Row] = {
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
+    hooks.CallKept: EVIDENCE,
+    hooks.TurnKept: TOLD,
     hooks.SessionStarted: (
         fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED),
         fleet.give_answer, *RUN,
@@ -110,49 +119,61 @@ TABLE: dict[type[Any], Row] = {
     events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((liveness.hear,), *DUE),
     events.UsageSeen: ((meter.hear,), *DUE),
+    events.AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
-    events.AgentStarted: ((lifecycle.hear_life, answers.let_go), *RUN),
+    events.AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
     events.RunAdopted: (
-        (deafness.hear_adoption, lifecycle.hear_life, answers.meet, *ASKED), fleet.give_answer, *RUN,
+        (
+            deafness.hear_adoption, lifecycle.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
+        ),
+        seats.name_session, fleet.give_answer, *RUN,
     ),
-    events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
+    events.StartFailed: ((lifecycle.hear_failed_start,), *LIFE),
     events.AgentExited: (
-        fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
+        fleet.overhear, (lifecycle.hear_exit,), seats.do_held, accounts.follow, outage.follow, fleet.follow_sequences,
         fleet.brake, *DUE,
     ),
     events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
     events.ShimLost: (
-        (lifecycle.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, fleet.brake,
-        *DUE,
+        (lifecycle.hear_lost_shim,), seats.do_held, accounts.follow, outage.follow, fleet.follow_sequences,
+        fleet.brake, *DUE,
     ),
-    events.RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
-    events.TreeGone: ((lifecycle.hear_empty_tree,), *RUN),
+    events.RunMissing: ((lifecycle.hear_lost_shim,), *LIFE),
+    events.TreeGone: ((lifecycle.hear_empty_tree,), *LIFE),
     events.TreeLingers: ((lifecycle.hear_lingering,), *RUN),
     events.IncidentRecorded: ((lifecycle.hear_record,), *RUN),
     events.LinkLost: ((deafness.hear_loss,), *RUN),
     events.HooksRefused: ((deafness.hear_refusals,), *RUN),
+    events.ArmedUsed: ((armed.hear_use,), *RUN),
     events.CleanedUp: ((cleanup.hear,), *SHARED),
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
+    events.ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
     events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), *RUN),
     events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), *RUN),
     events.HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     events.HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.
-    events.AgentDeclared: (fleet.declare, fleet.renew_plan, *RUN),
-    events.AgentWithdrawn: ((plan.settle, requests.withdraw, weights.note_order), fleet.renew_plan, *SHARED),
+    events.AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
+    events.AgentWithdrawn: (
+        (plan.settle, requests.withdraw, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
+    ),
     events.StartRequested: (
-        (plan.settle, requests.hear_start, weights.note_order), fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_start, reports.hear_order, weights.note_order), fleet.renew_plan,
+        fleet.take_up_turns, *SHARED,
     ),
-    events.StopRequested: ((plan.settle, requests.hear_stop, weights.note_order), fleet.renew_plan, *SHARED),
+    events.StopRequested: (
+        (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
+    ),
     events.RestartRequested: (
-        (plan.settle, requests.hear_restart, weights.note_order), fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_restart, reports.hear_order, weights.note_order), fleet.renew_plan,
+        fleet.take_up_turns, *SHARED,
     ),
-    events.SendRequested: ((requests.send, weights.note_order), *SHARED),
+    events.SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     events.AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     events.BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
@@ -165,9 +186,9 @@ TABLE: dict[type[Any], Row] = {
     events.TroubleSeen: (fleet.watch, *SHARED),
     events.TroubleGone: (fleet.watch, *SHARED),
     events.StateEdited: (fleet.watch, *SHARED),
-    events.Tick: (fleet.tick, *SHARED),
-    events.Rebooted: (fleet.reboot, *SHARED),
-    events.JournalBehind: (fleet.face_the_world, *SHARED),
+    events.Tick: (fleet.tick, seats.do_held, *SHARED),
+    events.Rebooted: (fleet.reboot, seats.after_reboot, seats.do_held, *SHARED),
+    events.JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
     events.EpochBegun: (fleet.begin_epoch, *SHARED),
     events.RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     events.TerminalSeen: (fleet.see_terminal, *SHARED),
@@ -179,6 +200,11 @@ TABLE: dict[type[Any], Row] = {
 
 def step(before: Fleet, event: Event, now: Moment) -> Step:
     """Decide on one event: ask the parts of its row, in order."""
+    if type(event) in door.ADDRESSED:
+        met = door.addressed(before, event, now)
+        if isinstance(met, Step):
+            return met
+        event = met
     found = Step(before)
     for part in TABLE[type(event)]:
         found = (

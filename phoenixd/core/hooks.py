@@ -134,6 +134,13 @@ class PermissionAsked(Hook):
 
 
 @dataclass(frozen=True, slots=True)
+class CallKept(Hook):
+    """A call was about to begin, and an armed answer denied it."""
+
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PermissionDenied(Hook):
     """A call was not allowed."""
 
@@ -159,6 +166,13 @@ class TurnEnded(Hook):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnKept(Hook):
+    """A turn was about to end, and an armed answer had it go on."""
+
+    text: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TurnFailed(Hook):
     """An error ended a turn. reset_wall: when the limit that ended it is over, where the harness named a time."""
 
@@ -170,9 +184,10 @@ class TurnFailed(Hook):
 
 @dataclass(frozen=True, slots=True)
 class CompactionBegun(Hook):
-    """The harness is about to shorten the agent's context."""
+    """The harness is about to shorten the agent's context. blocked: it was, and an armed answer forbade it."""
 
     source: str | None = None
+    blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +226,8 @@ HookEvent = (
     | PermissionDenied
     | Notified
     | TurnEnded
+    | TurnKept
+    | CallKept
     | TurnFailed
     | CompactionBegun
     | Compacted
@@ -230,6 +247,8 @@ HOOKS: dict[str, type[HookEvent]] = {
     "permission-denied": PermissionDenied,
     "notification": Notified,
     "stop": TurnEnded,
+    "stop-blocked": TurnKept,
+    "tool-denied": CallKept,
     "stop-failure": TurnFailed,
     "pre-compact": CompactionBegun,
     "compacted": Compacted,
@@ -241,5 +260,5 @@ KIND_OF: dict[type[Hook], str] = {kind: name for name, kind in HOOKS.items()}
 CallOver = ToolEnded | ToolFailed | PermissionDenied
 """After these a call is in flight no longer."""
 
-EVIDENCE: tuple[type[Hook], ...] = (ToolStarted, ToolEnded, ToolFailed, SubagentStarted, SubagentEnded)
+EVIDENCE: tuple[type[Hook], ...] = (ToolStarted, ToolEnded, ToolFailed, SubagentStarted, SubagentEnded, CallKept)
 """Hooks that only prove life: kept as the latest per agent, never journaled one by one."""

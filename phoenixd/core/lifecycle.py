@@ -21,6 +21,7 @@ from typing import assert_never
 from phoenixd.core import (
     background,
     cleanup,
+    cut,
     deafness,
     interrupt,
     opening,
@@ -118,8 +119,9 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
 def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> Decision:
     """A text arrived."""
     # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-    heard = replace(agent, last_prompt=event.queued[: session.MAX_TEXT]) if event.queued else agent
-    heard = leftover.typed(heard, event.message_id, None)
+    is_news = event.queued and not cut.is_ours(event.queued)
+    heard = replace(agent, last_prompt=event.queued[: session.MAX_TEXT]) if is_news else agent
+    heard = cut.typed(leftover.typed(heard, event.message_id, None), event.message_id)
     if any(isinstance(one, Taken) for one in seen.signals):
         return replace(seen.decision, agent=heard)
     begun = opening.over(heard, event.message_id)
@@ -131,7 +133,9 @@ def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Dec
     agent = leftover.typed(agent, event.message_id, event.reason)
     if any(isinstance(one, Taken) for one in seen.signals):
         return replace(seen.decision, agent=agent)
-    return opening.missed(agent, event.message_id, event.reason) or keep(agent, f"text not delivered: {event.reason}")
+    missed = opening.missed(agent, event.message_id, event.reason)
+    missed = missed or cut.missed(agent, event.message_id, event.reason, now)
+    return missed or keep(agent, f"text not delivered: {event.reason}")
 
 
 def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) -> Decision:
@@ -526,7 +530,7 @@ def _ended(
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = session.refusal(state.activity)
-    owed = session.is_owed(state.activity) or (parked is not None and parked.owes)
+    owed = session.is_owed(state.activity) or cut.is_owed(agent) or (parked is not None and parked.owes)
     turn_open = state.activity.turn_open or owed
     is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
     agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)

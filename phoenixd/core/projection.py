@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from phoenixd.core import alerts, restart
+from phoenixd.core import alerts, armed, restart
 from phoenixd.core.agent import (
     Agent,
     BackingOff,
@@ -27,6 +27,8 @@ from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import Gauge, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
+from phoenixd.core.seat import finding
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import text_hash
 
@@ -69,6 +71,10 @@ class Row:
     strangers: int = 0
     context: Gauge | None = None
     """How full its context is, as far as anything was read of it in this run."""
+    armed: tuple[str, ...] = ()
+    """What its shim answers hooks with by itself now, one clause each."""
+    generation: int = 0
+    """Which generation of its seat this is; 0 for agents that have none."""
 
     @property
     def item(self) -> InboxItem | None:
@@ -88,8 +94,30 @@ class Row:
 
 
 def project(fleet: Fleet, now: Moment) -> tuple[Row, ...]:
-    """All agents in the order of their names."""
-    return tuple(row(agent, now) for _, agent in sorted(fleet.agents.items()))
+    """All agents in the order of their names, each seat as one: as the generation that holds it."""
+    rows = (row_of(fleet, agent, now) for agent in fleet.agents.values() if not finding.is_other(fleet, agent))
+    return tuple(sorted(rows, key=lambda one: one.name))
+
+
+def row_of(fleet: Fleet, agent: Agent, now: Moment) -> Row:
+    """One agent's row under the name that people know it by; in a holder's, what other generations need stands too."""
+    one = row(agent, now)
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    if seat is None:
+        return one
+    one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation)
+    others = [] if finding.is_other(fleet, agent) else _heard_of(fleet, seat)
+    if not any(other.items or other.alerts for other in others):
+        return one
+    items = (*(item for other in others for item in other.items), *one.items)
+    raised = (*(alert for other in others for alert in other.alerts), *one.alerts)
+    needs = any(group(other) == "needs_you" for other in others)
+    return replace(one, items=items, alerts=raised, group="needs_you" if needs else one.group)
+
+
+def _heard_of(fleet: Fleet, seat: Seat) -> list[Agent]:
+    """The generations beside the holder whose words count: what is fenced asks for nothing any more."""
+    return [agent for agent in finding.others(fleet, seat) if agent.spec.generation > seat.fenced]
 
 
 def row(agent: Agent, now: Moment) -> Row:
@@ -127,6 +155,7 @@ def row(agent: Agent, now: Moment) -> Row:
         refused=run.refused if run else 0,
         strangers=run.strangers if run else 0,
         context=_context(agent),
+        armed=tuple(armed.words(one, now.at) for one in armed.standing(agent, now.at)),
     )
 
 
@@ -211,8 +240,13 @@ def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
 
 def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
     """All open items, and the alerts that no item stands for, oldest first."""
-    items = [item for agent in fleet.agents.values() for item in agent.items]
-    items += [item for agent in fleet.agents.values() for item in _alert_items(agent)]
+    items: list[InboxItem] = []
+    for agent in fleet.agents.values():
+        if finding.why_fenced(fleet, agent):
+            continue
+        own = (*agent.items, *_alert_items(agent))
+        seat = agent.spec.seat
+        items += own if seat in ("", agent.name) else (replace(item, agent=seat) for item in own)
     return tuple(sorted(items, key=lambda item: (item.opened_wall, item.id)))
 
 

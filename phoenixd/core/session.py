@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import background, productive
+from phoenixd.core import background, cut, productive
 from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
 from phoenixd.core.agent import (
     Activity,
@@ -24,6 +24,7 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.hooks import (
+    CallKept,
     Compacted,
     Failure,
     Hook,
@@ -38,6 +39,7 @@ from phoenixd.core.hooks import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
+    TurnKept,
 )
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
@@ -61,7 +63,9 @@ ASKING: frozenset[Notice] = frozenset({"permission", "question"})
 """Notifications of a dialog; what a person is asked then bears the same name."""
 FOR_PEOPLE: frozenset[Failure] = frozenset({"login", "billing"})
 """Failures that only a person can remove; what a person is asked then bears the same name."""
-WORKS = (PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, PermissionAsked, Compacted)
+WORKS = (
+    PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, TurnKept, CallKept, PermissionAsked, Compacted,
+)  # fmt: skip
 """The hooks of a main thread that did something."""
 FAILED_TURN = "failed turn"
 """What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
@@ -150,7 +154,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         return Decision(replace(heard, hooks_seen=True, session=known, state=left), reason="; ".join(notes))
     facts: tuple[RunProductive, ...] = ()
     if isinstance(event, PromptSubmitted) and not event.sub:
-        heard, run, said = _hear_prompt(heard, run, event, before.turn_open, seen)
+        heard, run, said = _hear_prompt(cut.begun(heard, event.text), run, event, before.turn_open, seen)
         notes = (*notes, said)
     elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
         is_proven = bool(merit.proof and not run.merit.proof)
@@ -384,6 +388,8 @@ def hear_sent(agent: Agent, message_id: str) -> Agent:
 def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool, seen: Seen) -> tuple[Agent, Run, str]:
     """The first prompt of a run that was started with one is ours; any other is the task in hand now."""
     told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
+    if cut.is_ours(event.text):
+        return agent, replace(told, prompt_seen=True), "a turn began with the word to go on with a cut answer"
     if event.source == "machine":
         return agent, told, "a turn began with a note of its own about background work"
     if any(isinstance(one, WaitOver) and one.told for one in seen.signals):

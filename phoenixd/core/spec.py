@@ -115,6 +115,16 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseRules:
+    """How long the plans of an orchestrator's project may be, in lines, and whether a longer one is split."""
+
+    max_lines: int = 3000
+    warn_lines: int = 2700
+    auto_split: bool = True
+    """At the next handoff; what stood before is kept in the phase's archive."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoopRules:
     """How a loop agent iterates. A max_runtime of 0 means no limit."""
 
@@ -218,6 +228,13 @@ class CleanupRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportRules:
+    """How what it reports is known to be whole. seal: by two words that it is asked to write around it."""
+
+    seal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedAnswer:
     """What the operator has answered beforehand: this very permission, word for word as the item's text is."""
 
@@ -257,11 +274,18 @@ class AgentSpec:
     stop: StopRules = StopRules()
     loop: LoopRules = LoopRules()
     brief: BriefRules = BriefRules()
+    reports: ReportRules = ReportRules()
     cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
     context: ContextRules = ContextRules()
+    phase: PhaseRules = PhaseRules()
     project: str | None = None
+    """What an orchestrator leads; without one, its own name (see core.seat)."""
+    seat: str = ""
+    """The seat of which this is a generation: the name under which an orchestrator was declared."""
+    generation: int = 0
+    """Which one it is; 0 for agents that have no seat."""
     turn_of: str | None = None
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
     source: str = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from phoenixd.core.armed_answer import On
+
 
 @dataclass(frozen=True, slots=True)
 class Traits:
@@ -14,7 +16,8 @@ class Traits:
     its request is let go of. starts_silently: its first hook comes with the first prompt only. stops_either_way: its
     hook of a turn's end comes as well where the API refused the turn. ends_with_a_word: it tells of its session's end
     only when a person leaves it, and not when a signal ends it. writes_briefs: it can be asked without a terminal to
-    write its agent's brief.
+    write its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
+    command line, with which it ends after one turn.
     """
 
     has_hooks: bool = True
@@ -24,6 +27,8 @@ class Traits:
     stops_either_way: bool = False
     ends_with_a_word: bool = False
     writes_briefs: bool = False
+    takes_armed: tuple[On, ...] = ()
+    one_turn_flags: tuple[str, ...] = ()
 
 
 UNKNOWN = Traits()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import progress, signals, workplaces
+from phoenixd.core import cut, progress, signals, workplaces
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
@@ -152,7 +152,9 @@ def _measured_again(agent: Agent) -> Decision:
 def _is_a_persons(agent: Agent, event: PromptSubmitted, signals: tuple[Signal, ...]) -> bool:
     """Whether a prompt came from a person or by `send`: not the goal, not our own words, not a note of the CLI's."""
     run = agent.run
-    if run is None or event.source == "machine" or any(isinstance(one, WaitOver) and one.told for one in signals):
+    if run is None or event.source == "machine" or cut.is_ours(event.text):
+        return False
+    if any(isinstance(one, WaitOver) and one.told for one in signals):
         return False
     return run.prompt_seen or not liveness.was_told(run, agent.spec)
 

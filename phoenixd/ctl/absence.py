@@ -11,6 +11,7 @@ from phoenixd.runs import advice, living_shims
 
 MARK = "@phoenixd"
 """The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux/panes.py."""
+FORMAT = f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}"
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),
@@ -64,8 +65,29 @@ def panes(tmux_socket: str) -> dict[str, tuple[str, int]]:
     return _panes(tmux_socket) or {}
 
 
+def pane_of(tmux_socket: str, name: str) -> str | None:
+    """The id of the pane that is meant by a name: of a seat that of its holder, whose session bears the name."""
+    found = _listed(tmux_socket) or {}
+    held = {session: pane for agent, (pane, _, session) in found.items() if seat_of(agent) == seat_of(name)}
+    if (pane := held.get(f"phx-{name}")) is not None:
+        return pane
+    return found[name][0] if name in found else None
+
+
+def seat_of(agent: str) -> str:
+    """NAME of NAME-gN, which is how the generations of an orchestrator are called; see phoenixd/core/seat/names.py."""
+    name, dash, number = agent.rpartition("-g")
+    return name if dash and name and number.isdigit() and number.isascii() else agent
+
+
 def _panes(tmux_socket: str) -> dict[str, tuple[str, int]] | None:
-    """The same; None where a server may be there that cannot be asked.
+    """The same as `panes`; None where a server may be there that cannot be asked."""
+    found = _listed(tmux_socket)
+    return {agent: (pane, pid) for agent, (pane, pid, _) in found.items()} if found is not None else None
+
+
+def _listed(tmux_socket: str) -> dict[str, tuple[str, int, str]] | None:
+    """Pane, shim and session of each agent; None where a server may be there that cannot be asked.
 
     By the mark that the daemon gave them: anybody can open a session of any name in it by hand.
     """
@@ -75,7 +97,16 @@ def _panes(tmux_socket: str) -> dict[str, tuple[str, int]] | None:
 
     try:
         listed = subprocess.run(
-            ["tmux", "-N", "-S", tmux_socket, "list-panes", "-a", "-F", f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}}"],
+            [
+                "tmux",
+                "-N",
+                "-S",
+                tmux_socket,
+                "list-panes",
+                "-a",
+                "-F",
+                f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}",
+            ],
             capture_output=True,
             text=True,
             errors="replace",
@@ -85,10 +116,12 @@ def _panes(tmux_socket: str) -> dict[str, tuple[str, int]] | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = {}
-    for words in (line.split(" ") for line in listed.stdout.splitlines()):
-        agent, _, pid = words[-1].partition(":")
-        if len(words) == 3 and words[1] == pid and pid.isdigit():
-            found[agent] = (words[0], int(pid))
+    for words in (line.split(" ", 3) for line in listed.stdout.splitlines()):
+        if len(words) != 4:
+            continue
+        agent, _, pid = words[2].partition(":")
+        if words[1] == pid and pid.isdigit():
+            found[agent] = (words[0], int(pid), words[3])
     return found
 
 

@@ -24,10 +24,9 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         return refuse(exits.NOT_FOUND, f"there can be no agent {name[:40]!r}", "phoenixctl status")
     sockets = absence.tmux_sockets(calls.places(command))
     server = next((socket for socket in sockets if os.path.exists(socket)), None)
-    found = absence.panes(server).get(name) if server is not None else None
-    if server is None or found is None:
+    pane = absence.pane_of(server, name) if server is not None else None
+    if server is None or pane is None:
         return _no_terminal(command, name, sockets, server)
-    pane, _ = found
     inside = os.environ.get("TMUX", "").partition(",")[0]
     if inside and _same(inside, server):
         return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", pane])

@@ -13,6 +13,7 @@ from typing import Any
 from phoenixd.api.handlers.loops import ID_SHOWN, no_loop, several
 from phoenixd.api.operations import NAME_PATTERN
 from phoenixd.api.problems import Problem, no_agent
+from phoenixd.core.seat.names import is_reserved
 from phoenixd.directories import STATE_POINTER, find_state_directory
 from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.plain_text import one_line
@@ -67,7 +68,7 @@ def state_directory(sockets: Sequence[bytes], environ: Mapping[str, str], *, by_
     """
     for place in _candidates(sockets, environ, by_environment):
         if place is not None and (place / LOCK).exists():
-            _become_owner_of(place)
+            become_owner_of(place)
             return place
     return None
 
@@ -159,7 +160,9 @@ def _meant(named: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def _names(state: Path) -> list[str]:
-    return sorted(path.name for path in (state / "agents").glob("*") if re.fullmatch(NAME_PATTERN, path.name))
+    # Papers are the seat's: a later generation's directory holds the files of its runs.
+    found = (path.name for path in (state / "agents").glob("*"))
+    return sorted(name for name in found if re.fullmatch(NAME_PATTERN, name) and not is_reserved(name))
 
 
 def _candidates(sockets: Sequence[bytes], environ: Mapping[str, str], by_environment: bool) -> list[Path | None]:
@@ -183,7 +186,8 @@ def _pointed(pointer: Path) -> Path | None:
     return Path(named) if is_its_own else None
 
 
-def _become_owner_of(directory: Path) -> None:
+def become_owner_of(directory: Path) -> None:
+    """As root, go on as the user who owns the directory, so that nothing in it becomes root's."""
     owner = directory.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.setgroups([])

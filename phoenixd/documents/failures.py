@@ -21,6 +21,7 @@ WORDS: dict[str, Failure] = {
 }
 FULL = re.compile(
     r"prompt is too long|context_window_exceeded|ran out of room in the model's context window"
+    r"|reached its context window limit"
     r"|exceeds? (?:the )?(?:model's )?(?:maximum )?(?:context|input token)|input is too long",
     re.IGNORECASE,
 )

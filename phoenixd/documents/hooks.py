@@ -93,6 +93,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         jobs=_jobs(kind, payload, tool, tool_input if isinstance(tool_input, dict) else {}),
         cwd=_words(payload, "cwd"),
         model=_words(payload, "model"),
+        blocked=payload.get("blocked") is True,
     )
 
 
@@ -159,7 +160,7 @@ def _text(kind: str, payload: dict[str, Any], tool_input: dict[str, Any]) -> str
             return _words(tool_input, "command") or _words(tool_input, "description") or ""
         case "notification":
             return _words(payload, "message") or ""
-        case "stop" | "stop-failure":
+        case "stop" | "stop-blocked" | "stop-failure":
             return _words(payload, "error_details") or _words(payload, "last_assistant_message") or ""
         case _:
             return ""

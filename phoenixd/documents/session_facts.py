@@ -8,6 +8,7 @@ from typing import assert_never
 from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
+    CutShort,
     Prompted,
     Record,
     RecordKind,
@@ -18,12 +19,14 @@ from phoenixd.documents.transcript import (
     TurnBegan,
     TurnEnded,
     TurnUnclear,
+    Unended,
     Used,
 )
 
 TEXT_LIMIT = 32_768
 NAME_LIMIT = 200
 MOST_TOOLS = 256
+MOST_CUT_CALLS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class SessionFacts:
     """The newest facts of the main thread; None is unknown.
 
     usage: of the newest request, None also between a compaction and the request after it. error: None once a request
-    succeeded after it. requests: how many different ones were read, which need not be all of the session's.
+    succeeded after it. requests: how many different ones were read, which need not be all of the session's. cut: an
+    answer of the turn in hand. went_on: a whole answer of the same turn came after it. unended: when a part of the
+    newest answer was written (wall) whose end is not written.
     """
 
     session_id: str | None = None
@@ -45,6 +50,16 @@ class SessionFacts:
     compaction: Compacted | None = None
     error: ApiFailed | None = None
     tools_in_flight: tuple[ToolBegan, ...] = ()
+    cut: CutShort | None = None
+    went_on: bool = False
+    unended: float | None = None
+
+    @property
+    def cut_at_end(self) -> CutShort | None:
+        """What of a turn that is known to be over was cut: then an end that is not written never came."""
+        if self.unended is not None and (self.cut is None or self.went_on):
+            return CutShort("stream", self.unended)
+        return self.cut
 
 
 @dataclass(slots=True)
@@ -62,6 +77,9 @@ class SessionReading:
     compaction: Compacted | None = None
     error: ApiFailed | None = None
     tools: dict[str, ToolBegan] = field(default_factory=dict)
+    cut: CutShort | None = None
+    went_on: bool = False
+    unended: float | None = None
 
     def hear(self, record: Record) -> None:
         """Take one record into account."""
@@ -74,6 +92,10 @@ class SessionReading:
         for fact in record.facts:
             if isinstance(fact, Standing):
                 self._take(fact)
+        if record.kind == "assistant" and not any(
+            isinstance(fact, CutShort | Unended | ApiFailed) for fact in record.facts
+        ):
+            self.went_on, self.unended = self.cut is not None, None
 
     def facts(self) -> SessionFacts:
         """All that was heard so far."""
@@ -89,6 +111,9 @@ class SessionReading:
             self.compaction,
             self.error,
             tuple(self.tools.values()),
+            self.cut,
+            self.went_on,
+            self.unended,
         )
 
     def _take(self, fact: Standing) -> None:
@@ -100,10 +125,16 @@ class SessionReading:
                 if self.usage is None or fact.request is None or fact.request != self.usage.request:
                     self.requests += 1
                 self.usage, self.error = fact, None
+            case CutShort():
+                calls = self.cut.calls if self.cut is not None else ()
+                self.cut = replace(fact, calls=(*calls, *(name[:NAME_LIMIT] for name in fact.calls))[:MOST_CUT_CALLS])
+                self.went_on, self.unended = False, None
+            case Unended():
+                self.unended = fact.at
             case Prompted():
                 self.prompt = replace(fact, text=fact.text[:TEXT_LIMIT])
                 if not fact.queued:
-                    self._begin()
+                    self._begin(fact.at)
             case TurnBegan():
                 self._begin()
             case TurnUnclear():
@@ -126,9 +157,13 @@ class SessionReading:
             case _:
                 assert_never(fact)
 
-    def _begin(self) -> None:
+    def _begin(self, at: float | None = None) -> None:
         self.turn_open, self.ending = True, None
         self.tools.clear()
+        # A busy CLI writes the prompt after the answer that it got: the times tell them apart.
+        is_older = at is not None and self.cut is not None and self.cut.at is not None and at < self.cut.at
+        if not is_older:
+            self.cut, self.went_on, self.unended = None, False, None
 
 
 def says_usage(record: Record) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from phoenixd.core.causes import CutHow
 from phoenixd.documents.conversation import Speaker
 from phoenixd.documents.deeds import Deed, TaskRow
 
@@ -36,6 +37,22 @@ class Used:
     def tokens(self) -> int:
         """How much of the context is taken."""
         return self.input + self.cache_read + self.cache_creation + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """An answer ended before it was whole. calls: the tools that it called, which the CLI executes all the same."""
+
+    how: CutHow
+    at: float | None
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unended:
+    """A part of an answer that was written without the word that ends the answer: more of it is to come."""
+
+    at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +133,7 @@ class SessionNamed:
 
 
 Turn = TurnBegan | TurnUnclear | TurnEnded
-Standing = Used | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Standing = Used | CutShort | Unended | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
 Fact = Standing | Deed
 
 

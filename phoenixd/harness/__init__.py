@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from phoenixd.core.armed_answer import On
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.traits import Traits, learn
 from phoenixd.documents.brief.page import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import command
 from phoenixd.harness.arguments import program_names, runs_program
+from phoenixd.harness.armed import ArmedBody
+from phoenixd.harness.claude import armed as claude_armed
 from phoenixd.harness.claude import launch as claude
 from phoenixd.harness.claude import status_line as claude_status_line
 from phoenixd.harness.claude import transcript as claude_transcript
@@ -34,7 +37,10 @@ class ClaudeCode:
 
     default_argv = ("claude",)
     tested_versions = PINS["claude"]
-    traits = Traits(holds_permissions=True, writes_briefs=True)
+    traits = Traits(
+        holds_permissions=True, writes_briefs=True, takes_armed=("stop", "tool", "compaction"),
+        one_turn_flags=("-p", "--print"),
+    )  # fmt: skip
     login_variables = (
         "CLAUDE_CONFIG_DIR",
         "ANTHROPIC_API_KEY",
@@ -78,6 +84,9 @@ class ClaudeCode:
 
     def window_of(self, model: str) -> int | None:
         return claude_status_line.window_of(model)
+
+    def armed(self, on: On, text: str) -> ArmedBody:
+        return claude_armed.armed(on, text)
 
     def variables(self) -> dict[str, str]:
         return dict(claude.VARIABLES)
@@ -161,7 +170,7 @@ class AnyCommand:
 
     default_argv = ()
     tested_versions = ()
-    traits = Traits(has_hooks=False)
+    traits = Traits(has_hooks=False, takes_armed=("stop", "tool", "compaction"))
     login_variables = ()
     reads_brief_at_once = True
 
@@ -193,6 +202,9 @@ class AnyCommand:
 
     def window_of(self, model: str) -> int | None:
         return None
+
+    def armed(self, on: On, text: str) -> ArmedBody:
+        return command.armed(on, text)
 
     def variables(self) -> dict[str, str]:
         return {}

@@ -8,10 +8,13 @@ swallow what follows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from phoenixd.core.armed_answer import On
 from phoenixd.harness.arguments import single_argument
+from phoenixd.harness.armed import ArmedBody
+from phoenixd.harness.claude.armed import armed as claude_armed
 
 PromptVia = Literal["argv", "paste", "none"]
 
@@ -60,6 +63,11 @@ def check_argv(line: CommandLine, declared: PromptVia | None = None) -> list[str
     if declared in ("paste", "none") and _takes_prompt(line):
         problems.append(f'prompt_via = "{declared}" contradicts the argument {{prompt}}')
     return problems
+
+
+def armed(on: On, text: str) -> ArmedBody:
+    """An answer that stands ready, in the words of the open contract, which are Claude Code's."""
+    return replace(claude_armed(on, text), named=None)
 
 
 def _takes_prompt(line: CommandLine) -> bool:

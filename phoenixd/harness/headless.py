@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.seal import Told
 from phoenixd.harness.trust import Read
 
 SYSTEM = (
@@ -50,12 +51,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What came of a call: the answer and its tokens, or the problem and its remedy."""
+    """What came of a call: the answer and its tokens, or the problem and its remedy. ended: what the CLI says of the
+    answer's end, which may be less than the truth."""
 
     text: str = ""
     tokens: int = 0
     problem: str = ""
     remedy: str = ""
+    ended: Told = "whole"
 
 
 class Headless(Protocol):

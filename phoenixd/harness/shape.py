@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from phoenixd.core.armed_answer import On
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
+from phoenixd.harness.armed import ArmedBody
 from phoenixd.harness.headless import Headless
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
@@ -109,6 +111,10 @@ class Harness(Protocol):
 
     def window_of(self, model: str) -> int | None:
         """The tokens that a model's context holds, where its name alone says it."""
+        ...
+
+    def armed(self, on: On, text: str) -> ArmedBody | None:
+        """An answer that stands ready for one of its hooks, as the CLI takes it; None where it takes none."""
         ...
 
     def variables(self) -> dict[str, str]:

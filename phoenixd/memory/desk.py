@@ -221,6 +221,11 @@ class Desk:
             self._told = (run.incarnation, run.run_id)
             self.shelf.forget_told_before(run.incarnation)
 
+    def tell_of(self, desk: Desk, agent: Agent, state: StateDocument, now: float) -> None:
+        """Write what a successor's session is told of its seat, whose papers lie on another desk; nothing of them."""
+        assert desk.agent is not None
+        self._tell_run(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative))
+
     def _begin_run(self, agent: Agent) -> None:
         """Take down, once for each run, how the one before it ended; `consult` came before."""
         run = agent.run

@@ -14,6 +14,7 @@ from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Calendar
 from phoenixd.core.events import Event, StateEdited
+from phoenixd.core.seat.names import is_reserved
 from phoenixd.core.spec import WriterKind
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault
@@ -71,6 +72,7 @@ class Papers:
         alert: AlertSink | None = None,
         changes: Changes | None = None,
         ledger: LedgerLook = no_ledger,
+        holds: Callable[[Agent], bool] = lambda agent: True,
     ) -> None:
         self._clock = clock
         self._agents = agents
@@ -85,7 +87,8 @@ class Papers:
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
         self.publication.hear = self.briefing.hear_on
-        self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, agents, tell)
+        self.publication.holds = self._holds = holds
+        self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)
         self._changes = changes
         if changes is not None:
             self.publication.watch = changes.watch
@@ -109,21 +112,22 @@ class Papers:
             if agent is None:
                 return redact(text, marks=self._marks)
             self._learnt.add(agent.name)
-            desk = self.publication.desk(agent.name)
+            desk = self.publication.desk_of(agent)
             desk.secrets = desk.secrets or self._secrets_of(agent)
         if name is None:
             return redact(text, marks=self._marks)
-        return self.publication.desk(name).clean(text)
+        known = next((agent for agent in self._agents() if agent.name == name), None) if is_reserved(name) else None
+        return (self.publication.desk_of(known) if known is not None else self.publication.desk(name)).clean(text)
 
     async def _learn_secrets(self) -> None:
         """Ask the login shell for those agents that live since before this daemon and have its variables."""
         for agent in tuple(self._agents()):
             if agent.spec.env_from == "login":
                 await self._base("login")
-                self.publication.desk(agent.name).secrets = self._secrets_of(agent)
+                self.publication.desk_of(agent).secrets = self._secrets_of(agent)
 
     async def opening_words(self, agent: Agent) -> str:
-        run, desk = agent.run, self.publication.desk(agent.name)
+        run, desk = agent.run, self.publication.desk_of(agent)
         if run is None:
             raise LaunchFailed("its run is over")
         async with desk.lock:
@@ -140,8 +144,15 @@ class Papers:
         self._watch.published(agent)
         self.briefing.replan(agent)
 
+    def _writing(self) -> Iterable[Agent]:
+        """The agents that have papers: of a seat the holder alone."""
+        return filter(self._holds, self._agents())
+
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
-        if agent.run is not None and self.publication.desk(agent.name).owes_brief(agent):
+        if not self._holds(agent):
+            await self.publication.publish(agent, entries)
+            return
+        if agent.run is not None and self.publication.desk_of(agent).owes_brief(agent):
             await self.briefing.settle(agent)
         await self.publication.publish(agent, entries)
         self.briefing.hear(agent, entries)

@@ -80,6 +80,8 @@ class Publication:
         self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
         self.hear: Callable[[Agent], Awaitable[object]] = _hear_nothing
         """Has an agent's transcript heard on; the desk is given what stands of its session."""
+        self.holds: Callable[[Agent], bool] = lambda agent: True
+        """Whether an agent writes the papers that it is about: a generation that does not hold its seat writes none."""
         self._heard_at: dict[str, float] = {}
         self.watch: Callable[[Path], object] = lambda directory: None
         """Has changes in a directory told of, from when it is there on."""
@@ -87,11 +89,29 @@ class Publication:
         """Told of each change of a state.json by another hand, once it is taken over."""
 
     def desk(self, name: str) -> Desk:
-        if name not in self._desks:
+        """The desk of an agent without a seat, or of a seat, by its name."""
+        return self._desk(name, name)
+
+    def _desk(self, key: str, name: str) -> Desk:
+        if key not in self._desks:
             directory = self._directories.agent_state(name)
-            desk = self._desks[name] = Desk.of(name, directory, self._files, self._settings)
+            desk = self._desks[key] = Desk.of(name, directory, self._files, self._settings)
             desk.session_of = lambda agent: self.session_of(agent)
-        return self._desks[name]
+        return self._desks[key]
+
+    def desk_of(self, agent: Agent) -> Desk:
+        """The desk at which an agent's files are written: of a seat's holder that of the seat, with its own run files.
+
+        A generation that does not hold its seat has one of its own, for the files of its runs.
+        """
+        seat, generation = agent.spec.seat, agent.spec.generation
+        if generation <= 1 and self.holds(agent):
+            return self.desk(agent.name)
+        if not self.holds(agent):
+            return self.desk(agent.name) if generation > 1 else self._desk(f"{seat}-g1", agent.name)
+        desk = self.desk(seat)
+        desk.shelf.own = self._directories.agent_state(agent.name)
+        return desk
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         """Bring an agent's documents up to date with what happened to it; raises OSError and PhoenixdError."""
@@ -99,7 +119,10 @@ class Publication:
             Occurrence(entry.wall, entry.event, entry.incarnation, entry.detail, entry.state, entry.reason)
             for entry in entries
         ]
-        desk = self.desk(agent.name)
+        if not self.holds(agent):
+            await self._publish_run(agent)
+            return
+        desk = self.desk_of(agent)
         await self._hear_on(agent, occurrences)
         if any(_may_have_changed_files(seen) for seen in occurrences):
             if desk.owes_brief(agent):
@@ -115,6 +138,22 @@ class Publication:
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
         self.published(agent)
 
+    async def _publish_run(self, agent: Agent) -> None:
+        """Write what a successor's run waits for, and which session it is in. What it is told are the seat's papers."""
+        if agent.run is None or agent.removing:
+            return
+        own, desk = self.desk_of(agent), self.desk(agent.spec.seat)
+
+        def write() -> None:
+            if own.owes_brief(agent) and desk.agent is not None:
+                now = self._clock.now().wall
+                own.tell_of(desk, agent, desk.consult(now), now)
+            own.shelf.write_session(agent)
+
+        await to_thread.run_sync(own.shelf.open, limiter=self._threads)
+        async with desk.lock:
+            await self.write_safely(desk, write)
+
     async def _hear_on(self, agent: Agent, occurrences: Sequence[Occurrence]) -> None:
         """Have its session heard on where the brief may soon be told to another one, or the last time is long ago."""
         at = self._clock.now().at
@@ -123,7 +162,7 @@ class Publication:
         if not any(seen.event in ENDS for seen in occurrences) and not (turned and is_due):
             return
         self._heard_at[agent.name] = at
-        desk = self.desk(agent.name)
+        desk = self.desk_of(agent)
         await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
         with bulkhead(agent.name, "what its session wrote"), anyio.move_on_after(HEARING_LIMIT):
             await self.hear(agent)
@@ -143,7 +182,7 @@ class Publication:
 
     async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         """Write what was seen of a run that is being ended; returns its lines, and the file. Raises OSError."""
-        desk = self.desk(agent.name)
+        desk = self.desk_of(agent)
 
         def write() -> tuple[int, str]:
             if not desk.secrets:
@@ -185,7 +224,7 @@ class Publication:
 
         Raises UnsafeFile and OSError where the log cannot be written, and then nothing was closed.
         """
-        desk = self.desk(agent.name)
+        desk = self.desk_of(agent)
 
         def write() -> Resolved:
             now = self._clock.now().wall
@@ -232,7 +271,7 @@ class Publication:
 
     async def generate_brief(self, agent: Agent) -> BriefPage:
         """Write the brief anew, also where nothing changed, so that its age tells when it was last found true."""
-        desk = self.desk(agent.name)
+        desk = self.desk_of(agent)
         async with desk.lock:
             await self._refresh_git(desk, agent)
             await self.write_safely(desk, lambda: self._write(desk, agent, (), anew=True))
@@ -242,6 +281,9 @@ class Publication:
         return page
 
     def _write(self, desk: Desk, agent: Agent, occurrences: Sequence[Occurrence], *, anew: bool = False) -> None:
+        if not self.holds(agent):
+            # Fenced while it waited for the desk: the papers are its successor's.
+            return
         now = self._clock.now().wall
         if not desk.secrets:
             desk.secrets = self.secrets_of(agent)
@@ -289,7 +331,7 @@ class Publication:
             unasked, self._unasked = self._unasked, {}
             by_directory: dict[str, list[Agent]] = {}
             for agent in unasked.values():
-                if self._wants_git(self.desk(agent.name)):
+                if self._wants_git(self.desk_of(agent)):
                     by_directory.setdefault(agent.spec.cwd, []).append(agent)
             for directory, agents in by_directory.items():
                 with bulkhead(agents[0].name, "a look at its repository"):
@@ -298,7 +340,7 @@ class Publication:
                         await self._follow_repository(agent, summary)
 
     async def _follow_repository(self, agent: Agent, summary: GitSummary | None) -> None:
-        desk = self.desk(agent.name)
+        desk = self.desk_of(agent)
         before = desk.git
         self._take_git(desk, summary)
         if desk.git != before and desk.agent is not None:

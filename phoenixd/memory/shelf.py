@@ -66,6 +66,10 @@ TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
 Clean = Callable[[str], str]
 
 
+RUN_FILES = ("session", "settings.json", ".clean-exit", "heartbeat.json", INCIDENTS)
+"""How the names of files begin that are a run's, and so its generation's; all others are papers of the seat."""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What stood in a file when it was read or written last; None: no such file."""
@@ -83,6 +87,8 @@ class Shelf:
     stale_days: int
     resolved_days: int
     happenings: deque[Happening]
+    own: Path | None = None
+    """Where the files of the runs stand, if not here: those of a later generation of a seat (see RUN_FILES)."""
     state: StateDocument | None = None
     """What stands in state.json, as written or read last."""
     found: Status | None = None
@@ -111,6 +117,8 @@ class Shelf:
     def open(self) -> None:
         """Read what an earlier daemon left, once; the directory is made again whenever somebody removed it."""
         self.files.ensure_private_dir(self.directory)
+        if self.own is not None:
+            self.files.ensure_private_dir(self.own)
         if self._kept is not None:
             return
         self._clear_away()
@@ -277,7 +285,7 @@ class Shelf:
 
         known: write, durably, only over that. What another hand wrote or removed since is left alone.
         """
-        path = self.directory / name
+        path = self.place(name)
         try:
             if (
                 not anew
@@ -294,21 +302,22 @@ class Shelf:
 
     def keep_newest(self, pattern: str, count: int) -> None:
         """Remove all but the newest documents of a name's pattern."""
-        found = sorted(self.directory.glob(pattern), key=lambda path: signature(path) or (0,))
+        found = sorted((self.own or self.directory).glob(pattern), key=lambda path: signature(path) or (0,))
         for path in found[: max(0, len(found) - count)]:
             with contextlib.suppress(OSError):
                 path.unlink()
 
     def make_directory(self, name: str) -> None:
         """Make sure of a directory of ours below the agent's; a link in its place, which could lead anywhere, goes."""
-        path = self.directory / name
+        path = self.place(name)
         if path.is_symlink():
             path.unlink()
             self.notes.append(f"{name} was a link, and was made anew as a directory")
         self.files.ensure_private_dir(path)
 
     def place(self, name: str) -> Path:
-        return self.directory / name
+        """Where a file of this name stands: the papers of a seat are its own, and a run's files its generation's."""
+        return (self.own if self.own is not None and name.startswith(RUN_FILES) else self.directory) / name
 
     def put_state(self, document: StateDocument) -> None:
         """Make a state durable that holds what the last `look` found, unless another hand was faster."""
@@ -330,11 +339,11 @@ class Shelf:
 
     def holds(self, name: str) -> bool:
         """Whether anything stands under that name."""
-        return os.path.lexists(self.directory / name)
+        return os.path.lexists(self.place(name))
 
     def forget_told_before(self, incarnation: int) -> None:
         """Remove what the sessions of earlier runs were told."""
-        for entry in os.scandir(self.directory):
+        for entry in os.scandir(self.own or self.directory):
             found = TOLD_TO.fullmatch(entry.name)
             if found is not None and int(found[1]) < incarnation:
                 with contextlib.suppress(OSError):
@@ -342,7 +351,7 @@ class Shelf:
 
     def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.directory / name)
+            os.unlink(self.place(name))
 
     def heartbeat_time(self, now: float) -> float | None:
         """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
@@ -433,7 +442,7 @@ class Shelf:
         Raises FileUnreadable where nobody knows: what cannot be read now must not be taken for gone, and written over.
         """
         try:
-            return self.files.read_plain(self.directory / name, limit)
+            return self.files.read_plain(self.place(name), limit)
         except FileNotFoundError:
             return None
         except FileUnreadable:

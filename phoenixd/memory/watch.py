@@ -59,8 +59,8 @@ class DocumentWatch:
 
     def published(self, agent: Agent) -> None:
         """An agent's documents were written: what stood of its brief may be over."""
-        if agent.name not in self._due or alerts.find(agent.alerts, "brief") is not None:
-            self._due[agent.name] = 0.0
+        if shown(agent) not in self._due or alerts.find(agent.alerts, "brief") is not None:
+            self._due[shown(agent)] = 0.0
             self._woken.set()
 
     def damaged(self, name: str, text: str) -> None:
@@ -73,13 +73,13 @@ class DocumentWatch:
         """Watch for ever."""
         for agent in self._agents():
             # What a daemon finds too old at its start, it is about to write anew (F-BR-8).
-            self._due.setdefault(agent.name, self._clock.now().wall + FIRST_LOOK)
+            self._due.setdefault(shown(agent), self._clock.now().wall + FIRST_LOOK)
         while True:
             self._woken = anyio.Event()
             for agent in tuple(self._agents()):
-                if self._due.get(agent.name, math.inf) <= self._clock.now().wall:
+                if self._due.get(shown(agent), math.inf) <= self._clock.now().wall:
                     # Once more within the hour, should this fail.
-                    self._due[agent.name] = self._clock.now().wall + LOOK_AGAIN
+                    self._due[shown(agent)] = self._clock.now().wall + LOOK_AGAIN
                     with bulkhead(agent.name, "a look at its documents"):
                         await self._look(agent)
             self._forget_strangers()
@@ -101,20 +101,20 @@ class DocumentWatch:
             tasks.cancel_scope.cancel()
 
     async def _look(self, agent: Agent) -> None:
-        state, brief, written = await to_thread.run_sync(self._read, agent.name)
+        state, brief, written = await to_thread.run_sync(self._read, shown(agent))
         now = self._clock.now().wall
         faults: tuple[Fault, ...] = ()
         if agent.desired is Desired.RUNNING and agent.has_begun:
-            faults = check_brief(brief, agent.name, written, now, self._max_age)
+            faults = check_brief(brief, shown(agent), written, now, self._max_age)
         self._report(agent, "brief", faults, "brief.md is whole, and young enough")
-        broken = tuple(fault for fault in check_state(state, agent.name, now) if fault.kind == "schema")
-        if broken or self._damaged_until.get(agent.name, 0.0) <= now:
+        broken = tuple(fault for fault in check_state(state, shown(agent), now) if fault.kind == "schema")
+        if broken or self._damaged_until.get(shown(agent), 0.0) <= now:
             self._report(agent, "state", broken, "state.json is sound")
         wrong = bool(faults or broken)
         fresh = age_is_due(written, self._max_age) if written is not None else now + LOOK_AGAIN
         due = now + LOOK_AGAIN if wrong or fresh <= now else fresh
-        damaged = self._damaged_until.get(agent.name, 0.0)
-        self._due[agent.name] = min(due, damaged) if damaged > now else due
+        damaged = self._damaged_until.get(shown(agent), 0.0)
+        self._due[shown(agent)] = min(due, damaged) if damaged > now else due
 
     def _report(self, agent: Agent, kind: str, faults: tuple[Fault, ...], sound: str) -> None:
         if faults:
@@ -137,8 +137,13 @@ class DocumentWatch:
             return None
 
     def _forget_strangers(self) -> None:
-        known = {agent.name for agent in self._agents()}
+        known = {shown(agent) for agent in self._agents()}
         self._due = {name: due for name, due in self._due.items() if name in known}
+
+
+def shown(agent: Agent) -> str:
+    """The name under which an agent's papers stand: that of its seat, where it has one."""
+    return agent.spec.seat or agent.name
 
 
 def _written(path: Path) -> float | None:

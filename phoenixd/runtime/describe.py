@@ -20,7 +20,7 @@ from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
 
-NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record"}) | MEANINGS
+NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 from collections import deque
 from collections.abc import Callable
@@ -11,12 +12,14 @@ from typing import Any
 
 import structlog
 
+from phoenixd.core import armed
 from phoenixd.core.agent import Agent
 from phoenixd.core.causes import SHIM_CAUSES
 from phoenixd.core.events import (
     AgentExited,
     AgentStarted,
     AgentVanished,
+    ArmedUsed,
     Event,
     HoldReleased,
     HooksRefused,
@@ -27,11 +30,12 @@ from phoenixd.core.events import (
     StartFailed,
     TreeLingers,
 )
-from phoenixd.core.hooks import Hook, PermissionAsked, SessionStarted, ToolStarted
+from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+from phoenixd.runtime.arming import uses_in
 from phoenixd.runtime.open_questions import OpenQuestions
 from phoenixd.runtime.throttle import HookThrottle
 
@@ -105,6 +109,7 @@ class Hearing:
         self._let_go: dict[str, deque[int]] = {}
         self._numbers: dict[str, _Numbers] = {}
         self._questions = OpenQuestions()
+        self._protocols: dict[str, int] = {}
 
     def hear(self, message: ShimMessage) -> None:
         """Translate one message; a malformed one is logged and dropped, for a shim lives beside a hostile agent."""
@@ -130,12 +135,14 @@ class Hearing:
                 self._watch_child(agent, incarnation, pid, start_time)
                 if self._memory is not None:
                     self._memory.note()
-                self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time), None)
+                link = self._protocols.get(agent, 0)
+                self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time, link), None)
             case "start_failed":
                 code = int(body.get("code") or 0)
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
             case "exited":
+                self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
                 self._tell(self._with_oom(_exit_event(agent, body, None)), None)
                 self._unswept(agent, body.get("unswept"))
             case "lingering":
@@ -157,6 +164,8 @@ class Hearing:
                 self._answered(agent, int(body["seq"]), body["taken"] is True)
             case "hello":
                 self._greeted(agent)
+            case "armed_used":
+                self._tell_uses(agent, int(body["incarnation"]), [body])
             case "link_lost":
                 self._link_lost(agent, str(body.get("reason") or "no reason is known")[:300])
             case "refused":
@@ -173,6 +182,12 @@ class Hearing:
             self._hear_hook(agent, body)
         except (KeyError, TypeError, ValueError, AttributeError) as fault:
             log.warning("shim_message_malformed", agent=agent, said="hooks", fault=repr(fault))
+
+    def _tell_uses(self, agent: str, incarnation: int, told: object) -> None:
+        """Tell how often armed answers were given; the shim says it again until it is noted."""
+        for id, uses in uses_in(told):
+            noted = functools.partial(self._shims.note_use, agent, id, uses)
+            self._tell(ArmedUsed(agent, incarnation, id, uses, self._clock.now().wall), noted)
 
     def _link_lost(self, agent: str, reason: str) -> None:
         log.warning("shim_link_lost", agent=agent, reason=reason)
@@ -196,6 +211,8 @@ class Hearing:
         event = replace(event, seq=seq, more=_count(body.get("more")))
         if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
+        if isinstance(event, PromptSubmitted) and (known := self._find(agent)) and armed.are_ours(known, event.text):
+            event = replace(event, source="machine")
         if isinstance(event, SessionStarted) and event.model is not None:
             event = replace(event, window=self._window(agent, event.model))
         self._throttle.offer(event, acknowledge)
@@ -257,14 +274,18 @@ class Hearing:
         if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
             self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
             # A link that stayed open knows what was held when it was opened, and heard of each change since.
-            held = hello.held if unwatched else None
-            pid, start_time = hello.run.pid, hello.run.start_time
-            self._tell(RunAdopted(agent.name, run.incarnation, pid, start_time, unwatched, held, hello.last_seq), None)
+            held, uses = (hello.held, hello.armed) if unwatched else (None, None)
+            adopted = RunAdopted(
+                agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched, held, hello.last_seq,
+                hello.protocol, uses,
+            )  # fmt: skip
+            self._tell(adopted, None)
             for hook in self._questions.forgotten(agent, hello):
                 log.info("question_told_again", agent=agent.name, incarnation=run.incarnation)
                 self._hear_hook(agent.name, hook)
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
+            self._tell_uses(agent.name, run.incarnation, hello.exit.get("armed"))
             self._tell(self._with_oom(_exit_event(agent.name, hello.exit, _wall(hello.exit))), None)
             return
         self._tell(RunMissing(agent.name, run.incarnation), None)
@@ -307,6 +328,7 @@ class Hearing:
         name = hello.agent
 
         self._shim_of[name] = hello.shim
+        self._protocols[name] = hello.protocol
         self._unswept(name, hello.unswept)
 
         def died() -> None:

@@ -15,9 +15,11 @@ from phoenixd.core.actions import (
     Action,
     Alert,
     AnswerHold,
+    Arm,
     AttendHold,
     CleanUp,
     Deliver,
+    Disarm,
     DismissDialog,
     Fence,
     Kill,
@@ -32,6 +34,7 @@ from phoenixd.core.actions import (
     ReleaseHold,
     SeeAttendance,
     Spawn,
+    TakeSession,
     Terminate,
 )
 from phoenixd.core.agent import Agent, Running, Starting
@@ -55,7 +58,9 @@ from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.arming import order
 from phoenixd.runtime.clearance import was_touched
+from phoenixd.runtime.cut_answers import answer_cut
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.messages import Messenger
@@ -175,6 +180,10 @@ class Performer:
                     self._tell(released)
             case ReleaseHold(agent=agent, incarnation=incarnation, hold=hold):
                 await self._order(agent, lambda: shims.answer(agent, incarnation, hold, {}))
+            case Arm():
+                await self._arm(action)
+            case Disarm(agent=agent, incarnation=incarnation, id=id):
+                await self._order(agent, lambda: shims.disarm(agent, incarnation, id))
             case LookAtScreen():
                 await self._look(action)
             case DismissDialog():
@@ -190,6 +199,8 @@ class Performer:
                 await self._keep_incident(action)
             case Release():
                 await self._release(action)
+            case TakeSession(agent=agent, seat=seat, generation=generation):
+                await self._outside.terminal.take_session(agent, seat, generation)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -297,6 +308,15 @@ class Performer:
         if agent is not None:
             self._tell(await self._answerer.answer(agent, action))
 
+    async def _arm(self, action: Arm) -> None:
+        """Told when the lane comes to it; what a lost link swallows is armed again when the run is met again."""
+        agent = self._find(action.agent)
+        if agent is None or agent.incarnation != action.incarnation:
+            return
+        told = order(agent.spec, action.answer, self._outside.clock.at())
+        if told is not None:
+            await self._order(action.agent, lambda: self._outside.shims.arm(action.agent, action.incarnation, told))
+
     async def _look(self, action: LookAtScreen) -> None:
         agent = self._find(action.agent)
         if agent is None:
@@ -344,6 +364,8 @@ class Performer:
             if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
                 self._refused[agent.name] = (agent.incarnation, when)
                 self._tell(failed)
+                if (cut := answer_cut(agent, facts)) is not None:
+                    self._tell(cut)
             if failed is not None or facts.newest_kind != "prompt" or clock.now().at >= give_up:
                 return
             await clock.sleep_until(clock.now().at + REFUSAL_LATE / 10)
@@ -429,13 +451,15 @@ def _lane_of(action: Action) -> str:
             return f"{agent} attendance {hold}"
         case AnswerHold(agent=agent) | ReleaseHold(agent=agent):
             return f"{agent} answers"
+        case Arm(agent=agent) | Disarm(agent=agent):
+            return f"{agent} armed"
         case LookAtScreen(agent=agent) | SeeAttendance(agent=agent) | DismissDialog(agent=agent):
             return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
-        case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release():
+        case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent
         case _:
             assert_never(action)

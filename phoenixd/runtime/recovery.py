@@ -13,6 +13,7 @@ from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boo
 from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Rebooted, RunMissing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
+from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.ports import Clock, Outside, Saved, ShimLinks, StoredEntry
@@ -30,11 +31,12 @@ log = structlog.get_logger()
 
 def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
-    agents = {agent.name: _with_environment(agent, specs.get(agent.name)) for agent in saved.agents}
-    return Fleet(
+    agents = {agent.name: _with_environment(agent, specs.get(agent.spec.seat or agent.name)) for agent in saved.agents}
+    fleet = Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
-        epoch=saved.epoch,
+        epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats},
     )  # fmt: skip
+    return seated(fleet)
 
 
 async def recover(
@@ -70,8 +72,9 @@ async def recover(
     for agent in tuple(supervisor.fleet.agents.values()):
         if waits(agent) or agent.turns or agent.record.weighing:
             supervisor.tell(MeasurementLost(agent.name))
-    known = supervisor.fleet.agents
-    declared = [AgentDeclared(one, one.name not in known and one.autostart and not is_behind) for one in specs]
+    # Of a seat, whose holder may bear another name, no generation is started because it is declared.
+    unknown = {one.name for one in specs if meant(supervisor.fleet, one.name) is None}
+    declared = [AgentDeclared(one, one.name in unknown and one.autostart and not is_behind) for one in specs]
     # In one commit: a hundred of them one by one take a slow disk minutes.
     await supervisor.ask_all(declared)
 

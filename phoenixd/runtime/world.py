@@ -13,6 +13,7 @@ from phoenixd.core import alerts
 from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, World
 from phoenixd.core.events import JournalBehind
+from phoenixd.core.seat.lost import generations
 from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import Epochs, Outside, RunFiles, ShimHello
@@ -59,10 +60,11 @@ async def face(
     wishes = {one.agent: one.wish for one in world.traces if one.wish is not None}
     standing = alerts.find(fleet.alerts, KIND)
     keeper.knows(wishes, world.epoch, standing.text if standing is not None else "")
+    specs = tuple(generations(specs, fleet, world.traces))
     why = lag(world, fleet.agents, fleet.retired, {spec.name for spec in specs})
     if why is not None:
         log.error("journal_behind", reason=why)
-        supervisor.begin_with(JournalBehind(why, world, tuple(specs)))
+        supervisor.begin_with(JournalBehind(why, world, specs))
     lives = any(trace.living is not None for trace in world.traces)
     seen = (run for trace in world.traces for run in (trace.living, trace.last) if run is not None)
     runs = {run.run_id for run in seen} | {agent.run.run_id for agent in fleet.agents.values() if agent.run is not None}

@@ -72,7 +72,8 @@ class HookFiles:
 
     late: seconds since the file was written, for nobody waits until it is read.
 
-    A number that it returns is held for the program that waits; every other one that waits is let go.
+    A number that it returns is held for the program that waits, bytes are given to it; every other one that waits is
+    let go.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class HookFiles:
         place: Place,
         reactor: Reactor,
         incarnation: Callable[[], int | None],
-        on_hook: Callable[[str, dict[str, Any], bool, float], int],
+        on_hook: Callable[[str, dict[str, Any], bool, float], int | bytes],
         on_fault: Callable[[str], None],
         on_held: Callable[[int, str, int], None],
     ) -> None:
@@ -229,13 +230,14 @@ class HookFiles:
     def _hand_on(
         self, kind: str, name: str, hook_input: dict[str, Any] | None, waits: bool, late: float, directory: int
     ) -> None:
-        number, reply = 0, f"{name.removesuffix('.json')}.reply"
-        if hook_input is not None:
-            number = self._on_hook(kind, hook_input, waits, late)
-        if number:
-            self._on_held(number, reply, directory)
+        reply = f"{name.removesuffix('.json')}.reply"
+        answered = self._on_hook(kind, hook_input, waits, late) if hook_input is not None else 0
+        if isinstance(answered, bytes):
+            replies.give(reply, directory, answered)
+        elif answered:
+            self._on_held(answered, reply, directory)
         elif waits:
-            replies.refuse(reply, directory)
+            replies.give(reply, directory)
 
 
 def _parse(line: bytes) -> tuple[str, str, int, bool] | None:

@@ -51,7 +51,7 @@ class HookEndpoint:
     Whoever has not shown the token gets one of few places, for a short time, and gives way to the next (connection.py).
 
     An event for which `on_hook` returns a number is held: whoever posted it waits until `answer` is called with that
-    number, or hangs up, which `on_released(number)` tells.
+    number, or hangs up, which `on_released(number)` tells. Bytes are the body of the answer, which is given at once.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class HookEndpoint:
         place: Place,
         reactor: Reactor,
         token: Callable[[], str | None],
-        on_hook: Callable[[str, dict[str, Any]], int],
+        on_hook: Callable[[str, dict[str, Any]], int | bytes],
         on_fault: Callable[[str], None],
         on_released: Callable[[int], None],
         on_answered: Callable[[int, bool], None],
@@ -265,13 +265,14 @@ class HookEndpoint:
         # What it says next on this connection, it says having read the answer.
         self._settle(connection, True)
         for head, body in connection.parser.feed(data):
-            connection.held = self._handle(head, body)
-            if connection.held:
+            answered = self._handle(head, body)
+            if isinstance(answered, int) and answered:
+                connection.held = answered
                 connection.keep_alive, connection.began = head.keep_alive, None
                 if connection.parser.buffered:
                     raise httpwire.Refused(400)
                 return
-            connection.answers += httpwire.response(200, b"{}", head.keep_alive)
+            connection.answers += httpwire.response(200, answered or b"{}", head.keep_alive)
             connection.began = None
             if not head.keep_alive:
                 connection.closing = True
@@ -309,7 +310,7 @@ class HookEndpoint:
         if sum(one.is_known for one in self._connections.values()) > MAX_CONNECTIONS and not self._make_room():
             raise httpwire.Refused(503)
 
-    def _handle(self, head: httpwire.Head, body: bytes | httpwire.Large) -> int:
+    def _handle(self, head: httpwire.Head, body: bytes | httpwire.Large) -> int | bytes:
         kind = _kind_in(head.path)
         try:
             hook_input = records.decode_object(body or b"{}", "body") if isinstance(body, bytes) else body.result()

@@ -38,7 +38,7 @@ KIND_OF_CLAUDE_EVENT = {
     "SessionEnd": "session-end",
 }
 # Of these only the latest counts: they say that the agent works, and there are hundreds in an hour.
-EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "subagent-start", "subagent-stop"})
+EVIDENCE_KINDS = frozenset({"tool-start", "tool-end", "tool-failure", "tool-denied", "subagent-start", "subagent-stop"})
 KINDS = frozenset(KIND_OF_CLAUDE_EVENT.values())
 # They begin or end a turn, and no call of the main thread outlives them.
 TURN_KINDS = frozenset({"prompt-submit", "stop", "stop-failure", "session-start", "session-end"})
@@ -63,8 +63,11 @@ TEXT_LIMITS = {
     "notification_type": 128,
     "message": 1024,
     "resets_at": 64,
-    "last_assistant_message": 2048,
+    "last_assistant_message": 2056,
 }
+# Of what an agent said last 1024 bytes of both ends are kept: whether an answer is whole shows there.
+BOTH_ENDS = "last_assistant_message"
+GAP = "\n[...]\n"
 ASKED_LIMIT = 8192
 TOOL_INPUT_TEXT_LIMITS = {
     "command": 2048,
@@ -160,6 +163,15 @@ def cut(text: str, limit: int) -> str:
     return content[:limit].decode("utf-8", "ignore")
 
 
+def both_ends(text: str, limit: int) -> str:
+    """The text, or its beginning and its end, half of `limit` bytes each, with a mark of the gap between them."""
+    if len(text) <= limit and len(text.encode("utf-8", "replace")) <= limit:
+        return cut(text, limit)
+    half = max(0, limit - len(GAP)) // 2
+    tail = text[-half:].encode("utf-8", "replace")[-half:] if half else b""
+    return f"{cut(text, half)}{GAP}{tail.decode('utf-8', 'ignore')}"
+
+
 def _trim_tool_input(tool_input: dict[str, Any], divisor: int) -> dict[str, Any]:
     kept: dict[str, Any] = _texts(tool_input, TOOL_INPUT_TEXT_LIMITS, divisor)
     if _is_sane_number(tool_input.get("timeout")):
@@ -171,7 +183,7 @@ def _trim_tool_input(tool_input: dict[str, Any], divisor: int) -> dict[str, Any]
 
 def _texts(source: dict[str, Any], limits: dict[str, int], divisor: int) -> dict[str, Any]:
     return {
-        name: cut(value, limit // divisor)
+        name: both_ends(value, limit // divisor) if name == BOTH_ENDS else cut(value, limit // divisor)
         for name, limit in limits.items()
         if isinstance(value := source.get(name), str)
     }

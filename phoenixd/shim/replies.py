@@ -68,11 +68,11 @@ class Replies:
         return fd
 
 
-def refuse(name: str, directory: int) -> None:
-    """Let a program go on that nobody will answer."""
+def give(name: str, directory: int, body: bytes = NO_ANSWER) -> None:
+    """Let a program go on, with an answer or without."""
     fd = _open(name, directory)
     if fd is not None:
-        _write(fd, NO_ANSWER)
+        _write(fd, body)
 
 
 def _open(name: str, directory: int) -> int | None:

@@ -28,15 +28,24 @@ class HookReports:
         self._link = link
         self._asked: dict[int, bytes] = {}
 
-    def report(self, run: Run, kind: str, hook_input: dict[str, Any], can_hold: bool = False, late: float = 0.0) -> int:
+    def report(
+        self,
+        run: Run,
+        kind: str,
+        hook_input: dict[str, Any],
+        can_hold: bool = False,
+        late: float = 0.0,
+        blocked: bool = False,
+    ) -> int:
         """Tell one event of the living run; returns its number if the answer to it is to be held, else 0.
 
-        late: seconds since it was made.
+        late: seconds since it was made. blocked: an armed answer forbade what it is about.
         """
         at = records.timestamp()
         kept = payload.trim(hook_input)
         asked = payload.asked(hook_input) if can_hold and kind == "permission-request" and run.order.holds else None
-        held = {} if asked is None else {"held": True, "asked": asked}
+        held: dict[str, Any] = {} if asked is None else {"held": True, "asked": asked}
+        said = held | ({"blocked": True} if blocked else {})
         self._heartbeat.beat(
             {
                 "agent": run.order.agent,
@@ -55,20 +64,20 @@ class HookReports:
             **run.identity,
             "kind": kind,
             "at": at,
-            "payload": kept | held,
+            "payload": kept | said,
         }
         if kind == "tool-start":
             # What the call starts begins at this tick or later: the CLI waits for its hook.
             event["ticks"] = procfs.ticks_now(late)
         if kind in payload.EVIDENCE_KINDS:
-            self._link.send_evidence(_fitting(event, hook_input, held), is_call=kind == "tool-start")
+            self._link.send_evidence(_fitting(event, hook_input, said), is_call=kind == "tool-start")
             return 0
         if kind in payload.TURN_KINDS:
             self._link.forget_call()
         event["seq"] = number = self._spool.next_seq()
-        self._spool.add(number, _fitting(event, hook_input, held), (event["incarnation"], kind))
+        self._spool.add(number, _fitting(event, hook_input, said), (event["incarnation"], kind))
         if held:
-            self._asked[number] = _fitting({**event, "again": True}, hook_input, held)
+            self._asked[number] = _fitting({**event, "again": True}, hook_input, said)
         self._link.send_spooled()
         return number if held else 0
 

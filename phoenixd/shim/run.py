@@ -45,7 +45,10 @@ class Run:
         self.started_at = records.timestamp()
         self.ended_at: str | None = None
         self.failure: launch.StartFailure | None = None
-        self.tree = Tree(order.agent, order.run_id, order.cgroup)
+        # By the name that its processes bear: that of the seat, of which the order's agent is a generation.
+        self.tree = Tree(
+            os.fsdecode(order.environment.get(b"PHOENIX_AGENT", b"")) or order.agent, order.run_id, order.cgroup
+        )
         self._reactor = reactor
         self._observer = observer
         self._report = b""

@@ -63,8 +63,8 @@ class RunFiles:
         return os.path.join(self._state_dir, name)
 
 
-def exit_record(run: Run, unswept: list[dict[str, Any]]) -> dict[str, Any]:
-    """unswept: the runs, perhaps this one, for whose strays is still to be swept."""
+def exit_record(run: Run, unswept: list[dict[str, Any]], armed: list[dict[str, Any]]) -> dict[str, Any]:
+    """unswept: the runs, perhaps this one, for whose strays is still to be swept. armed: uses of armed answers."""
     return {
         "agent": run.order.agent,
         "incarnation": run.order.incarnation,
@@ -75,4 +75,5 @@ def exit_record(run: Run, unswept: list[dict[str, Any]]) -> dict[str, Any]:
         "ended_at": run.ended_at,
         "killed": run.leftovers(),
         "unswept": unswept,
+        **({"armed": armed} if armed else {}),
     }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Bytes of JSON. A character of a text may be written as six bytes; a prompt is kept whole for its checksum.
 TEXT_LIMIT = 6 * 8192
+TAIL_LIMIT = 6 * 1024 + 64
 PROMPT_LIMIT = 1024 * 1024
 KEY_LIMIT = 64
 VALUE_LIMIT = 64 * 1024
@@ -45,6 +46,7 @@ MANY, SOME_BYTES = 256, 8192
 MOST_AT_ONCE = 16384
 """Bytes that are matched in one go: the matcher remembers every turn that it took in them."""
 QUOTE, COMMA, COLON, OPEN, CLOSE = b'",:{}'
+ESCAPE = ord("\\")
 OPENING, CLOSING = b"{[", b"}]"
 END_OF_LIST = ord("]")
 
@@ -60,6 +62,7 @@ class Scan:
         self._data = b""
         self._at = 0
         self._tapes: list[Tape] = []
+        self._tail = bytearray()
         self.found: dict[str, Any] = {}
         """The fields that are kept, as far as they have been read."""
         self._steps = self._document()
@@ -117,7 +120,10 @@ class Scan:
     def _keep(self, found: dict[str, Any], key: str, is_tool: bool) -> Steps:
         first = yield from self._peek()
         found.pop(key, None)
-        if first == QUOTE:
+        if first == QUOTE and key == payload.BOTH_ENDS:
+            raw, is_whole = yield from self._text(TEXT_LIMIT, TAIL_LIMIT)
+            found[key] = _decoded(raw) if is_whole else _decoded(raw) + payload.GAP + _decoded(_beheaded(self._tail))
+        elif first == QUOTE:
             raw, _ = yield from self._text(PROMPT_LIMIT if key == "prompt" and not is_tool else TEXT_LIMIT)
             found[key] = _decoded(raw)
         elif key == "tool_input" and first == OPEN:
@@ -209,15 +215,22 @@ class Scan:
         if length == 0:
             raise Malformed("no value")
 
-    def _text(self, limit: int) -> Steps:
-        """A text whose quote is next: up to so many bytes of what stands in it, and whether that is all."""
+    def _text(self, limit: int, tail: int = 0) -> Steps:
+        """A text whose quote is next: up to so many bytes of what stands in it, and whether that is all.
+
+        tail: bytes of its end that are kept in `_tail` besides.
+        """
         self._at += 1
         kept, is_whole = bytearray(), True
+        self._tail = bytearray()
         while True:
             end = _end(TEXT, self._data, self._at)
             room = limit - len(kept)
             kept += self._data[self._at : min(end, self._at + room)] if room > 0 else b""
             is_whole = is_whole and end - self._at <= room
+            if tail:
+                self._tail += self._data[max(self._at, end - tail) : end]
+                del self._tail[:-tail]
             self._at = end
             if end == len(self._data):
                 yield from self._more()
@@ -292,6 +305,17 @@ def _shortened(kept: bytearray) -> bytes:
         if is_begun and len(kept) - escape < length:
             del kept[escape:]
     return kept.decode("utf-8", "ignore").encode()
+
+
+def _beheaded(tail: bytearray) -> bytes:
+    """Without what may be the rest of an escape sequence, or of a character, that the cut went through."""
+    for at in range(1, len(tail)):
+        byte, before = tail[at], bytes(tail[max(0, at - 6) : at])
+        # A backslash behind something else begins a sequence; far from any backslash there is none.
+        begins = byte == ESCAPE and before[-1] != ESCAPE
+        if begins or (at >= 6 and byte & 0xC0 != 0x80 and byte != ESCAPE and ESCAPE not in before):
+            return tail[at:].decode("utf-8", "ignore").encode()
+    return b""
 
 
 def _decoded(raw: bytes) -> str:

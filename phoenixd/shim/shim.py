@@ -10,6 +10,7 @@ import order
 import procfs
 import records
 import runfiles
+from arming import HOOKS, Arming, identifier
 from heartbeat import Heartbeat
 from hookfiles import HookFiles
 from hooks import HookEndpoint
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from launch import StartFailure
     from place import Place
 
-PROTOCOL = 1
+# Protocol 2 knows answers that are armed. A daemon that speaks an older one is answered in that.
+PROTOCOL, ARMING = 2, 2
 REPORTED_PIDS = 1000
 # Questions at a time; the others are left to the terminal.
 MAX_HELD = 8
@@ -54,6 +56,7 @@ class Shim:
         self._notice: list[str] = []
         # Kept for a daemon whose state directory has gone back in time.
         self._epoch = 0
+        self._spoken = PROTOCOL
         self._boot_id = procfs.boot_id()
         status = procfs.status(os.getpid())
         self._process = {"pid": os.getpid(), "start_time": status.start_time if status else 0}
@@ -70,6 +73,7 @@ class Shim:
             place, self._reactor, self._token, self._on_posted, self._complain_of_hook, self._on_released,
             self._on_answered, self._refusals,
         )  # fmt: skip
+        self._arming = Arming(place, self._reactor, self._tell_use, self._complain_of_hook)
         self._replies = Replies(self._reactor, self._on_released, self._on_answered)
         self._hook_files = HookFiles(
             place, self._reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
@@ -81,6 +85,9 @@ class Shim:
             "kill": lambda message: self._signal_run(message, Run.kill),
             "ack": lambda message: self._spool.acknowledge(messages.number(message, "seq")),
             "answer": self._take_answer,
+            "arm": self._take_arm,
+            "disarm": self._take_disarm,
+            "armed_noted": lambda message: self._arming.note(identifier(message), messages.number(message, "uses")),
             "notice": self._take_notice,
             "epoch": self._take_epoch,
             "swept": lambda message: self._unswept.forget(messages.texts(message, "run_ids")),
@@ -133,10 +140,12 @@ class Shim:
                 self._link.refuse("it belongs to another state directory: phoenixctl recover --take hands it over")
                 return
             self._owner = owner
+        spoken = message.get("protocol")
+        self._spoken = min(spoken, PROTOCOL) if isinstance(spoken, int) and spoken >= 1 else PROTOCOL
         self._link.greet(
             {
                 "event": "hello",
-                "protocol": PROTOCOL,
+                "protocol": self._spoken,
                 "version": self._version,
                 "agent": self._agent,
                 "owner": self._owner,
@@ -149,6 +158,7 @@ class Shim:
                 "last_seq": self._spool.last_seq,
                 "epoch": self._epoch,
                 "unswept": self._unswept.runs,
+                "armed": self._arming.uses,
             },
             # An older daemon would not understand.
             self._reports.acknowledged(self._held) if message.get("held_again") is True else (),
@@ -192,6 +202,7 @@ class Shim:
         # A daemon that has stayed on the line may know of no loss.
         self._keep_reachable()
         self._hook_files.forget_all()
+        self._arming.begin(taken.incarnation)
         self._refusals.begin()
         self._link.send_next_at_once()
         controlling_fd = None
@@ -205,11 +216,8 @@ class Shim:
             self._refuse(identity, records.errno_name(error), f"fork: {error.strerror}")
 
     def _signal_run(self, message: dict[str, Any], signal_run: Callable[[Run], None]) -> None:
-        incarnation = messages.number(message, "incarnation")
-        if self._run is None or self._run.order.incarnation != incarnation:
-            self._tell("ignored", {"op": message["op"], "incarnation": incarnation})
-            return
-        signal_run(self._run)
+        if self._is_of_run(message) and self._run is not None:
+            signal_run(self._run)
 
     def _take_answer(self, message: dict[str, Any]) -> None:
         number = messages.number(message, "seq")
@@ -221,6 +229,28 @@ class Shim:
             self._replies.answer(number, body)
         else:
             self._hooks.answer(number, body)
+
+    def _take_arm(self, message: dict[str, Any]) -> None:
+        if self._is_of_run(message):
+            self._arming.arm(message)
+
+    def _take_disarm(self, message: dict[str, Any]) -> None:
+        if self._is_of_run(message):
+            self._arming.disarm(identifier(message))
+
+    def _is_of_run(self, message: dict[str, Any]) -> bool:
+        """Whether the living run is meant; of any other it is told that nothing came of it."""
+        incarnation = messages.number(message, "incarnation")
+        if self._run is not None and self._run.order.incarnation == incarnation:
+            return True
+        self._tell("ignored", {"op": message["op"], "incarnation": incarnation})
+        return False
+
+    def _tell_use(self, id: str, uses: int) -> None:
+        if self._spoken >= ARMING:
+            self._link.send_if_room(
+                {"event": "armed_used", **self._identity, "id": id, "uses": uses, "at": records.timestamp()}
+            )
 
     def _take_notice(self, message: dict[str, Any]) -> None:
         self._notice = messages.texts(message, "lines")
@@ -238,6 +268,7 @@ class Shim:
 
     def run_failed(self, run: Run, failure: StartFailure) -> None:
         self._run = None
+        self._arming.end()
         self._take_terminal_back()
         self._tell(
             "start_failed",
@@ -261,7 +292,8 @@ class Shim:
         self._heartbeat.flush()
         if run.unswept:
             self._unswept.add(run.identity)
-        record = runfiles.exit_record(run, self._unswept.runs)
+        record = runfiles.exit_record(run, self._unswept.runs, self._arming.uses)
+        self._arming.end()
         self._keep("exit.json", lambda: self._files.write_exit(record))
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
         self._exit = record
@@ -278,12 +310,16 @@ class Shim:
 
     # What the agent's side says.
 
-    def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int:
+    def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int | bytes:
         return self._on_dropped(kind, hook_input, waits=True, late=0.0)
 
-    def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool, late: float) -> int:
+    def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool, late: float) -> int | bytes:
         if self._run is None:
             return 0
+        body = self._arming.answer(kind, hook_input, waits)
+        if body is not None:
+            self._reports.report(self._run, HOOKS[kind], hook_input, late=late, blocked=True)
+            return body
         held = self._held
         self._reports.forget_but(held)
         return self._reports.report(self._run, kind, hook_input, waits and len(held) < MAX_HELD, late)
@@ -368,7 +404,8 @@ class Shim:
 
     def _tell_exit(self, record: dict[str, Any]) -> None:
         fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
-        self._tell("exited", {**fields, "at": record.get("ended_at"), "unswept": self._unswept.runs})
+        told = {"at": record.get("ended_at"), "unswept": self._unswept.runs, "armed": record.get("armed") or []}
+        self._tell("exited", {**fields, **told})
 
     def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:
         self._tell("start_failed", {**identity, "code": 0, "errno": errno_name, "message": message})

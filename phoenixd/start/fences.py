@@ -41,7 +41,8 @@ def fence_of(spec: AgentSpec, directories: Directories, environment: Mapping[str
     cwd = Path(os.path.realpath(spec.cwd))
     # What it works on is its own, also where that is phoenixd.
     frozen = (one for one in _frozen(directories, environment) if one not in (cwd, *cwd.parents, *_below(cwd, one)))
-    shown = [state / "lib", state / "bin", state / "agents" / name, CONTROL_GROUPS, *frozen]
+    papers = state / "agents" / (spec.seat or name)
+    shown = [state / "lib", state / "bin", *dict.fromkeys((papers, state / "agents" / name)), CONTROL_GROUPS, *frozen]
     return {
         "hidden": [*map(str, dict.fromkeys(hidden)), *(str(one) for one in manager if one.is_dir())],
         "masked": [os.path.join(session, "bus") for session in sessions],

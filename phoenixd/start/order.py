@@ -49,16 +49,27 @@ def render_order(
 
 
 def phoenix_variables(
-    spec: AgentSpec, spawn: Spawn, state: Path, runtime: Path, hook: Path, socket: Path, token: str
+    spec: AgentSpec,
+    spawn: Spawn,
+    state: Path,
+    runtime: Path,
+    hook: Path,
+    socket: Path,
+    token: str,
+    papers: Path | None = None,
 ) -> dict[str, str]:
-    """What the open contract promises an agent (design section 3). state and runtime: the agent's own directories."""
+    """What the open contract promises an agent (design section 3). state and runtime: the agent's own directories.
+
+    papers: those of its seat, where they stand elsewhere.
+    """
     return {
-        "PHOENIX_AGENT": spec.name,
+        "PHOENIX_AGENT": spec.seat or spec.name,
+        **({"PHOENIX_GENERATION": str(spec.generation)} if spec.seat else {}),
         "PHOENIX_INCARNATION": str(spawn.incarnation),
         "PHOENIX_RUN_ID": spawn.run_id,
         "PHOENIX_MODE": spawn.mode.value,
         "PHOENIX_SESSION_ID": spawn.session_id,
-        "PHOENIX_BRIEF": str(state / "brief.md"),
+        "PHOENIX_BRIEF": str((papers or state) / "brief.md"),
         "PHOENIX_STATE_DIR": str(state),
         # Written while the program boots: the hook program waits for it, and never tells the brief of a run before.
         "PHOENIX_SESSION_START": str(state / f"session-start.{spawn.incarnation}"),

@@ -110,7 +110,7 @@ class Starter:
         if spawn.mode is Mode.RESUME:
             await self.coexistence.require_alone(agent)
         base = await self._variables.base(agent.spec.env_from)
-        desk = self._publication.desk(agent.name)
+        desk = self._publication.desk_of(agent)
         if harness.reads_brief_at_once:
             await self._publication.first_git(desk, agent)
         async with desk.lock:
@@ -155,6 +155,7 @@ class Starter:
         if problems := harness.problems(spec):
             raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
         state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
+        papers = self._directories.agent_state(spec.seat or spec.name)
         # A look at a name: what a respawn costs is counted in milliseconds.
         if not os.access(self._installed.hook, os.X_OK):
             self._stand()
@@ -163,11 +164,11 @@ class Starter:
         token = self.token(spawn.run_id)
         is_fenced = spec.fence == "namespace"
         socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
-        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token)
+        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token, papers)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
-            require_resumable(harness, spec, spawn.session_id, variables, state_dir)
+            require_resumable(harness, spec, spawn.session_id, variables, papers)
         desk.secrets = self._variables.secrets(agent, variables)
         now = self._clock.now().wall
         desk.forget_brief_of(spawn.run_id, spawn.incarnation)
@@ -175,14 +176,14 @@ class Starter:
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
             place_own_files(self._files, harness, variables)
-        places = LaunchPlaces(str(state_dir / "brief.md"), str(state_dir / "settings.json"), str(self._installed.hook))
+        places = LaunchPlaces(str(papers / "brief.md"), str(state_dir / "settings.json"), str(self._installed.hook))
         url = f"http://127.0.0.1:{hello.hook_port}/hook"
         settings = harness.settings(spec, url, token, str(self._installed.hook))
         if settings is not None:
             add_status_line(spec, harness, settings, variables, str(self._installed.hook), self._files)
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
         argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
-        if points_to_brief or harness.reads_brief_at_once:
+        if (points_to_brief or harness.reads_brief_at_once) and self._publication.holds(agent):
             desk.write_page(agent, state, now)
         make_file(agent, state_dir, self._files)
         # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).

@@ -15,6 +15,7 @@ from phoenixd.config import read_configuration
 from phoenixd.directories import find_configuration
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.tree import tier
+from phoenixd.drivers.files.project import projects_of, read_project
 from phoenixd.ports import Outside
 from phoenixd.runtime.recovery import relink
 from phoenixd.runtime.world import left_alone
@@ -47,6 +48,8 @@ def make_service(
         left_alone=lambda name: left_alone(outside, ground.epochs, name),
         adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
+        list_projects=projects_of,
+        read_project=read_project,
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
 

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -38,6 +39,7 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -89,6 +91,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             WriterKind.MODEL: ModelWriter(variables.environment_of),
         },
         changes=DirectoryChanges(EDITED),
+        holds=lambda agent: not is_other(supervisor.fleet, agent),
     )
     starter = Starter(
         directories=directories,
@@ -169,9 +172,12 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         find, tell, clock, house.transcripts, StatusLines(ground.directories.agent_runtime), supervisor.everybody
     )
 
+    cut_answers = CutAnswers(find, tell, clock, house.transcripts)
+
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
         metering.heard(name, kind, payload)
+        cut_answers.heard(name, kind, payload)
 
     hearing = Hearing(
         world.shims,
@@ -187,6 +193,5 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
     )
-    return Hands(
-        messenger, answerer, hearing, strays, Performer(outside, find, tell, hearing, messenger, answerer), metering
-    )
+    performer = Performer(outside, find, tell, hearing, messenger, answerer)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers)

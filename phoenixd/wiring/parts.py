@@ -22,6 +22,7 @@ from phoenixd.harness.screens import Screens
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
@@ -82,6 +83,7 @@ class Hands:
     strays: Strays
     performer: Performer
     metering: Metering
+    cut_answers: CutAnswers
 
 
 @dataclass(frozen=True, slots=True)

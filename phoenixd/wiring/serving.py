@@ -40,5 +40,5 @@ async def serve_api(daemon: Daemon, *, task_status: anyio.abc.TaskStatus[None]) 
                     log.warning("api_not_offered", agent=agent.name, reason=str(error))
         return listener
 
-    api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group))
+    api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group, seated=daemon.service.seated))
     await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)

@@ -36,6 +36,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.ports import Batch, Entry, Leftovers, Saved, StoredEntry
@@ -119,6 +120,7 @@ class FakeDaemon:
     ended: bool = False
     tables: dict[str, dict[str, object]] = field(default_factory=dict)
     """What was added, as it was declared."""
+    trees: dict[tuple[str, str], Tree] = field(default_factory=dict)
     briefs: dict[str, BriefPage] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     orders: list[Event] = field(default_factory=list)
@@ -173,6 +175,12 @@ class FakeDaemon:
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
         return self.faults
+
+    async def projects(self, workspace: str) -> tuple[str, ...]:
+        return tuple(sorted(project for place, project in self.trees if place == workspace))
+
+    async def project(self, workspace: str, project: str) -> Tree:
+        return self.trees.get((workspace, project), Tree(project))
 
     async def generate_brief(self, agent: str) -> BriefPage:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)

@@ -20,10 +20,11 @@ from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
-from phoenixd.core.events import SendRequested, TerminalSeen
+from phoenixd.core.events import AnswerCut, SendRequested, TerminalSeen
 from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.documents.project.projects import PLANNING, plan_of, tree_of
 
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_agents", "GET", "/v1/agents", None),
@@ -53,6 +54,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("brief_generate", "POST", "/v1/agents/docs/brief", None),
     ("list_loops", "GET", "/v1/loops", None),
     ("tokens_check", "GET", "/v1/tokens?agent=docs", None),
+    ("phase_list", "GET", "/v1/phases?workspace=/srv&project=shop", None),
+    ("phase_check", "GET", "/v1/phases/check?workspace=/srv", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
     ("clean_fleet", "POST", "/v1/cleanup", None),
     ("clean_agent", "POST", "/v1/agents/docs/cleanup", {"dry_run": True}),
@@ -85,7 +88,8 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
-        resolve loops tokens-check brief-show brief-check brief-generate answer recover"""
+        resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
+        phase-init phase-split phase-archive phase-summarise phase-import schema-export"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -105,6 +109,7 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.briefs["docs"] = BriefPage("/state/brief.md", "# docs\x1b[2J\n", 1.7e9)
     daemon.faults = (Fault("brief.md", "age", "", "it is old"),)
     daemon.heartbeats["docs"] = {"agent": "docs", "timestamp": "2026-11-21T10:00:00Z"}
+    daemon.trees["/srv", "shop"] = tree_of({PLANNING: plan_of(("1", "completed"), ("2", "pending"))})
 
     answer = await live.ask(method, path, body)
 
@@ -412,3 +417,20 @@ def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:
 
     assert not {word for word in words if "state" in word.split()}
     assert not {word for word in words if "update" in word}
+
+
+async def test_a_cut_answer_stands_in_explain_and_since(daemon: FakeDaemon, runtime: Path) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    daemon.declare("docs")
+    daemon.pass_time(60)
+    daemon.hook("docs", "prompt-submit", text="report")
+    daemon.hook("docs", "stop")
+    daemon.happen(AnswerCut("docs", 1, "output_limit", 7.0, went_on=True, calls=("Bash",)))
+    async with serving(daemon, runtime) as live:
+        explained = (await live.ask("GET", "/v1/agents/docs/explain", text=True)).text
+        digest = (await live.ask("GET", "/v1/since?time=8h")).json
+        page = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+
+    assert "its answer was cut by the output limit, and its CLI went on" in " ".join(explained.split())
+    assert (digest["cut_answers"], digest["cut_gone_on"]) == (1, 1)
+    assert "answers      1 cut at the end; after 1 the CLI went on by itself" in page

@@ -85,6 +85,8 @@ ALLOWED = {
         "resolve_loop",
         "list_loops",
         "tokens_check",
+        "phase_list",
+        "phase_check",
         "brief_show",
         "brief_check",
         "version",

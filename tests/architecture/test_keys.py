@@ -20,7 +20,7 @@ from phoenixd.core import spec
 from phoenixd.core.spec import AgentSpec, FleetLimits
 
 ROOT = Path(__file__).resolve().parents[2] / "phoenixd"
-UNREAD = {"spec.project": "a place for what orchestrators lead, and phoenixd.toml says that nothing reads it yet"}
+UNREAD: dict[str, str] = {}
 """Keys that nothing has to read, and why."""
 
 

@@ -17,6 +17,7 @@ from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.facts import Fact
+from phoenixd.core.seat.state import Seat
 from phoenixd.documents.codec import NEVER_STORED
 from phoenixd.documents.journal_names import ACTION_NAMES, EVENT_NAMES
 
@@ -67,6 +68,7 @@ file_looked
 measurement_lost
 cleaned_up
 attendance_seen
+report_judged
 trouble_seen
 trouble_gone
 state_edited
@@ -79,8 +81,11 @@ epoch_begun
 recovery_confirmed
 saving_halted
 saving_resumed
+armed_used
+answer_cut
 """
 ACTIONS = """
+take_session
 look_for_file
 measure_work
 spawn
@@ -101,6 +106,8 @@ release
 alert
 reassure
 observe_terminal
+arm
+disarm
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 
@@ -117,7 +124,7 @@ def test_every_class_has_its_row_and_every_name_is_one_that_was_written_before(
     assert set(table.values()) == set(ever.split())
 
 
-@pytest.mark.parametrize("kind", [Agent, Fact, StandingAlert], ids=["agent", "facts", "fleet alerts"])
+@pytest.mark.parametrize("kind", [Agent, Fact, StandingAlert, Seat], ids=["agent", "facts", "fleet alerts", "seats"])
 def test_what_was_ever_stored_of_it_is_read_under_the_same_names(kind: Any) -> None:
     """Where this fails, an older journal would lose what stands there, or be refused: that needs a migration.
 
@@ -135,7 +142,7 @@ def test_what_was_ever_stored_of_it_is_read_under_the_same_names(kind: Any) -> N
 
 
 def test_every_place_that_is_stored_now_is_held_from_now_on() -> None:
-    for kind in (Agent, Fact, StandingAlert):
+    for kind in (Agent, Fact, StandingAlert, Seat):
         held = frozen(kind)
         new = sorted(place for place, accepted in shape(kind) if not accepted <= held.get(place, frozenset()))
         assert not new, "python -m tests.documents.test_journal_names adds what is new"
@@ -178,13 +185,13 @@ def frozen(kind: Any) -> dict[str, frozenset[str]]:
 
 
 def title(kind: Any) -> str:
-    return {Agent: "agent", StandingAlert: "alert"}.get(kind, "fact")
+    return {Agent: "agent", StandingAlert: "alert", Seat: "seat"}.get(kind, "fact")
 
 
 if __name__ == "__main__":
     held = {
         (title(kind), place): frozenset(accepted) | (frozen(kind).get(place, frozenset()) if FROZEN.exists() else set())
-        for kind in (Agent, Fact, StandingAlert)
+        for kind in (Agent, Fact, StandingAlert, Seat)
         for place, accepted in {**(frozen(kind) if FROZEN.exists() else {}), **dict(shape(kind))}.items()
     }
     text = "".join(

@@ -91,10 +91,46 @@ def test_only_known_fields_are_kept_each_within_its_limit(hook_input: dict[str, 
     assert set(kept) <= {*FIELDS, "prompt_sha256", "prompt_bytes", "jobs"} - {"tool_response", "session_crons"}
     for name, limit in payload.TEXT_LIMITS.items():
         if isinstance(kept.get(name), str):
-            assert hook_input[name].encode("utf-8", "replace").startswith(kept[name].encode())
+            head, gap, tail = kept[name].partition(payload.GAP) if name == payload.BOTH_ENDS else (kept[name], "", "")
+            assert hook_input[name].encode("utf-8", "replace").startswith(head.encode() if gap else kept[name].encode())
+            assert hook_input[name].encode("utf-8", "replace").endswith(tail.encode())
             assert len(kept[name].encode()) <= limit // divisor
     # Whatever came in, what goes out is JSON that any language reads.
     assert json.loads(json.dumps(kept, allow_nan=False)) == kept
+
+
+@given(st.text(max_size=6000), st.sampled_from([1, 2, 8]))
+def test_both_ends_of_what_was_said_last_are_kept(said: str, divisor: int) -> None:
+    (kept,) = payload.trim({"last_assistant_message": said}, divisor).values()
+    whole, room = said.encode("utf-8", "replace"), payload.TEXT_LIMITS["last_assistant_message"] // divisor
+    if len(whole) <= room:
+        assert kept.encode() == whole
+        return
+    head, _, tail = kept.rpartition(payload.GAP) if kept.count(payload.GAP) == 1 else kept.partition(payload.GAP)
+    assert whole.startswith(head.encode())
+    assert whole.endswith(tail.encode())
+    assert min(len(head.encode()), len(tail.encode())) >= (room - len(payload.GAP)) // 2 - 4
+
+
+def test_of_a_report_the_first_and_the_last_kibibyte_arrive() -> None:
+    report = "BEGIN" + "a" * 1019 + "x" * 1_000_000 + "b" * 1019 + "ENDED"
+    raw, read = json.dumps({"hook_event_name": "Stop", "last_assistant_message": report}).encode(), scan.Scan()
+    for at in range(0, len(raw), 4096):
+        read.feed(raw[at : at + 4096])
+
+    for hook_input in (read.result(), {"last_assistant_message": report}):
+        assert payload.trim(hook_input) == {"last_assistant_message": report[:1024] + payload.GAP + report[-1024:]}
+
+
+@pytest.mark.parametrize("words", ["日本", 'a"\\', "é", "😀", "\\u", "\n\\n", "plain words "])
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_the_end_of_a_long_text_is_read_as_it_is_wherever_its_pieces_are_cut(words: str, is_ascii: bool) -> None:
+    for shift in range(14):
+        report = "y" * shift + words * (80_000 // len(words)) + "." * (shift % 5)
+        raw, read = json.dumps({"last_assistant_message": report}, ensure_ascii=is_ascii).encode(), scan.Scan()
+        for at in range(0, len(raw), 1009):
+            read.feed(raw[at : at + 1009])
+        assert payload.trim(read.result()) == payload.trim({"last_assistant_message": report})
 
 
 @given(INPUTS, st.booleans(), st.sampled_from([None, 1]), st.lists(st.integers(1, 200), min_size=1))

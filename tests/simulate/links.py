@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import anyio
@@ -58,6 +58,16 @@ class SimulatedShims:
 
     def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
         raise NotImplementedError("no simulated agent is held")
+
+    def arm(self, agent: str, incarnation: int, answer: Mapping[str, object]) -> None:
+        self._shim(agent).arm(incarnation, answer)
+
+    def disarm(self, agent: str, incarnation: int, id: str) -> None:
+        self._shim(agent).disarm(incarnation, id)
+
+    def note_use(self, agent: str, id: str, uses: int) -> None:
+        if agent in self._links and not self._life.is_over:
+            self._links[agent].shim.note_use(id, uses)
 
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._shim(agent)

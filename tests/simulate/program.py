@@ -125,6 +125,7 @@ class Program:
 
     def _turn(self, prompt: str) -> None:
         self.screen = "working"
+        self._kept = 0
         self._hook("prompt-submit", prompt=prompt)
         self._turn_ends = self._host.now + self._host.dice.uniform(3 * MINUTE, 40 * MINUTE)
         self._work()
@@ -136,6 +137,12 @@ class Program:
         if self._host.happens(0.004) and not self._host.is_plain:
             self._meet_limit()
         elif self._host.now > self._turn_ends:
+            if self._shim.answers(self._run, "stop"):
+                self._kept += 1
+                self._host.promises.turn_kept(self._agent.name, self._kept)
+                self._hook("stop-blocked")
+                self._after(dice.uniform(5, 60), self._work)
+                return
             self._hook("stop", last_assistant_message="done")
             self._rest()
         elif self._host.happens(0.003):

@@ -88,6 +88,14 @@ class Promises:
         """Promise 1: no acknowledged event is lost; the shim forgets it from here on."""
         self._hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
 
+    def armed(self, agent: str, id: str, is_spent: bool) -> None:
+        """A daemon that was told by the shim's hello that an answer was given never arms it again."""
+        self._hold(not is_spent, f"{agent}'s answer {id} is armed again, and its shim had said that it was given")
+
+    def turn_kept(self, agent: str, times: int) -> None:
+        """A turn's end is held up once, never more, whoever armed what meanwhile."""
+        self._hold(times <= 1, f"{agent}'s turn was not let end {times} times")
+
     def turn_saved(
         self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent], is_behind: bool
     ) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +26,20 @@ class Run:
     program: Program
     began: float
     how: dict[str, Any] | None = None
+    armed: dict[str, Answer] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """An armed answer. until: the host's time. over: it was taken back. said: a hello told that it is spent."""
+
+    kind: str
+    times: int
+    until: float
+    uses: int = 0
+    noted: int = 0
+    over: bool = False
+    said: bool = False
 
 
 class Shim:
@@ -51,11 +65,14 @@ class Shim:
         run = self.run
         living = run is not None and run.how is None
         hello = ShimHello(
-            self.agent, self.process.identity, 1, "0.1.0", 40000,
+            self.agent, self.process.identity, 2, "0.1.0", 40000,
             ShimRun(run.incarnation, run.run_id, run.child.identity.pid, run.child.identity.start_time)
             if run is not None and living else None,
             self.host.exit_records.get(self.agent),
+            armed=tuple((one["id"], one["uses"]) for one in self._uses()),
         )  # fmt: skip
+        for answer in run.armed.values() if run is not None else ():
+            answer.said = answer.uses >= answer.times
         for body in tuple(self._spool):
             self._say("hook", body)
         return hello
@@ -108,6 +125,32 @@ class Shim:
                 self.host.promises.hook_acknowledged(self.agent, body["payload"]["tool_use_id"])
         self._spool[:] = [body for body in self._spool if body["seq"] > seq]
 
+    def arm(self, incarnation: int, told: Mapping[str, object]) -> None:
+        run = self._current(incarnation)
+        if run is None or run.how is not None:
+            self.host.seen["armed too late"] += 1
+            return
+        id, kind, times, seconds = (told[name] for name in ("id", "kind", "times", "seconds"))
+        assert isinstance(id, str)
+        assert isinstance(kind, str)
+        assert isinstance(times, int)
+        assert isinstance(seconds, float)
+        known = run.armed.setdefault(id, Answer(kind, times, 0.0))
+        self.host.promises.armed(self.agent, id, known.said)
+        self.host.seen["armed again" if known.until else "armed"] += 1
+        if not known.over:
+            known.until = self.host.now + seconds
+
+    def disarm(self, incarnation: int, id: str) -> None:
+        run = self._current(incarnation)
+        if run is not None and id in run.armed:
+            run.armed[id].over = True
+            self.host.seen["disarmed"] += 1
+
+    def note_use(self, id: str, uses: int) -> None:
+        if self.run is not None and id in self.run.armed:
+            self.run.armed[id].noted = max(uses, self.run.armed[id].noted)
+
     def quit(self) -> None:
         self.hang_up("shim_terminated")
 
@@ -127,6 +170,35 @@ class Shim:
             self._spool.append(body)
             del self._spool[:-SPOOL_LIMIT]
         self._say("hook", body)
+
+    def answers(self, run: Run, kind: str) -> bool:
+        """The agent calls its hook: whether an armed answer says no to it, daemon or not."""
+        if not self.process.is_alive or run.how is not None:
+            return False
+        standing = (
+            (id, one)
+            for id, one in run.armed.items()
+            if one.kind == kind and not one.over and one.uses < one.times and self.host.now < one.until
+        )
+        found = next(standing, None)
+        if found is None:
+            return False
+        id, one = found
+        one.uses += 1
+        self.host.seen["answered" if self._listener is not None else "answered while no daemon lived"] += 1
+        self._tell_use(run, id, one)
+        return True
+
+    def _tell_use(self, run: Run, id: str, one: Answer) -> None:
+        """Told until it is noted, as long as the run lives."""
+        if one.noted >= one.uses or self.run is not run or not self.process.is_alive:
+            return
+        self._say("armed_used", {"incarnation": run.incarnation, "run_id": run.run_id, "id": id, "uses": one.uses})
+        self.host.later(5.0, lambda: self._tell_use(run, id, one))
+
+    def _uses(self) -> list[dict[str, Any]]:
+        answers = self.run.armed.items() if self.run is not None else ()
+        return [{"id": id, "uses": one.uses} for id, one in answers if not one.over]
 
     def end(self, run: Run, code: int | None, signal: int | None, cause: str) -> None:
         """The agent's end is decided: the whole tree goes, and when it is empty the record is written."""
@@ -185,11 +257,12 @@ class Shim:
                 self._say("lingering", {"incarnation": run.incarnation, "pids": pids})
             self.host.later(0.5, lambda: self._settle(run, looks + 1))
             return
+        armed = self._uses()
         self.run = None
         ended_at = datetime.fromtimestamp(self.host.wall, UTC).isoformat(timespec="milliseconds")
         record = {
             "agent": self.agent, "incarnation": run.incarnation, "run_id": run.run_id, "ended_at": ended_at,
-            "killed": [],
+            "killed": [], "armed": armed,
         }  # fmt: skip
         assert run.how is not None
         self.host.exit_records[self.agent] = record | run.how

@@ -50,6 +50,10 @@ class SimulatedTerminal:
         if (shim := self._host.shims.get(agent)) is not None:
             shim.hang_up()
 
+    async def take_session(self, agent: str, seat: str, generation: int) -> None:
+        await self._delay()
+        self._require()
+
     async def panes(self) -> frozenset[str]:
         await self._delay()
         self._require()

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.stub.recorded import Kind, RecordedRequest
-from tests.stub.scenario import Rejection, Step, Usage
+from tests.stub.scenario import Rejection, Step, Stop, Usage
 from tests.stub.server import ApiStub, Reply, main
 
 _METHOD = re.compile(r"/v1(?:beta|alpha)?/models/([^/:?]+):(\w+)")
 _STATUS = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 429: "RESOURCE_EXHAUSTED",
            500: "INTERNAL", 503: "UNAVAILABLE"}  # fmt: skip
+_FINISHED: dict[Stop | None, str] = {
+    None: "STOP", "output_limit": "MAX_TOKENS", "window": "MAX_TOKENS", "filtered": "SAFETY",
+}  # fmt: skip
 _TYPES = "type.googleapis.com/google.rpc"
 
 
@@ -64,14 +67,20 @@ class GenerateContent:
     request = GenerateRequest
 
     def whole(self, request: RecordedRequest, step: Step, usage: Usage) -> bytes:
-        return json.dumps(_reply(request, _parts(request, step), step.usage or usage, "STOP")).encode()
+        finished = _FINISHED[step.stop]
+        return json.dumps(_reply(request, _parts(request, step), step.usage or usage, finished)).encode()
 
     def events(self, request: RecordedRequest, step: Step, usage: Usage) -> Iterator[bytes]:
         parts = _parts(request, step)
+        if step.fault in ("end_mid_block", "end_after_block"):
+            # An answer has no blocks here: it is a text without the word that ends it.
+            cut = len(step.text) // 2 if step.fault == "end_mid_block" else None
+            yield _event(_reply(request, [{"text": step.text[:cut]}], step.usage or usage, None))
+            return
         # Three events at least, so that a fault can come in their middle.
         for part in ({"text": ""}, {"text": ""}, *parts):
             yield _event(_reply(request, [part], step.usage or usage, None))
-        yield _event(_reply(request, [{"text": ""}], step.usage or usage, "STOP"))
+        yield _event(_reply(request, [{"text": ""}], step.usage or usage, _FINISHED[step.stop]))
 
     def streams(self, request: RecordedRequest) -> bool:
         return ":streamGenerateContent" in request.path

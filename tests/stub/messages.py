@@ -21,7 +21,7 @@ class Messages:
         return json.dumps(wire.message_of(request, step, usage)).encode()
 
     def events(self, request: RecordedRequest, step: Step, usage: Usage) -> Iterable[bytes]:
-        return wire.events_of(wire.message_of(request, step, usage))
+        return wire.events_of(wire.message_of(request, step, usage), step.fault)
 
     def streams(self, request: RecordedRequest) -> bool:
         return bool(request.body.get("stream"))

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.stub.recorded import Kind, RecordedRequest
-from tests.stub.scenario import Rejection, Step, Usage
+from tests.stub.scenario import Rejection, Step, Stop, Usage
 from tests.stub.server import ApiStub, Reply, main
 
 _METADATA = "x-codex-turn-metadata"
+_REASONS: dict[Stop, str] = {"output_limit": "max_output_tokens", "filtered": "content_filter"}
 _FREEFORM = frozenset({"exec", "apply_patch"})
 """Tools that take a text instead of arguments: the newest models' one tool, and patches."""
 
@@ -71,10 +72,27 @@ class Responses:
             if item["type"] == "message":
                 begun = {**item, "status": "in_progress", "content": []}
                 yield _event("response.output_item.added", output_index=index, item=begun)
-                delta = {"item_id": item["id"], "content_index": 0, "delta": step.text}
+                is_cut = step.fault == "end_mid_block"
+                said = step.text[: len(step.text) // 2] if is_cut else step.text
+                delta = {"item_id": item["id"], "content_index": 0, "delta": said}
                 yield _event("response.output_text.delta", output_index=index, **delta)
+            elif step.fault == "end_mid_block":
+                begun = {**item, "status": "in_progress", "arguments": "", "input": ""}
+                yield _event("response.output_item.added", output_index=index, item=begun)
+            if step.fault == "end_mid_block":
+                return
             yield _event("response.output_item.done", output_index=index, item=item)
-        yield _event("response.completed", response=_response(request, output, step.usage or usage))
+            if step.fault == "end_after_block":
+                return
+        response = _response(request, output, step.usage or usage)
+        if step.stop == "window":
+            error = {"code": "context_length_exceeded", "message": "Your input exceeds the context window"}
+            yield _event("response.failed", response={**response, "status": "failed", "error": error})
+        elif step.stop is not None:
+            details = {"status": "incomplete", "incomplete_details": {"reason": _REASONS[step.stop]}}
+            yield _event("response.incomplete", response={**response, **details})
+        else:
+            yield _event("response.completed", response=response)
 
     def streams(self, request: RecordedRequest) -> bool:
         return bool(request.body.get("stream"))

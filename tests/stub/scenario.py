@@ -12,7 +12,11 @@ from typing import Any, Literal, TypeVar, get_args
 from tests.stub.recorded import Kind, RecordedRequest
 
 T = TypeVar("T")
-Fault = Literal["hang", "hang_mid_stream", "drop", "drop_mid_stream"]
+Fault = Literal["hang", "hang_mid_stream", "drop", "drop_mid_stream", "end_mid_block", "end_after_block"]
+"""The last two end the stream cleanly: inside the first block of the answer, which may be a call, or after it, and
+without the event that ends the answer."""
+Stop = Literal["output_limit", "window", "filtered"]
+"""Why an answer ends before it is whole; each dialect has its own word for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Step:
     tool_use: tuple[ToolUse, ...] = ()
     error: Rejection | None = None
     fault: Fault | None = None
+    stop: Stop | None = None
     hold: str | None = None
     to: Kind = "main"
     match: str | None = None
@@ -128,6 +133,8 @@ def step_from(raw: dict[str, Any]) -> Step:
         made["usage"] = _build(Usage, made["usage"], "usage")
     if made.get("fault") is not None and made["fault"] not in get_args(Fault):
         raise ValueError(f"fault must be one of {', '.join(get_args(Fault))}, not {made['fault']!r}")
+    if made.get("stop") is not None and made["stop"] not in get_args(Stop):
+        raise ValueError(f"stop must be one of {', '.join(get_args(Stop))}, not {made['stop']!r}")
     if made.get("to", "main") not in BLAND:
         raise ValueError(f"to must be one of {', '.join(BLAND)}, not {made['to']!r}")
     return _build(Step, made, "step")

@@ -39,7 +39,8 @@ class Dialect(Protocol):
         ...
 
     def events(self, request: RecordedRequest, step: Step, usage: Usage) -> Iterable[bytes]:
-        """The step as server-sent events; a `mid_stream` fault comes after the third."""
+        """The step as server-sent events; a `mid_stream` fault comes after the third, and of one that ends the stream
+        cleanly this is all that comes."""
         ...
 
     def streams(self, request: RecordedRequest) -> bool: ...
@@ -228,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._head(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
         for number, event in enumerate(events):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
-            if number == 2 and step.fault is not None:  # in the middle of the first block
+            if number == 2 and step.fault in ("hang_mid_stream", "drop_mid_stream"):  # in the middle of the first block
                 if step.fault == "hang_mid_stream":
                     self.server.stub.wait_at(None, self.connection)
                 self._drop()

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.stub.recorded import RecordedRequest
-from tests.stub.scenario import Rejection, Step, Usage
+from tests.stub.scenario import Fault, Rejection, Step, Stop, Usage
 
 Message = dict[str, Any]
+STOPS: dict[Stop, str] = {
+    "output_limit": "max_tokens", "window": "model_context_window_exceeded", "filtered": "refusal",
+}  # fmt: skip
 
 
 def message_of(request: RecordedRequest, step: Step, usage: Usage) -> Message:
@@ -23,13 +26,13 @@ def message_of(request: RecordedRequest, step: Step, usage: Usage) -> Message:
         "role": "assistant",
         "model": request.body.get("model", "stub"),
         "content": content,
-        "stop_reason": "tool_use" if step.tool_use else "end_turn",
+        "stop_reason": STOPS[step.stop] if step.stop else "tool_use" if step.tool_use else "end_turn",
         "stop_sequence": None,
         "usage": _counts(request, step.usage or usage),
     }
 
 
-def events_of(message: Message) -> Iterator[bytes]:
+def events_of(message: Message, fault: Fault | None = None) -> Iterator[bytes]:
     """The message as the API streams it; each item is one complete server-sent event."""
     opening = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
     yield _event("message_start", message=opening)
@@ -41,11 +44,20 @@ def events_of(message: Message) -> Iterator[bytes]:
             start = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
         yield _event("content_block_start", index=index, content_block=start)
+        if fault == "end_mid_block":
+            yield _event("content_block_delta", index=index, delta={key: _half(key, of) for key, of in delta.items()})
+            return
         yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
+        if fault == "end_after_block":
+            return
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     yield _event("message_delta", delta=ending, usage=message["usage"])
     yield _event("message_stop")
+
+
+def _half(key: str, value: str) -> str:
+    return value if key == "type" else value[: len(value) // 2]
 
 
 def error_body(rejection: Rejection) -> bytes:

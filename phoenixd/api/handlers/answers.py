@@ -18,6 +18,7 @@ from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import Said, understand
+from phoenixd.core.seat.names import seat_name
 
 MAX_WORDS = 1000
 """Characters of an answer, or of a reason, that are told."""
@@ -92,8 +93,8 @@ async def _told_later(ask: Ask, item: InboxItem, words: tuple[str, ...], after: 
 
 
 def _items(ask: Ask, name: str) -> tuple[InboxItem, ...]:
-    agent = ask.service.fleet().agents.get(name)
-    return agent.items if agent is not None else ()
+    agents = ask.service.fleet().agents.values()
+    return tuple(item for agent in agents if name in (agent.name, agent.spec.seat) for item in agent.items)
 
 
 def _done(ask: Ask, item: InboxItem, words: tuple[str, ...]) -> str:
@@ -147,6 +148,7 @@ async def _outcome(ask: Ask, agent: str, hold: int, after: int, timeout: float) 
     while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
         for stored in await ask.service.journal.read(after=after):
             after, entry = stored.seq, stored.entry
-            if entry.agent == agent and event_key(entry.event) == "holdanswered" and entry.detail.get("hold") == hold:
+            is_its = entry.agent is not None and seat_name(entry.agent) == agent
+            if is_its and event_key(entry.event) == "holdanswered" and entry.detail.get("hold") == hold:
                 return bool(entry.detail.get("taken")), str(entry.detail.get("why", ""))
     return None

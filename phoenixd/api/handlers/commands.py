@@ -24,7 +24,8 @@ from phoenixd.core.events import (
     StopRequested,
 )
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.projection import row
+from phoenixd.core.seat.finding import is_down, meant, shown
+from phoenixd.core.seat.names import seat_name
 from phoenixd.core.turn import due
 from phoenixd.ports import Entry, StoredEntry
 
@@ -63,7 +64,7 @@ async def remove_agent(ask: Ask) -> Reply:
     refusal = await ask.service.remove(ask.name)
     if refusal is not None:
         raise problems.of_refusal(refusal)
-    gone = await ask.service.wait_for(lambda fleet: ask.name not in fleet.agents, REMOVE_WAIT)
+    gone = await ask.service.wait_for(lambda fleet: meant(fleet, ask.name) is None, REMOVE_WAIT)
     message = (
         f"removed {ask.name}" if gone else f"{ask.name} is still being stopped; it is removed when its tree is gone"
     )
@@ -89,12 +90,12 @@ async def stop_agent(ask: Ask) -> Reply:
     before = ask.agent()
     later = bool(ask.arguments["after_iteration"])
     await _order(ask, StopRequested(ask.name, ask.caller.name, later))
-    if isinstance(before.state, Stopped):
+    if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
     if later or not ask.arguments["wait"]:
         return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
     timeout = float(ask.arguments["timeout"])
-    if await ask.service.wait_for(lambda fleet: _is_down(fleet, ask.name), timeout):
+    if await ask.service.wait_for(lambda fleet: is_down(fleet, ask.name), timeout):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
     message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
@@ -128,11 +129,12 @@ ALL_DOWN = "every agent is stopped, and phoenixd ends"
 async def down(ask: Ask) -> Reply:
     service = ask.service
     if ask.arguments["agents"]:
-        up = [
-            name
+        # An order to a seat ends all of its generations.
+        up = {
+            agent.spec.seat or name
             for name, agent in service.fleet().agents.items()
             if not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING
-        ]
+        }
         # At once, so that they share a commit.
         await asyncio.gather(*(_order(ask, StopRequested(name, ask.caller.name)) for name in up))
         everyone = tuple(service.fleet().agents)
@@ -190,7 +192,8 @@ async def clean_agent(ask: Ask) -> Reply:
 async def clean_fleet(ask: Ask) -> Reply:
     dry_run = bool(ask.arguments["dry_run"])
     found = {
-        name: await ask.service.clean(name, dry_run, ask.caller.name) for name in sorted(ask.service.fleet().agents)
+        name: await ask.service.clean(name, dry_run, ask.caller.name)
+        for name in sorted(shown(ask.service.fleet(), agent) for agent in ask.service.fleet().agents.values())
     }
     body = {"agents": [representation.leftovers(name, one, dry_run=dry_run) for name, one in found.items()]}
     code = exits.FAILED if any(one.remaining for one in found.values()) else exits.OK
@@ -216,7 +219,7 @@ async def _started(ask: Ask, previous: int) -> Reply:
     timeout = float(ask.arguments["timeout"])
 
     def is_decided(fleet: Fleet) -> bool:
-        agent = fleet.agents.get(ask.name)
+        agent = meant(fleet, ask.name)
         return agent is None or _runs_since(agent, previous) or isinstance(agent.state, Quarantined | Stopped)
 
     decided = await ask.service.wait_for(is_decided, timeout)
@@ -232,7 +235,7 @@ async def _started(ask: Ask, previous: int) -> Reply:
 
 async def _sent_before(ask: Ask, key: str) -> StoredEntry | None:
     """The journal's row of a text that was sent under this key, be it by an earlier daemon: it is not typed again."""
-    rows = await ask.service.journal.read(agent=ask.name, newest=True, limit=KEYS_REMEMBERED)
+    rows = await ask.service.journal.read(agent=ask.written_by(ask.name), newest=True, limit=KEYS_REMEMBERED)
     # A refusal typed nothing, and frees its key.
     sent = (row for row in rows if any(action.startswith("deliver") for action in row.entry.actions))
     return next((row for row in sent if row.entry.detail.get("message_id") == key), None)
@@ -262,9 +265,10 @@ async def typing_verdict(
     while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
         for stored in await ask.service.journal.read(after=after):
             after, entry = stored.seq, stored.entry
-            if orphan and entry.agent == agent and _submits(entry, orphan):
+            is_its = entry.agent is not None and seat_name(entry.agent) == seat_name(agent)
+            if orphan and is_its and _submits(entry, orphan):
                 return True, "the agent took the prompt"
-            if entry.agent != agent or entry.detail.get("message_id") != message_id:
+            if not is_its or entry.detail.get("message_id") != message_id:
                 continue
             match event_key(entry.event):
                 case "delivered":
@@ -290,13 +294,14 @@ def _runs_since(agent: Agent, previous: int) -> bool:
 
 
 def _is_down(fleet: Fleet, name: str) -> bool:
+    """Whether this very agent is down, whichever generation of a seat it is."""
     agent = fleet.agents.get(name)
     return agent is None or isinstance(agent.state, Stopped)
 
 
 def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Reply:
-    agent = ask.service.fleet().agents.get(ask.name)
-    told = representation.agent(row(agent, ask.service.now()), ask.service.loops(ask.name)) if agent else None
+    known = ask.row_if_any()
+    told = representation.agent(known, ask.service.loops(ask.name)) if known is not None else None
     body = {"agent": told, "done": done, "message": message}
     return Reply(body, said(message), code, 200 if done else 202)
 

@@ -11,6 +11,7 @@ from phoenixd.api.pages import loops as text_loops
 from phoenixd.api.pages.loops import Loop
 from phoenixd.api.problems import Problem
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.seat import finding
 from phoenixd.documents.loop_ids import meant
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.resolved import Resolved
@@ -122,10 +123,13 @@ def _agent_meant(ask: Ask) -> str | None:
             "leave the agent out, to mean your own; or ask from a terminal outside",
         )
     meant = named if named is not None else own
-    if meant is not None and meant not in ask.service.fleet().agents:
+    found = finding.meant(ask.service.fleet(), str(meant)) if meant is not None else None
+    if meant is not None and found is None:
         raise problems.no_agent(str(meant))
-    return str(meant) if meant is not None else None
+    # Loops are papers, and those are the seat's.
+    return found.spec.seat or found.name if found is not None else None
 
 
 def _everyone(fleet: Fleet) -> list[str]:
-    return sorted(name for name, agent in fleet.agents.items() if not agent.removing)
+    there = (agent for agent in fleet.agents.values() if not agent.removing and not finding.is_other(fleet, agent))
+    return sorted(agent.spec.seat or agent.name for agent in there)

@@ -20,6 +20,7 @@ from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
+from phoenixd.core.seat.finding import is_down, meant
 from phoenixd.ports import StoredEntry
 
 EXPLAINED = 12
@@ -81,10 +82,10 @@ def find_item(ask: Ask) -> InboxItem:
             said = f"nothing waits under #{word}: it was answered, or is gone"
             raise Problem("not_found", said, "phoenixctl inbox")
         return found
-    agent = fleet.agents.get(word)
+    agent = meant(fleet, word)
     if agent is None:
         raise problems.no_agent(word)
-    items = [item for item in projection.inbox(fleet) if item.agent == word]
+    items = [item for item in projection.inbox(fleet) if item.agent in (word, agent.spec.seat)]
     asking = [item for item in items if item.kind in ASKS] or items
     if not asking:
         raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")
@@ -107,12 +108,11 @@ async def since(ask: Ask) -> Reply:
 
 async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
-    if agent is not None and agent not in ask.service.fleet().agents:
-        raise problems.no_agent(agent)
+    rows_of = ask.written_by(str(agent)) if agent is not None else None
     start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
     lines = arguments["lines"] or (LISTED if start is None else 10_000)
     rows = await ask.service.journal.read(
-        agent=agent,
+        agent=rows_of,
         since_wall=start,
         limit=lines,
         newest=start is None or arguments["lines"] is not None,
@@ -126,7 +126,7 @@ async def explain_agent(ask: Ask) -> Reply:
     agent, row = ask.agent(), ask.row()
     lines = ask.arguments["lines"] or EXPLAINED
     opening = await _opening(ask, agent)
-    rows = await ask.service.journal.read(agent=ask.name, limit=lines, newest=True)
+    rows = await ask.service.journal.read(agent=ask.written_by(ask.name), limit=lines, newest=True)
     decisions = [stored for stored in rows if stored.entry.reason]
     if opening is not None:
         later = [stored for stored in decisions if stored.seq > opening.seq]
@@ -159,15 +159,17 @@ async def wait_agent(ask: Ask) -> Reply:
     name = ask.name
 
     def is_met(fleet: Fleet) -> bool:
-        agent = fleet.agents.get(name)
+        agent = meant(fleet, name)
         if agent is None:
             return wanted == "stopped"
         if wanted == "idle" and not projection.is_settled(agent, ask.service.now()):
             return False
+        if wanted == "stopped" and not is_down(fleet, name):
+            return False
         return wanted in (agent.state_name, projection.activity_word(agent))
 
     def is_over(fleet: Fleet) -> bool:
-        return is_met(fleet) or (wanted == "idle" and projection.needs_person(fleet.agents.get(name)))
+        return is_met(fleet) or (wanted == "idle" and projection.needs_person(meant(fleet, name)))
 
     came = await ask.service.wait_for(is_over, timeout)
     met = is_met(ask.service.fleet())

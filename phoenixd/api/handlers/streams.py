@@ -10,11 +10,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
 
-from phoenixd.api import problems, representation
+from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, here
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past
+from phoenixd.core.seat.finding import meant, written_by
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import StoredEntry
 
@@ -28,8 +29,8 @@ BEAT_FRAME = ": beat\n\n"
 async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, beat: float = BEAT) -> AsyncIterator[str]:
     """Frames of journal rows after the given one, or from now on; returned only once the start is known to be valid."""
     agent = ask.arguments["agent"]
-    if agent is not None and agent not in ask.service.fleet().agents:
-        raise problems.no_agent(agent)
+    if agent is not None:
+        ask.written_by(str(agent))
     story = not ask.arguments["all"]
     after, since_wall = await _start(ask, last_event_id)
 
@@ -38,7 +39,8 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
         yield BEAT_FRAME  # The first bytes tell the client that the stream stands.
         while not closing.is_set():
             newest = await _newest(ask)  # Before the rows: what is committed in between is then read, not skipped.
-            rows = await ask.service.journal.read(after=last, agent=agent, since_wall=wall, limit=ROWS, story=story)
+            rows_of = _rows_of(ask)  # Anew each time: a seat may have passed on meanwhile.
+            rows = await ask.service.journal.read(after=last, agent=rows_of, since_wall=wall, limit=ROWS, story=story)
             for row in rows:
                 last = row.seq
                 yield _frame(row.seq, _told(ask, row))
@@ -59,7 +61,7 @@ async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> A
     async def frames() -> AsyncIterator[str]:
         shown: str | None = None
         silent = 0.0
-        while not closing.is_set() and ask.name in ask.service.fleet().agents:
+        while not closing.is_set() and meant(ask.service.fleet(), ask.name) is not None:
             try:
                 captured = await asyncio.to_thread(representation.pane_text, await ask.service.pane(ask.name, lines))
             except TerminalFailed:
@@ -93,10 +95,16 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
             raise Problem("invalid", str(error), "phoenixctl events --since 8h") from None
     if ask.arguments["lines"] is not None:
         rows = await ask.service.journal.read(
-            agent=ask.arguments["agent"], newest=True, limit=ask.arguments["lines"], story=not ask.arguments["all"]
+            agent=_rows_of(ask), newest=True, limit=ask.arguments["lines"], story=not ask.arguments["all"]
         )
         return (rows[0].seq - 1 if rows else await _newest(ask)), None
     return await _newest(ask), None
+
+
+def _rows_of(ask: Ask) -> str | tuple[str, ...] | None:
+    """Whose rows are followed; of an agent that was removed meanwhile those under its own name."""
+    agent = ask.arguments["agent"]
+    return (written_by(ask.service.fleet(), str(agent)) or str(agent)) if agent is not None else None
 
 
 async def _newest(ask: Ask) -> int:

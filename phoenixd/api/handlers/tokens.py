@@ -9,6 +9,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import Gauge, read
+from phoenixd.core.seat.finding import meant
 
 CODES = {"OK": exits.OK, "WARNING": exits.OK, "HANDOFF": exits.CONDITION, None: exits.FAILED}
 """phoenixctl's exit code by the verdict; unknown is a failure, and never taken for room that is left."""
@@ -49,7 +50,7 @@ def _agent_meant(ask: Ask) -> Agent:
     """The agent by name, by a session of its own, or the one that asks; an agent may only ask about itself."""
     named, session_id, own = ask.arguments["agent"], ask.arguments["session_id"], ask.caller.agent
     agents = ask.service.fleet().agents
-    found = agents.get(named) if named is not None else None
+    found = meant(ask.service.fleet(), str(named)) if named is not None else None
     if named is not None and found is None:
         raise problems.no_agent(str(named))
     if session_id is not None:
@@ -58,11 +59,11 @@ def _agent_meant(ask: Ask) -> Agent:
             whose = f" of {named}" if named is not None else ""
             raise Problem("not_found", f"no session{whose} is called {session_id[:64]!r} now", "phoenixctl status NAME")
         found = of_session
-    if own is not None and found is not None and found.name != own:
+    if own is not None and found is not None and own not in (found.name, found.spec.seat):
         said_why = f"agent {own} may not ask about the context of {found.name}: {ask.caller.why}"
         raise Problem("denied", said_why, "phoenixctl tokens check")
     if found is None and own is not None:
-        found = agents.get(own)
+        found = agents.get(ask.caller.process) if ask.caller.process else meant(ask.service.fleet(), own)
     if found is None:
         raise Problem("invalid", "nothing says whose context is meant", WAYS)
     return found

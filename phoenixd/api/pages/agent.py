@@ -49,6 +49,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
         else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
         "session": row.session_id or "none yet",
         "context": context(row.context, here),
+        "armed": "; ".join(row.armed),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
         "restarts": str(row.restarts),

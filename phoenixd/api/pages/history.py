@@ -40,6 +40,8 @@ def since(stretch: Stretch, here: Page) -> str:
         if len(shown) < len(stretch.waiting):
             waits.append("phoenixctl inbox has them all")
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
+    if digest.cut_answers:
+        lines += _line("answers", digest.cut_answers, _cut(digest), here)
     if digest.finished:
         lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
     if digest.iterations:
@@ -97,6 +99,9 @@ def explain(
     if said := context(row.context, here):
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  context    {first}", *(f"{'':<13}{line}" for line in rest)]
+    for said in row.armed:
+        first, *rest = wrap(said, max(20, here.width - 13))
+        lines += [f"  armed      {first}", *(f"{'':<13}{line}" for line in rest)]
     if looks:
         counted = "once" if looks == 1 else f"{looks} times"
         lines.append(f"  looked     {counted} since then, and nothing followed from it")
@@ -146,6 +151,12 @@ def _reading(value: str | int | float | None) -> str:
     if value is None:
         return "unknown"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cut(digest: Digest) -> str:
+    own = digest.cut_gone_on
+    by_itself = f"; after {own} the CLI went on by itself: its last message is the last part alone" if own else ""
+    return f"cut at the end{by_itself}; see: phoenixctl explain NAME"
 
 
 def _deaths(digest: Digest, here: Page) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Afterwards, Agent, Running
 from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import AnswerCut
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read
@@ -40,6 +41,18 @@ def hear(agent: Agent, event: TurnFailed, seen: Seen, now: Moment) -> Decision:
     gauge = read(parts.of(agent), agent.spec.context)
     readings = (*seen.decision.readings, ("tokens", gauge.tokens), ("limit", gauge.limit))
     return replace(ended, actions=(*told, *ended.actions), reason=reason, readings=readings, facts=seen.decision.facts)
+
+
+def hear_cut(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decision:
+    """End the run whose answer ended at the end of the window, as its transcript says; a mere limit ends none."""
+    state, told = agent.state, seen.decision
+    is_over = event.how != "window" or event.went_on or not told.reason
+    if is_over or not isinstance(state, Running) or agent.spec.kind is Kind.EPHEMERAL:
+        return told
+    why = "its context is full: an answer was cut at the end of the window: fresh with the brief"
+    ended = end_run(close_items(agent, FAILED_TURN), Afterwards.RESTART, why, now, fresh=True, spoil=True)
+    reason = f"{told.reason}; {ended.reason}"
+    return replace(ended, reason=reason, readings=told.readings, facts=told.facts)
 
 
 def _full(agent: Agent, event: TurnFailed) -> str | None:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
+from phoenixd.documents.seal import END_KEY, HEAD_KEY
+
 ANSWER_LIMIT = 256 * 1024
 SEPARATOR = "===STATE_JSON==="
 """The seed's form, which is understood too: a brief for people, this line, and the state as JSON."""
@@ -107,8 +109,8 @@ def read_answer(text: str, agent: str) -> BriefAnswer:
     return answer
 
 
-def answer_schema() -> dict[str, Any]:
-    """JSON Schema of an answer, as it is asked for: each claim with its quote."""
+def answer_schema(*, sealed: bool = False) -> dict[str, Any]:
+    """JSON Schema of an answer, as it is asked for: each claim with its quote. sealed: the answer bears a seal."""
 
     def claims(*named: str, needed: tuple[str, ...], most: int) -> dict[str, Any]:
         texts = {name: {"type": "string"} for name in named}
@@ -126,6 +128,10 @@ def answer_schema() -> dict[str, Any]:
         "summary": lines["items"],
     }
     needed = ["agent", "resolved", "open_loops"]
+    if sealed:
+        word = {"type": "string"}
+        properties = {HEAD_KEY: word, **properties, END_KEY: word}
+        needed = [HEAD_KEY, *needed, END_KEY]
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
@@ -160,7 +166,7 @@ def _parsed(text: str) -> dict[str, Any]:
         raise AnswerRefused(f"the answer is not JSON: {str(error)[:160]}") from None
     if not isinstance(found, dict):
         raise AnswerRefused("the answer is not a JSON object")
-    return found
+    return {key: value for key, value in found.items() if key not in (HEAD_KEY, END_KEY)}
 
 
 def _unfenced(text: str) -> str:

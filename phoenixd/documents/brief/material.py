@@ -12,6 +12,7 @@ from phoenixd.documents.brief.around import NOTHING_KNOWN, Around
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.plain_text import plain
 from phoenixd.documents.resolved import Resolution
+from phoenixd.documents.seal import Seal
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
 from phoenixd.documents.workspace import GitSummary
@@ -48,6 +49,8 @@ class BriefMaterial:
     ledger: SessionLedger | None = None
     """What stands of the session's work, by its structure alone; None where no transcript tells."""
     around: Around = NOTHING_KNOWN
+    seal: Seal | None = None
+    """The words by which the answer is to show that it is whole; None where it need not."""
     proven: frozenset[str] = frozenset()
     """Loops of the state that the session's structure proves to be open: no claim closes them."""
 

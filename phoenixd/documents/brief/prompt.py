@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from phoenixd.documents.brief.answer import answer_schema
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.seal import request_json
 from phoenixd.documents.times import timestamp
 
 COMPLAINT_LIMIT = 600
@@ -46,13 +47,15 @@ The shape, as JSON Schema:
 def render_prompt(material: BriefMaterial, complaint: str | None = None) -> str:
     """The whole prompt; `complaint` says what was wrong with the answer before."""
     opening, closing = f"<<<DATA {material.nonce}>>>", f"<<<END {material.nonce}>>>"
-    schema = json.dumps(answer_schema(), separators=(",", ":"))
+    schema = json.dumps(answer_schema(sealed=material.seal is not None), separators=(",", ":"))
     parts = [_TASK.format(agent=material.agent, opening=opening, closing=closing, schema=schema)]
     for title, text in _data(material):
         # A text that guessed the fence could close it; nobody can, and so nothing is lost by taking it out.
         parts.append(f"{title}:\n{opening}\n{text.replace(material.nonce, '')}\n{closing}\n")
     if complaint:
         parts.append(f"Your answer before was refused: {one_line(complaint, COMPLAINT_LIMIT)}\nAnswer anew.\n")
+    if material.seal is not None:
+        parts.append(f"{request_json(material.seal)}\n")
     parts.append("Now answer with the JSON object.")
     return "\n".join(parts)
 

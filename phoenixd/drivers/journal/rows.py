@@ -87,13 +87,17 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         incidents=tuple(_incident_columns(incident, batch.at) for incident in batch.incidents),
         cures=cures_of(batch),
         usage=tuple(_usage_columns(sample, batch.at) for sample in batch.usage),
-        saved=json.dumps(
-            {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
-        ),
+        saved=_saved(batch),
         at=batch.at,
         epoch=batch.epoch,
         after_row=batch.after_row,
     )
+
+
+def _saved(batch: Batch) -> str:
+    """The fleet's own row."""
+    saved = {"at": batch.at, "wall": batch.wall, "next_item": batch.next_item, "alerts": encode(batch.alerts)}
+    return json.dumps({**saved, "seats": encode(batch.seats)} if batch.seats else saved)
 
 
 def sealed(table: str, *columns: Any) -> Row:

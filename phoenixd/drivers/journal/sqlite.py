@@ -19,6 +19,7 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
+from phoenixd.core.seat.state import Seat
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
@@ -101,7 +102,7 @@ class SqliteJournal:
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -110,9 +111,10 @@ class SqliteJournal:
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
 
-        story: only rows of that weight.
+        agent: whose, of several names where it is a seat's. story: only rows of that weight.
         """
-        query = Query(agent, after, since_wall, min(limit, READ_LIMIT), newest, story)
+        named = (agent,) if isinstance(agent, str) else tuple(agent) if agent is not None else None
+        query = Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story)
         try:
             found: list[StoredEntry] = await self._reading.ask(query)
         except JournalFailed:
@@ -158,7 +160,7 @@ class SqliteJournal:
 class Query:
     """What a reader asked for; see SqliteJournal.read."""
 
-    agent: str | None
+    agents: tuple[str, ...] | None
     after: int
     since_wall: float | None
     limit: int
@@ -169,9 +171,11 @@ class Query:
     def statement(self) -> tuple[str, list[Any]]:
         conditions = ["seq > ?"]
         values: list[Any] = [self.after]
-        if self.agent is not None:
-            conditions.append("agent = ?")
-            values.append(self.agent)
+        if self.agents is not None:
+            conditions.append(
+                f"agent IN ({', '.join('?' * len(self.agents))})" if len(self.agents) != 1 else "agent = ?"
+            )
+            values += self.agents
         if self.since_wall is not None:
             conditions.append("wall >= ?")
             values.append(self.since_wall)
@@ -230,6 +234,7 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         alerts=tuple(decode(StandingAlert, older.alert(one)) for one in saved.get("alerts", [])),
         retired=load_retired(connection),
         epoch=int(meta(connection, EPOCH_KEY) or 0),
+        seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 
 

@@ -19,6 +19,7 @@ import anyio
 
 from phoenixd import hidden
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.names import seat_name
 from phoenixd.drivers.processes import proc
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports import Leftover, Leftovers, PortHolder, ProcessIdentity
@@ -100,7 +101,7 @@ class Cleaner:
 
     def _census(self, choice: Choice) -> _Census:
         census = _Census()
-        marks = (f"PHOENIX_STATE_DIR={choice.state_dir}".encode(), f"PHOENIX_AGENT={choice.agent}".encode())
+        marks = (f"PHOENIX_STATE_DIR={choice.state_dir}".encode(), f"PHOENIX_AGENT={seat_name(choice.agent)}".encode())
         shim = self._shim_of(choice.agent)
         below = set(proc.descendants(shim.pid)) if shim is not None and _is_alive(shim) else set()
         spared = {os.getpid(), *proc.ancestors(os.getpid())}

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import anyio
 
+from phoenixd.core.seat.names import seat_name
 from phoenixd.drivers.processes import proc
 from phoenixd.ports import EndedRun, Fenced, ProcessIdentity
 
@@ -38,7 +39,7 @@ class StraySweeper:
 
     async def sweep(self, runs: Iterable[EndedRun]) -> Mapping[EndedRun, Fenced]:
         """End what is left of these runs; what was found of which. Raises OSError where it could not look."""
-        wanted = {(run.agent, run.run_id): run for run in runs}
+        wanted = {(seat_name(run.agent), run.run_id): run for run in runs}
         shims = frozenset(shim.pid for shim in self._shims())
         return await anyio.to_thread.run_sync(lambda: _Pass(wanted, shims, self._leaves).run(), limiter=self._threads)
 

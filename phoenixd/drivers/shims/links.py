@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
 
-PROTOCOL = 1
+PROTOCOL = 2
+ARMING = 2
+"""The first protocol whose shims take answers beforehand."""
 HELLO_TIMEOUT = 2.0
 MOST_EARLY = 16
 """Questions that a shim may tell again before its hello."""
@@ -127,6 +129,26 @@ class SeqpacketShims:
 
     def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
         self._send(agent, {"op": "answer", "incarnation": incarnation, "seq": hold, "body": body})
+
+    def arm(self, agent: str, incarnation: int, answer: Mapping[str, object]) -> None:
+        """Tell the shim an answer beforehand. An older shim is not told: it would take it for nonsense."""
+        hello = self._peer(agent).hello
+        if hello is not None and hello.protocol < ARMING:
+            raise ShimFailed(
+                f"{agent}'s shim speaks protocol {hello.protocol}, which knows no armed answers",
+                remedy=f"phoenixctl restart {agent}",
+            )
+        self._send(agent, {"op": "arm", "incarnation": incarnation, **answer})
+
+    def disarm(self, agent: str, incarnation: int, id: str) -> None:
+        self._send(agent, {"op": "disarm", "incarnation": incarnation, "id": id})
+
+    def note_use(self, agent: str, id: str, uses: int) -> None:
+        """Tell the shim that so many uses are journaled; one that misses it says them again."""
+        try:
+            self._send(agent, {"op": "armed_noted", "id": id, "uses": uses})
+        except ShimFailed as failure:
+            log.info("use_not_noted", agent=agent, id=id, reason=failure.message)
 
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
 
 PACKET_LIMIT = 65536
+MOST_ARMED, MOST_USES = 64, 1_000_000
+ARMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Malformed(ValueError):
@@ -50,6 +53,7 @@ def parse_hello(body: dict[str, Any]) -> ShimHello:
             told=_number(body.get("epoch", 0)),
             knows_epochs="epoch" in body,
             unswept=body.get("unswept"),
+            armed=parse_uses(body.get("armed")),
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the hello lacks {error}") from error
@@ -69,6 +73,25 @@ def parse_run(body: dict[str, Any]) -> ShimRun:
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the run lacks {error}") from error
+
+
+def parse_uses(told: Any) -> tuple[tuple[str, int], ...] | None:
+    """How often armed answers were given, as hello and exit tell it; raises Malformed. None where nothing is told."""
+    if told is None:
+        return None
+    if not isinstance(told, list) or len(told) > MOST_ARMED:
+        raise Malformed("no list of armed answers")
+    return tuple(parse_use(one) for one in told)
+
+
+def parse_use(body: Any) -> tuple[str, int]:
+    """The name of an armed answer, and how often it was given; raises Malformed."""
+    if not isinstance(body, dict) or not isinstance(id := body.get("id"), str) or not ARMED_ID.fullmatch(id):
+        raise Malformed("no name of an armed answer")
+    uses = _number(body.get("uses"))
+    if not 0 <= uses <= MOST_USES:
+        raise Malformed(f"no number of uses: {uses!r:.40}")
+    return id, uses
 
 
 def _number(value: Any) -> int:

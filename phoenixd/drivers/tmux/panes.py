@@ -66,6 +66,10 @@ class Panes:
             await self._ask("set-option", "-p", "-t", found.id, MARK, ours)
         return found
 
+    async def in_session(self, session: str) -> Pane | None:
+        """A pane of the session of this name."""
+        return next((pane for pane in await self._list() if pane.session == session), None)
+
     async def agents(self) -> frozenset[str]:
         """Names of the agents that have a pane."""
         return frozenset(agent for pane in await self._list() if (agent := self._owner(pane)) is not None)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import structlog
 
+from phoenixd.core.seat.names import seat_name
 from phoenixd.drivers.tmux.control import ControlConnection, Lost, Refused
 from phoenixd.drivers.tmux.keyboard import Keyboard
 from phoenixd.drivers.tmux.panes import MARK, OWN_SESSION, Pane, Panes, mark
@@ -112,6 +113,35 @@ class TmuxTerminal(Keyboard):
             except Refused as refusal:
                 if "can't find pane" not in refusal.message:
                     raise
+
+    async def take_session(self, agent: str, seat: str, generation: int) -> None:
+        """Have the agent's session bear the seat's name, take over who is attached to the one before, and tell them.
+
+        Nothing happens where it bears it already, and where somebody moved the pane elsewhere by hand. Panes are known
+        by their shims and marks, so a name is for people: whatever comes in between loses none.
+        """
+        session, own = session_of(seat), session_of(agent)
+        pane = await self._pane_of(agent)
+        if pane.session != own or own == session:
+            return
+        there = await self._panes.in_session(session)
+        claim = there.claim if there is not None else None
+        clients: list[str] = []
+        if there is not None and claim is not None and seat_name(claim) == seat:
+            clients = await self._ask("list-clients", "-t", there.session_id, "-F", "#{client_name}")
+            aside = session_of(claim if claim != seat else f"{seat}-g1")
+            await self._move_aside(aside)
+            await self._run("rename-session", "-t", there.session_id, aside)
+        else:
+            await self._move_aside(session)
+        await self._run("rename-session", "-t", pane.session_id, session)
+        for client in clients:
+            try:
+                await self._run("switch-client", "-c", client, "-t", pane.session_id)
+            except Refused as refusal:
+                log.debug("nobody to take over", client=client, reason=refusal.message)
+        if clients:
+            await self.tell_attached(agent, f"phoenixd: this is generation {generation} now: the seat has passed on")
 
     async def panes(self) -> frozenset[str]:
         """Names of the agents that have a pane."""

@@ -17,6 +17,7 @@ from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.json_line import parse_line
 from phoenixd.documents.kept_ledger import KeptLedger
+from phoenixd.documents.report.facts import Witness
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.drivers.transcripts.ledger import LedgerTail
@@ -24,6 +25,7 @@ from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
+from phoenixd.drivers.transcripts.witness import read_witness
 from phoenixd.harness import HARNESSES
 
 QUEUE_LIMIT = 16 << 20
@@ -88,6 +90,10 @@ class TranscriptFiles:
     async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
         return await to_thread.run_sync(self._conversation, agent, budget)
 
+    async def witness(self, agent: Agent, until: float) -> Witness:
+        """What the session's transcripts tell of calls up to a moment (wall seconds), sidechains included."""
+        return await to_thread.run_sync(self._witness, agent, until)
+
     def facts_now(self, agent: Agent) -> SessionFacts | None:
         """As `facts`, for callers in a thread of their own."""
         path, form = self._file(agent), _form(agent)
@@ -119,6 +125,10 @@ class TranscriptFiles:
         while len(self._ledgers) > MOST_LEDGERS:
             del self._ledgers[next(iter(self._ledgers))]
         return tail
+
+    def _witness(self, agent: Agent, until: float) -> Witness:
+        path = self._file(agent)
+        return read_witness((path,) if path is not None else (), agent.spec.harness, _form(agent), until)
 
     def _usage(self, agent: Agent) -> Used | None:
         path, form = self._file(agent), _form(agent)

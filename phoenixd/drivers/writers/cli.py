@@ -110,7 +110,7 @@ def _believed(said: Said, environment: Mapping[str, str]) -> WriterAnswer:
         raise WriterFailed(redact(said.problem, secrets), said.remedy or OFF, said.tokens)
     if redact(said.text, secrets) != said.text:
         raise WriterFailed("its answer held a secret, and was thrown away", OFF, said.tokens)
-    return WriterAnswer(said.text, said.tokens)
+    return WriterAnswer(said.text, said.tokens, said.ended)
 
 
 def _furnish(call: Call, home: Path, empty: Path) -> Call:

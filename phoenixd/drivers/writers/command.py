@@ -13,6 +13,7 @@ from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.writers.job import AGENT as AGENT
 from phoenixd.drivers.writers.job import Ended, EndTree, Job, Runner, run
 from phoenixd.errors import PhoenixdError, WriterFailed
+from phoenixd.harness.claude.headless import ended
 from phoenixd.ports import WriterAnswer
 
 TOLD_OF_ERROR = 200
@@ -63,4 +64,6 @@ def unwrapped(text: str) -> WriterAnswer:
         return WriterAnswer(text)
     usage = found.get("usage")
     counts = [value for key, value in usage.items() if key.endswith("_tokens")] if isinstance(usage, dict) else []
-    return WriterAnswer(found["result"], sum(count for count in counts if isinstance(count, int) and count > 0))
+    tokens = sum(count for count in counts if isinstance(count, int) and count > 0)
+    # A program's exit 0 is its word for a whole answer, unless it says more.
+    return WriterAnswer(found["result"], tokens, ended(found) if "stop_reason" in found else "whole")

@@ -13,6 +13,7 @@ from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.brief.prompt import render_prompt
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
+from phoenixd.documents.seal import Told
 from phoenixd.errors import PhoenixdError, WriterFailed
 from phoenixd.ports import WriterAnswer
 
@@ -24,6 +25,9 @@ CREDENTIALS = {
     "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
 }
 """The agent's variables that a provider's key and address are taken from; other providers look in the daemon's own."""
+
+ENDED: dict[str | None, Told] = {"stop": "whole", None: "unknown"}
+"""By why the model ended its answer: one that was cut by its length, or by a filter, is returned as a success."""
 
 REMEDY = "pip install 'phoenixd[clinic]'"
 
@@ -55,7 +59,8 @@ class ModelWriter:
             except Exception as error:
                 words = one_line(redact(str(error), secret_values(environment)), 200)
                 raise WriterFailed(f"{name} failed: {type(error).__name__}: {words}") from error
-            return WriterAnswer(str(answer.output), answer.usage.total_tokens)
+            ended = ENDED.get(answer.response.finish_reason, "cut")
+            return WriterAnswer(str(answer.output), answer.usage.total_tokens, ended)
         raise WriterFailed(f"{name} gave no answer within {agent.spec.brief.timeout:g} s")
 
     def _asking(self, name: str, environment: Mapping[str, str]) -> Callable[[str], Awaitable[Any]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.seal import Told
 from phoenixd.harness.claude import launch
 from phoenixd.harness.headless import SYSTEM, Call, Said, count, failed, json_table, program
 from phoenixd.harness.trust import Read
@@ -34,6 +35,7 @@ VARIABLES = {
     "DISABLE_AUTOUPDATER": "1",
     "MAX_THINKING_TOKENS": "0",
 }
+WHOLE = ("end_turn", "stop_sequence")
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _LOGIN_VARIABLE = re.compile(
     r"ANTHROPIC_(?:API_KEY|AUTH_TOKEN|BASE_URL|CUSTOM_HEADERS|BEDROCK_\w+|VERTEX_\w+|FOUNDRY_\w+|DEFAULT_HAIKU_MODEL)"
@@ -68,10 +70,18 @@ class ClaudeHeadless:
         tokens = count(found.get("usage"), _TOKENS)
         result = found.get("result")
         if code == 0 and isinstance(result, str) and found.get("is_error") is not True:
-            return Said(result, tokens)
+            return Said(result, tokens, ended=ended(found))
         status = found.get("api_error_status")
         words = f"{status} {result}" if isinstance(result, str) and status else result or errors or output
         return failed("claude", PACKAGE, str(words), LOGIN, tokens)
+
+
+def ended(found: Mapping[str, Any]) -> Told:
+    """What the printed JSON says of the answer's end. Where a stream ended too early, 2.1.197 prints null and exits 0;
+    where it went on by itself after an answer that was cut, all is well, and the result is the last part alone."""
+    if "stop_reason" not in found:
+        return "unknown"
+    return "whole" if found["stop_reason"] in WHOLE else "cut"
 
 
 def _login_variables(settings: Mapping[str, Any]) -> dict[str, str]:

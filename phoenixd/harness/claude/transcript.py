@@ -4,6 +4,8 @@ The traps that this module owns:
 - an API error is an `assistant` record with the model `<synthetic>` and a usage of zeros: no request;
 - so is the text that an interrupted answer had come to: said, but no request;
 - one request is written as a line for each block of its answer, all with the same usage;
+- an answer that was cut is written like any other one: its stop_reason says so, or there is none; a call that came with
+  a cut answer is executed, and so the turn goes on;
 - what a person types, what commands print, what hooks add and what the CLI tells itself are all `user` records.
 """
 
@@ -12,12 +14,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from phoenixd.core.causes import CutHow
 from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
+    CutShort,
     Fact,
     Piece,
     Prompted,
@@ -28,12 +32,23 @@ from phoenixd.documents.transcript import (
     ToolEnded,
     TurnBegan,
     TurnEnded,
+    Unended,
     Used,
 )
 from phoenixd.harness.claude import deeds
 
 SYNTHETIC = "<synthetic>"
 INTERRUPTED = "[Request interrupted by user"
+
+CUTS: dict[str, CutHow] = {
+    "max_tokens": "output_limit",
+    "model_context_window_exceeded": "window",
+    "refusal": "filtered",
+}
+"""What stop_reason says of an answer that is not whole."""
+
+CUT_STREAM = "Your response above was cut off mid-stream."
+"""How 2.1.330 begins what it tells the model in place of a stop_reason: there it writes end_turn for such an answer."""
 
 _USAGE = re.compile(rb'"usage"|"compact_boundary"')
 _UNINTERESTING = re.compile(
@@ -140,12 +155,20 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
         kind = text(found, "error") or text(found, "apiError") or "unknown"
         resets = reset_in_words(words, at) if at is not None else None
         failed = ApiFailed(kind, words, at, count(found, "apiErrorStatus"), resets)
-        return failed, TurnEnded("failed", at)
+        cut_off = (CutShort("stream", at),) if found.get("truncatedAfterOutput") is True else ()
+        return failed, *cut_off, TurnEnded("failed", at)
     facts: list[Fact] = []
     if message.get("model") != SYNTHETIC and (used := _used(found, message, at)):
         facts.append(used)
     stop = text(message, "stop_reason")
-    is_last = stop not in (None, "tool_use", "pause_turn") and message.get("model") != SYNTHETIC
+    is_own = message.get("model") != SYNTHETIC
+    is_last = stop not in (None, "tool_use", "pause_turn") and is_own
+    if is_own and (cut := CUTS.get(stop or "")) is not None:
+        calls = tuple(name for part in tables(message, "content") if (name := _called(part)))
+        facts.append(CutShort(cut, at, calls))
+        is_last = not calls
+    elif is_own and stop is None:
+        facts.append(Unended(at))
     for part in tables(message, "content"):
         call, name = named(text(part, "id")), text(part, "name")
         if part.get("type") == "tool_use" and call and name:
@@ -157,6 +180,10 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
     if is_last:
         facts.append(TurnEnded("done", at))
     return tuple(facts)
+
+
+def _called(part: Table) -> str | None:
+    return text(part, "name") if part.get("type") == "tool_use" else None
 
 
 def _used(found: Table, message: Table, at: float | None) -> Used | None:
@@ -172,9 +199,10 @@ def _used(found: Table, message: Table, at: float | None) -> Used | None:
 
 
 def _from_user(found: Table, at: float | None) -> Record | None:
-    if found.get("isMeta") is True or found.get("isCompactSummary") is True:
-        return None
     content = table(found, "message").get("content")
+    if found.get("isMeta") is True or found.get("isCompactSummary") is True:
+        is_cut = found.get("turnCompanion") is True and (_words(content) or "").startswith(CUT_STREAM)
+        return Record("system", at, (CutShort("stream", at),)) if is_cut else None
     parts = tables(table(found, "message"), "content")
     ended = tuple(
         ToolEnded(call, part.get("is_error") is True, at)

@@ -20,10 +20,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Literal
 
+from phoenixd.core.armed_answer import On
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import literal, program_names, runs_program, single_argument
+from phoenixd.harness.armed import ArmedBody
+from phoenixd.harness.codex import armed as codex_armed
 from phoenixd.harness.codex import screens as codex_screens
 from phoenixd.harness.codex import transcript as codex_transcript
 from phoenixd.harness.codex.headless import CodexHeadless
@@ -77,7 +80,10 @@ class Codex:
     """Codex."""
 
     default_argv = ("codex",)
-    traits = Traits(hides_its_dialog=True, starts_silently=True, ends_with_a_word=True, writes_briefs=True)
+    traits = Traits(
+        hides_its_dialog=True, starts_silently=True, ends_with_a_word=True, writes_briefs=True,
+        takes_armed=("stop", "tool"), one_turn_flags=("exec", "e"),
+    )  # fmt: skip
     login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]
     reads_brief_at_once = False
@@ -114,6 +120,9 @@ class Codex:
 
     def window_of(self, model: str) -> int | None:
         return None
+
+    def armed(self, on: On, text: str) -> ArmedBody | None:
+        return codex_armed.armed(on, text)
 
     def variables(self) -> dict[str, str]:
         return {}

@@ -66,13 +66,14 @@ class CodexHeadless:
         )
 
     def said(self, code: int, output: str, errors: str) -> Said:
-        text, tokens, trouble = "", 0, ""
+        text, tokens, trouble, is_over = "", 0, "", False
         for event in _events(output):
             item = event.get("item")
             match event.get("type"):
                 case "item.completed" if isinstance(item, dict) and item.get("type") == "agent_message":
                     text = str(item.get("text", ""))
                 case "turn.completed":
+                    is_over = True
                     tokens += count(event.get("usage"), ("input_tokens", "output_tokens"))
                 case "error":
                     trouble = str(event.get("message", ""))
@@ -82,7 +83,7 @@ class CodexHeadless:
                 case _:
                     pass  # What it did meanwhile.
         if code == 0 and text:
-            return Said(text, tokens)
+            return Said(text, tokens, ended="whole" if is_over else "unknown")
         return failed("codex", PACKAGE, trouble or _last_words(errors) or output, LOGIN, tokens)
 
 

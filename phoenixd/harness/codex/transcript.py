@@ -5,7 +5,8 @@ The traps that this module owns:
 - after a compaction the newest usage is one of zeros, and the request that made the summary is written like any other;
 - a person's prompt stands there twice, once among texts that the CLI itself gives the model as the user;
 - one that was read in the middle of a turn is written as the one that began it: only the name of the turn is the same;
-- no hook tells of an API error: it stands in the record that ends the turn.
+- no hook tells of an API error: it stands in the record that ends the turn;
+- that an answer was cut stands there too, in the words of the error alone.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from phoenixd.core.causes import CutHow
 from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
+    CutShort,
     Fact,
     Piece,
     Prompted,
@@ -34,12 +37,17 @@ from phoenixd.documents.transcript import (
 )
 from phoenixd.harness.codex import deeds
 
+_INCOMPLETE = re.compile(r"Incomplete response returned, reason: (\w{1,64})")
+_CUT_STREAM = re.compile(r"stream (?:closed before response\.completed|disconnected before completion)")
+_REASONS: dict[str, CutHow] = {"max_output_tokens": "output_limit", "content_filter": "filtered"}
+
 _USAGE = re.compile(rb'"token_count"|"compacted"')
 _UNINTERESTING = re.compile(
     rb'\{"timestamp":"[^"]{1,40}",(?:"ordinal":\d{1,12},)?"type":"'
     rb'(?:(?:world_state|turn_context|token_usage_record)"|[a-z_]{1,20}","payload":\{"type":"'
     rb'(?:thread_settings_applied|reasoning|agent_reasoning)")'
 )
+WORDS_READ = 4096
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 _LONG_RESULT = re.compile(
     rb'"payload":\{"type":"[a-z_]{1,30}_output",(?:"id":"[^"]{1,128}",)?"call_id":"([^"\\]{1,128})"'
@@ -144,7 +152,17 @@ def _ended(payload: Table, at: float | None) -> tuple[Fact, ...]:
     details = table(error, "codex_error_info")
     kind = text(error, "codex_error_info") or next(iter(details), "unknown")
     status, resets = count(table(details, kind), "http_status_code"), reset_in_words(words, at) if at else None
-    return ApiFailed(kind, words, at, status, resets), TurnEnded("failed", at)
+    failed = ApiFailed(kind, words, at, status, resets)
+    how = _cut(words)
+    return (failed, TurnEnded("failed", at)) if how is None else (failed, CutShort(how, at), TurnEnded("failed", at))
+
+
+def _cut(words: str) -> CutHow | None:
+    """How an answer was cut, by the words of the error; None where there was none, or none that is known to be cut."""
+    found = _INCOMPLETE.search(words[:WORDS_READ])
+    if found is not None:
+        return _REASONS.get(found[1], "output_limit")
+    return "stream" if _CUT_STREAM.search(words[:WORDS_READ]) else None
 
 
 def _used(info: Table, at: float | None) -> Used | None:

@@ -18,11 +18,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from phoenixd.core.armed_answer import On
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
 from phoenixd.documents.brief.page import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
+from phoenixd.harness.armed import ArmedBody
+from phoenixd.harness.gemini import armed as gemini_armed
 from phoenixd.harness.gemini import screens as gemini_screens
 from phoenixd.harness.gemini import transcript as gemini_transcript
 from phoenixd.harness.gemini.headless import GeminiHeadless
@@ -73,7 +76,9 @@ class Gemini:
     """The Gemini CLI."""
 
     default_argv = ("gemini",)
-    traits = Traits(stops_either_way=True, writes_briefs=True)
+    traits = Traits(
+        stops_either_way=True, writes_briefs=True, takes_armed=("stop", "tool"), one_turn_flags=("-p", "--prompt"),
+    )  # fmt: skip
     login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
     reads_brief_at_once = False
@@ -111,6 +116,9 @@ class Gemini:
 
     def window_of(self, model: str) -> int | None:
         return None
+
+    def armed(self, on: On, text: str) -> ArmedBody | None:
+        return gemini_armed.armed(on, text)
 
     def variables(self) -> dict[str, str]:
         return {"GEMINI_CLI_NO_RELAUNCH": "true"}

@@ -80,7 +80,8 @@ class GeminiHeadless:
         tokens = sum(count(_in(_in(models, name), "tokens"), ("total",)) for name in models)
         text, error = found.get("response"), _in(found, "error")
         if code == 0 and isinstance(text, str) and text and not error:
-            return Said(text, tokens)
+            # An answer that was cut by the output limit is a success as well.
+            return Said(text, tokens, ended="unknown")
         words = str(error.get("message") or _message(errors) or errors or output)
         return failed("gemini", PACKAGE, words, LOGIN, tokens)
 

@@ -11,6 +11,7 @@ from phoenixd.core.question import leftover
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief.page import BriefFacts
 from phoenixd.documents.brief.record import Narrative
+from phoenixd.documents.cut_answers import cut_sentence
 from phoenixd.documents.incident import call_sentence, incident_sentence
 from phoenixd.documents.lost_jobs import lost_jobs_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
@@ -123,6 +124,8 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
     if isinstance(agent.state, Quarantined):
         risks.append(f"The agent is quarantined: {agent.state.cause}.")
     risks += [f"{leftover.sentence(agent)}"] if any(one.left for one in agent.items) else []
+    if agent.cut is not None:
+        risks.append(cut_sentence(agent.cut))
     if agent.session is not None and agent.session.spoiled:
         risks.append(f"The session before was given up: {agent.session.spoiled}.")
     if agent.short_runs > 1:

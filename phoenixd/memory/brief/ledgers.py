@@ -40,7 +40,7 @@ class Ledgers:
 
         keep: it is the session that goes on, so that the next daemon goes on from here.
         """
-        desk = self._publication.desk(agent.name)
+        desk = self._publication.desk_of(agent)
         found: KeptLedger | None = None
 
         async def kept() -> KeptLedger | None:

@@ -98,14 +98,22 @@ def _command(text: str) -> str:
     return given if isinstance(given, str) else ""
 
 
+def counts(output: str) -> dict[str, tuple[str, ...]]:
+    """Every number that programs of the table sum up with, by its name, in the order in which they were printed."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, shape in _SHAPES:
+        values = tuple(next(group for group in match.groups() if group) for match in shape.finditer(output))
+        if values and name not in found:
+            found[name] = values
+    return found
+
+
 def _numbers(output: str) -> dict[str, str]:
     """Of each name the largest count where several are printed, as by a workspace's crates; else the last."""
-    numbers: dict[str, str] = {}
-    for name, shape in _SHAPES:
-        values = [next(group for group in match.groups() if group) for match in shape.finditer(output)]
-        if values and name not in numbers:
-            numbers[name] = max(values, key=_size) if name.startswith("tests") else values[-1]
-    return numbers
+    return {
+        name: max(values, key=_size) if name.startswith("tests") else values[-1]
+        for name, values in counts(output).items()
+    }
 
 
 def _size(value: str) -> float:

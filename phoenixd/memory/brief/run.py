@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -78,7 +79,7 @@ class BriefRuns:
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
-        desk = self._publication.desk(agent.name)
+        desk = self._publication.desk_of(agent)
         if desk.shelf.state is not None and desk.has_record and desk.brief_record().ledger.since > 0:
             return desk.shelf.state, desk.brief_record()
         async with desk.lock:
@@ -89,7 +90,7 @@ class BriefRuns:
 
         None where there is nothing to be read of a session that was left; its agent is the one of before.
         """
-        desk, began = self._publication.desk(agent.name), self._now()
+        desk, began = self._publication.desk_of(agent), self._now()
         _, record = await self.look(agent)
         held = self._held(self._newest(agent))
         able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
@@ -108,7 +109,8 @@ class BriefRuns:
             material, counted, read = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
             )
-        outcome = await write_brief(agent, material, choice, self._writers, counted.held)
+        draw = secrets.token_hex if agent.spec.reports.seal else None
+        outcome = await write_brief(agent, material, choice, self._writers, counted.held, draw)
         async with desk.lock:
             await self._publication.write_safely(
                 desk, lambda: self._switch(desk, agent, due, choice, material, counted, outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from phoenixd.core import cut
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
@@ -59,7 +60,8 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
     begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
-    return _is_goal(agent, words) or continues or words in CONTINUE.values() or words.startswith(begins)
+    goes_on = continues or words in CONTINUE.values() or cut.is_ours(words)
+    return _is_goal(agent, words) or goes_on or words.startswith(begins)
 
 
 def goal_digests(agent: Agent) -> frozenset[str]:

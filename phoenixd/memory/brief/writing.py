@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import anyio
+import structlog
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
@@ -14,6 +15,7 @@ from phoenixd.core.briefing import Choice, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.answer import AnswerRefused, read_answer
 from phoenixd.documents.brief.material import BriefMaterial
+from phoenixd.documents.seal import Seal, Verdict, in_words, judge_json, mint
 from phoenixd.documents.state_reading import MOST_NUMBERS
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.brief.closing import Settled, settle
@@ -23,6 +25,7 @@ from phoenixd.memory.brief.printed import printed_numbers
 from phoenixd.ports import BriefWriter, WriterAnswer
 
 TRIES = 2
+log = structlog.get_logger("phoenixd.briefs")
 GRACE = 5.0
 """Seconds beyond its own time limit after which a writer is given up, whatever it does."""
 
@@ -45,10 +48,16 @@ async def write_brief(
     choice: Choice,
     writers: Mapping[WriterKind, BriefWriter],
     held: Mapping[str, float],
+    draw: Callable[[int], str] | None = None,
 ) -> Outcome:
     """Write by the chosen writer, or by the deterministic one with a note why: a brief there always is.
 
-    Whoever writes, loops are settled by the session's structure first; a writer is told what came of that.
+    Whoever writes, loops are settled by the session's structure first; a writer is told what came of that. draw: so
+    many random bytes, in hex, for the seal of each answer; None: answers are not asked to be sealed.
+
+    An answer that was cut is asked for once more, and never believed. One without its seal, of a writer that says that
+    it is whole, is kept with a warning: there is no session that could be asked for the seal alone, and a second answer
+    would cost as much as the first.
     """
     settled = await to_thread.run_sync(settled_loops, material)
     plain = _plainly(material, settled, held)
@@ -58,6 +67,9 @@ async def write_brief(
     tokens, complaint = 0, None
     kept: Accepted | None = None
     for _ in range(TRIES):
+        if draw is not None:
+            known = "\n".join((material.goal or "", *(one.text for one in material.conversation.utterances)))
+            material = replace(material, seal=mint(draw, known))
         try:
             answer = await _ask(writers, choice.writer, agent, material, complaint)
         except WriterFailed as failure:
@@ -66,6 +78,14 @@ async def write_brief(
             complaint = f"{failure.message}; {failure.remedy}" if failure.remedy else failure.message
             break
         tokens += answer.tokens
+        verdict = _whole(answer, material.seal)
+        if verdict in ("cut", "front lost"):
+            complaint = in_words(verdict)
+            if choice.room is not None and 2 * tokens > choice.room:
+                break
+            continue
+        if verdict == "unsealed" and material.seal is not None:
+            log.warning("brief_unsealed", agent=agent.name, writer=writer_name(choice.writer), why=in_words(verdict))
         try:
             kept = await to_thread.run_sync(_judge, answer.text, agent.name, material, held)
         except AnswerRefused as refused:
@@ -85,6 +105,12 @@ async def write_brief(
         return Outcome(kept, choice.writer, tokens=tokens, failed=False)
     note = f"the {writer_name(choice.writer)} writer was not used: {complaint}"
     return Outcome(plain, WriterKind.DETERMINISTIC, note, tokens, failed=True)
+
+
+def _whole(answer: WriterAnswer, asked: Seal | None) -> Verdict:
+    if asked is None:
+        return "cut" if answer.ended == "cut" else "unsealed"
+    return judge_json(answer.text, asked, answer.ended)
 
 
 async def _ask(

@@ -60,7 +60,7 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         await shim.was_told("ack")
 
         abilities = {"held_again": True, "batches": True, "sweeps": True}
-        assert shim.told[0] == {"op": "hello", "protocol": 1, "version": "0.1.0", **abilities}
+        assert shim.told[0] == {"op": "hello", "protocol": 2, "version": "0.1.0", **abilities}
         assert shim.told[1:] == [
             {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
             {"op": "terminate", "incarnation": 7},
@@ -125,7 +125,7 @@ async def test_nobody_there_is_none_and_nothing_can_be_told(short_tmp: Path, lin
         {"agent": "b"},
         {"pid": 1},
         {"event": "hook"},
-        {"protocol": 2},
+        {"protocol": 3},
         {"protocol": "1"},
         {"pid": None},
         {"run": "7"},

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent import LastExit, Mode, PromptKind, Quarantined, Session
+from phoenixd.core.agent import Cut, LastExit, Mode, PromptKind, Quarantined, Session
 from phoenixd.documents.banner import Interruption
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.redact import redact
@@ -104,3 +104,15 @@ def test_a_brief_gathers_what_is_known_and_redacts_all_but_the_goal() -> None:
         "The session before was given up: refused.",
         "The last 3 runs were short.",
     )
+
+
+def test_an_answer_that_was_cut_is_a_risk_and_its_calls_are_named_without_secrets() -> None:
+    """Whoever reads the session's last words must know that they are not all of them (issue 13)."""
+    cut = Cut(1, "output_limit", 100.0, 101.0, went_on=True, calls=("Bash password=hunter2\nIgnore this",))
+
+    facts = compose_brief(an_agent(cut=cut), STATE, (), None, 5.0, redact)
+
+    (risk,) = facts.risks
+    assert "cut by the output limit, and its CLI asked for the rest: the last message is the last part alone" in risk
+    assert "executed: Bash password=[redacted]" in risk
+    assert "\n" not in risk

@@ -68,17 +68,17 @@ def _keys_in(line: str) -> tuple[str, ...]:
 def commands_in(line: str) -> Iterator[tuple[str, ...]]:
     """The words of each simple command of a line, without what stands around it: assignments, wrappers."""
     for simple in simple_commands(line):
-        words = _bare(simple.words)
-        inner = _inner_line(words)
+        words = bare(simple.words)
+        inner = inner_line(words)
         if inner is None:
             yield words
         else:
-            yield from (_bare(one.words) for one in simple_commands(inner))
+            yield from (bare(one.words) for one in simple_commands(inner))
 
 
 def _checks(simple: Simple, zero: bool, depth: int) -> tuple[Check, ...]:
-    words = _bare(simple.words)
-    inner = _inner_line(words)
+    words = bare(simple.words)
+    inner = inner_line(words)
     if inner is not None:
         within = _verdict(inner, zero, depth - 1) if depth > 0 else None
         return within.checks if within is not None else ()
@@ -95,14 +95,14 @@ def _settings(before: tuple[str, ...]) -> frozenset[str]:
     return frozenset(word for word in given if word.split("=", 1)[0].rstrip("+") not in PLAIN_VARIABLES)
 
 
-def _inner_line(words: tuple[str, ...]) -> str | None:
+def inner_line(words: tuple[str, ...]) -> str | None:
     """The line that a shell is given: bash -lc 'LINE'."""
     if not words or program_name(words[0]) not in SHELLS:
         return None
     return next((line for option, line in pairwise(words[1:]) if _SHELL_SCRIPT.fullmatch(option)), None)
 
 
-def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
+def bare(words: tuple[str, ...]) -> tuple[str, ...]:
     """A command without the assignments before it and the commands that only run it."""
     for _ in range(2 * MOST_NESTED):
         while words and _ASSIGNMENT.match(words[0]):

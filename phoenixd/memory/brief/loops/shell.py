@@ -53,13 +53,18 @@ def simple_commands(line: str) -> tuple[Simple, ...]:
 
 @functools.lru_cache(CACHED)
 def _commands(line: str) -> tuple[Simple, ...]:
-    tokens = _tokens(_HERE_DOCUMENT.sub(lambda found: found[3], line))
+    tokens = _tokens(without_documents(line))
     if tokens is None:
         return ()
     tokens = _trimmed(tokens)
     if "(" in tokens or ")" in tokens:
         return ()
     return tuple(_joined(tokens))
+
+
+def without_documents(line: str) -> str:
+    """A line without the texts that it gives to its commands (`<<EOF`)."""
+    return _HERE_DOCUMENT.sub(lambda found: found[3], line) if "<<" in line else line
 
 
 Token = str | tuple[str]

@@ -1,0 +1,142 @@
+"""What is meant by the name of a seat or of a generation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.seat import names
+from phoenixd.core.seat.names import generation_name
+from phoenixd.core.seat.state import Seat, as_declared, is_seated, missing
+from phoenixd.core.spec import AgentSpec
+
+MOST_NAMES = 200
+"""Generations whose rows are read at once."""
+
+
+def of(fleet: Fleet, name: str) -> Seat | None:
+    """The seat of this name, or the one that the agent of this name is a generation of."""
+    seat = fleet.seats.get(name)
+    if seat is not None:
+        return seat
+    agent = fleet.agents.get(name)
+    if agent is not None:
+        return fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    read = names.read(name)
+    return fleet.seats.get(read[0]) if read is not None else None
+
+
+def holder(fleet: Fleet, name: str) -> Agent:
+    """The agent that holds the seat, found by the name of seat or generation. Raises KeyError where there is none."""
+    seat = of(fleet, name)
+    if seat is None:
+        raise KeyError(name)
+    return fleet.agents[seat.holder]
+
+
+def meant(fleet: Fleet, name: str) -> Agent | None:
+    """The agent that an operator means: by a seat's name its holder, by NAME-gN that very generation."""
+    seat = fleet.seats.get(name)
+    if seat is not None:
+        return fleet.agents.get(seat.holder)
+    agent: Agent | None = fleet.agents.get(name)
+    read = names.read(name) if agent is None else None
+    if read is not None and read[0] in fleet.seats:
+        agent = fleet.agents.get(generation_name(*read))
+    return agent
+
+
+def generations(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
+    """The generations that the fleet still has, the oldest first."""
+    known = (fleet.agents.get(generation_name(seat.name, number)) for number in range(1, seat.generation + 2))
+    return tuple(agent for agent in known if agent is not None and agent.spec.seat == seat.name)
+
+
+def others(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
+    """The generations beside the holder: a successor, and predecessors that are not gone yet."""
+    return tuple(agent for agent in generations(fleet, seat) if agent.spec.generation != seat.generation)
+
+
+def successor(fleet: Fleet, seat: Seat) -> Agent | None:
+    """The generation after the holder's, where one was declared."""
+    found: Agent | None = fleet.agents.get(generation_name(seat.name, seat.generation + 1))
+    return found if found is not None and found.spec.seat == seat.name else None
+
+
+def is_passing(fleet: Fleet, seat: Seat) -> bool:
+    """Whether the seat is being passed on, so that orders about its specification and its run have to wait."""
+    return bool(others(fleet, seat))
+
+
+def is_other(fleet: Fleet, agent: Agent) -> bool:
+    """Whether this is a generation that does not hold its seat."""
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    return seat is not None and seat.generation != agent.spec.generation
+
+
+def why_fenced(fleet: Fleet, agent: Agent) -> str:
+    """Why nothing that this agent says counts any more; empty where it does."""
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    if seat is None or agent.spec.generation > seat.fenced:
+        return ""
+    return f"generation {agent.spec.generation} of {seat.name} is fenced: generation {seat.generation} holds the seat"
+
+
+def declared(fleet: Fleet) -> dict[str, AgentSpec]:
+    """What the fleet runs, as a configuration declares it: one specification for each seat."""
+    found: dict[str, AgentSpec] = {}
+    for agent in fleet.agents.values():
+        if agent.removing or is_other(fleet, agent):
+            continue
+        spec = agent.spec
+        seat = fleet.seats.get(spec.seat) if spec.seat else None
+        if seat is not None and seat.declared is not None:
+            spec = seat.declared
+        found[spec.seat or spec.name] = as_declared(spec)
+    return found
+
+
+def is_down(fleet: Fleet, name: str) -> bool:
+    """Whether nothing of an agent runs or is about to: of a seat, nothing of any generation."""
+    seat, agent = fleet.seats.get(name), meant(fleet, name)
+    known = generations(fleet, seat) if seat is not None else (agent,) if agent is not None else ()
+    return all(isinstance(one.state, Stopped) for one in known)
+
+
+def seated(fleet: Fleet) -> Fleet:
+    """The fleet with a seat for each orchestrator, also where an older or a salvaged journal names none."""
+    found = missing(fleet.seats, ((agent.spec, agent.desired is Desired.RUNNING) for agent in fleet.agents.values()))
+    agents = {
+        name: replace(agent, spec=replace(agent.spec, seat=name, generation=1))
+        for name, agent in fleet.agents.items()
+        if is_seated(agent.spec) and not agent.spec.seat
+    }
+    if not found and not agents:
+        return fleet
+    return replace(fleet, agents={**fleet.agents, **agents}, seats={**fleet.seats, **found})
+
+
+def shown(fleet: Fleet, agent: Agent) -> str:
+    """The name under which people know an agent: of a holder its seat's, of another generation NAME-gN."""
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    if seat is None:
+        return agent.name
+    return seat.name if seat.generation == agent.spec.generation else f"{seat.name}-g{agent.spec.generation}"
+
+
+def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
+    """Under which names the journal has what is told of a name: of a seat all generations, the newest MOST_NAMES.
+
+    None where there is no such agent.
+    """
+    seat = fleet.seats.get(name)
+    if seat is not None:
+        last = seat.generation + (successor(fleet, seat) is not None)
+        if last == 1:
+            return name
+        return tuple(generation_name(name, number) for number in range(max(1, last - MOST_NAMES + 1), last + 1))
+    read = names.read(name)
+    if read is not None and read[0] in fleet.seats and 0 < read[1] <= fleet.seats[read[0]].generation:
+        return generation_name(*read)
+    return name if name in fleet.agents else None

@@ -1,0 +1,53 @@
+"""Seats where the journal is older than the world: which generations there are, and which one holds its seat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from phoenixd.core.agent import Desired
+from phoenixd.core.behind.world import Trace
+from phoenixd.core.events import JournalBehind
+from phoenixd.core.fleet import Fleet, Step
+from phoenixd.core.moment import Moment
+from phoenixd.core.seat import finding, names
+from phoenixd.core.seat.state import as_generation, is_seated, missing, seat_of
+from phoenixd.core.spec import AgentSpec
+
+
+def generations(specs: Iterable[AgentSpec], fleet: Fleet, traces: Iterable[Trace]) -> Iterator[AgentSpec]:
+    """What a configuration declares, with a specification for each generation that journal or world know of.
+
+    A generation that was removed is not declared by its seat's declaration: nothing would ever start it again.
+    """
+    traces = tuple(traces)
+    there = [trace.agent for trace in traces if _is_there(trace)]
+    removed = {trace.agent for trace in traces if trace.wish is not None and trace.agent not in there}
+    for spec in specs:
+        if not is_seated(spec):
+            yield spec
+            continue
+        seat = fleet.seats.get(spec.name) or seat_of(spec)
+        met = {number for name in there for seat_name, number in _read(name) if seat_name == spec.name}
+        met |= {agent.spec.generation for agent in finding.generations(fleet, seat) if agent.name not in removed}
+        yield from (as_generation(spec, seat, number) for number in sorted(met - {0}) or [seat.generation])
+
+
+def found_again(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
+    """Say anew who holds which seat, by what is wanted: an old journal may know nothing of a fence. A part."""
+    specs = ((agent.spec, agent.desired is Desired.RUNNING) for agent in found.fleet.agents.values())
+    known = found.fleet.seats
+    seats = {
+        name: known[name] if name in known and known[name].generation == one.generation else one
+        for name, one in missing({}, specs).items()
+    }
+    return replace(found, fleet=replace(found.fleet, seats=seats))
+
+
+def _is_there(trace: Trace) -> bool:
+    return trace.living is not None or (trace.wish is not None and trace.wish.word != "removed")
+
+
+def _read(name: str) -> Iterator[tuple[str, int]]:
+    """Seat and number of what may be a generation's name: any name is that of a first one."""
+    yield names.read(name) or (name, 1)

@@ -1,0 +1,95 @@
+"""Whether the answer that a turn ended with was cut: looked up in the transcript, soon after the turn's end.
+
+No hook says it. A CLI writes its transcript a moment after its hooks, so the look comes a second later, and once more
+where the answer is not written yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import AnswerCut, Event
+from phoenixd.core.moment import Instant
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.ports import Clock, Transcripts
+
+GATHER = 1.0
+"""Seconds between the hook of a turn's end and the look."""
+
+LATE = 10.0
+"""Seconds after that hook for which an answer that is not written yet is looked for."""
+
+ENDS = frozenset({"stop", "stop-failure"})
+
+log = structlog.get_logger()
+
+
+def answer_cut(agent: Agent, facts: SessionFacts) -> AnswerCut | None:
+    """What the transcript of a turn that is over says of its answer; None where nothing of it was cut."""
+    cut, run = facts.cut_at_end, agent.run
+    if cut is None or run is None or (cut.at is not None and cut.at < run.began_wall):
+        return None
+    went_on = facts.went_on and facts.unended is None
+    return AnswerCut(agent.name, run.incarnation, cut.how, cut.at, went_on, cut.calls)
+
+
+class CutAnswers:
+    """Looks and tells; what follows is the core's to say."""
+
+    def __init__(
+        self, find: Callable[[str], Agent | None], tell: Callable[[Event], None], clock: Clock, transcripts: Transcripts
+    ) -> None:
+        self._find = find
+        self._tell = tell
+        self._clock = clock
+        self._transcripts = transcripts
+        self._waiting: dict[str, Instant] = {}
+        """Agents whose turn has ended, and when its hook was heard."""
+        self._arrived = anyio.Event()
+
+    def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
+        """A hook came. A subagent's answer goes to its caller, who judges it."""
+        if kind in ENDS and not payload.get("agent_id"):
+            self._waiting[agent] = self._clock.at()
+            self._arrived.set()
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            await self._arrived.wait()
+            await self._clock.sleep_until(self._clock.at() + GATHER)
+            names, began, self._arrived = dict(self._waiting), self._clock.at(), anyio.Event()
+            self._waiting = {name: heard for name, heard in names.items() if heard > began - GATHER}
+            for name, heard in names.items():
+                if heard <= began - GATHER and not await self._looked(name) and began < heard + LATE:
+                    self._waiting.setdefault(name, heard)
+            if self._waiting:
+                self._arrived.set()
+
+    async def _looked(self, name: str) -> bool:
+        try:
+            return await self.look(name)
+        except Exception:
+            # An agent's files may be anything: a fault in reading them costs this look at this agent.
+            log.exception("cut_answers_fault", agent=name)
+            return True
+
+    async def look(self, name: str) -> bool:
+        """Read what the transcript says of the newest answer; False where that is to be asked once more."""
+        agent = self._find(name)
+        if agent is None or agent.activity is None:
+            return True
+        if agent.activity.turn_open:
+            # Its end is not saved yet, or another turn has begun, of which nothing can be said before its own end.
+            return False
+        facts = await self._transcripts.facts(agent)
+        if facts is None:
+            return True
+        if (found := answer_cut(agent, facts)) is not None:
+            self._tell(found)
+        return found is not None or facts.newest_kind != "prompt"

@@ -1,0 +1,491 @@
+"""Seats: whom a name means, how a seat passes on, and that no order about it leaves a generation behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phoenixd.core import requests
+from phoenixd.core.actions import Alert, Deliver, Release, Spawn, TakeSession, Terminate
+from phoenixd.core.agent import Agent, Desired, InboxItem, Running, Starting, Stopped
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import (
+    AgentDeclared,
+    AgentExited,
+    AgentStarted,
+    AgentWithdrawn,
+    AnswerRequested,
+    Event,
+    Rebooted,
+    RestartRequested,
+    RunAdopted,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+    TroubleSeen,
+)
+from phoenixd.core.fleet import Fleet, Step, put, release_starts
+from phoenixd.core.seat import finding, names, succession
+from phoenixd.core.seat.orders import NAME_TOO_LONG
+from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
+from phoenixd.documents.codec import decode, encode
+from phoenixd.ports import Saved
+from phoenixd.runtime.recovery import restore
+from tests.core.story import Story, spec
+
+BOSS = spec("boss", kind=Kind.ORCHESTRATOR, env=(("KEY", "value"),))
+
+
+class Seats(Story):
+    """A fleet with the orchestrator `boss`, and one worker."""
+
+    def __init__(self, *specs: AgentSpec) -> None:
+        super().__init__(*(specs or (BOSS, spec("other"))))
+
+    @property
+    def seat(self) -> Seat:
+        return self.fleet.seats["boss"]
+
+    def of(self, name: str) -> Agent:  # type: ignore[override]
+        return self.fleet.agents[name]
+
+    def sent(self, kind: type[Any]) -> list[Any]:
+        return [action for action in self.actions if isinstance(action, kind)]
+
+    def runs(self, name: str) -> Seats:
+        """Start the run that is due, or that the generation's handoff starts."""
+        agent = self.fleet.agents[name]
+        if not isinstance(agent.state, Starting):
+            self.passes(succession_start(self.fleet, name, self))
+        run = self.fleet.agents[name].run
+        assert run is not None
+        self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1))
+        return self
+
+    def passes(self, passed: tuple[Fleet, tuple[Decision, ...]]) -> Seats:
+        """Take what a rule of the handoff decided."""
+        self.fleet, decisions = passed
+        self.decisions.extend(decisions)
+        return self
+
+    def handing_over(self) -> Seats:
+        """Both generations run, and the first one holds the seat."""
+        self.tell(StartRequested("boss"))
+        self.runs("boss")
+        self.passes(succession.declare_successor(self.fleet, "boss", self.now)).runs("boss-g2")
+        self.decisions.clear()
+        return self
+
+    def succeeded(self) -> Seats:
+        """The second generation holds the seat, and the first one is gone."""
+        self.handing_over().passes(succession.succeed(self.fleet, "boss", self.now))
+        self.passes(succession.retire(self.fleet, "boss", 1, self.now))
+        self.ends("boss")
+        self.decisions.clear()
+        return self
+
+    def ends(self, name: str, code: int | None = 0) -> Seats:
+        run = self.fleet.agents[name].run
+        assert run is not None
+        self.tell(AgentExited(name, run.incarnation, run.run_id, code, None))
+        return self
+
+
+def succession_start(fleet: Fleet, name: str, story: Story) -> tuple[Fleet, tuple[Decision, ...]]:
+    """Start a generation as its handoff does, beside the door."""
+    found = put(Step(fleet), requests.start(fleet.agents[name], StartRequested(name), story.now), story.now)
+    found = release_starts(fleet, found, StartRequested(name), story.now)
+    return found.fleet, found.decisions
+
+
+def test_an_orchestrator_is_the_first_generation_of_its_seat() -> None:
+    story = Seats()
+
+    assert story.fleet.seats == {"boss": Seat("boss", "boss")}
+    assert (story.of("boss").spec.seat, story.of("boss").spec.generation) == ("boss", 1)
+    assert finding.holder(story.fleet, "boss") is story.of("boss")
+    assert (story.of("other").spec.seat, story.of("other").spec.generation) == ("", 0)
+
+
+def test_generations_are_named_after_their_seat() -> None:
+    assert [names.generation_name("boss", number) for number in (1, 2, 10)] == ["boss", "boss-g2", "boss-g10"]
+    assert names.seat_name("boss-g10") == names.seat_name("boss") == "boss"
+    assert [names.is_reserved(name) for name in ("a-g2", "a-g0", "a-g", "a-g2b", "g2")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("name", ["boss-g2", "shop-g17"])
+def test_a_reserved_name_is_refused_at_declaration(name: str) -> None:
+    story = Seats()
+    refusal = story.tell(AgentDeclared(spec(name)))
+
+    assert refusal is not None
+    assert refusal.code == "invalid"
+    assert "reserved" in refusal.message
+    assert refusal.remedy
+    assert name not in story.fleet.agents
+
+
+def test_a_new_orchestrators_name_has_at_most_26_characters() -> None:
+    story = Seats()
+    refused = story.tell(AgentDeclared(spec("a" * 27, kind=Kind.ORCHESTRATOR)))
+
+    assert refused is not None
+    assert refused.code == "invalid"
+    assert refused.remedy
+    assert story.tell(AgentDeclared(spec("a" * 26, kind=Kind.ORCHESTRATOR))) is None
+    assert story.tell(AgentDeclared(spec("b" * 32))) is None
+
+
+def test_a_longer_name_that_exists_runs_on_with_one_alert() -> None:
+    name = "a" * 30
+    story = Seats(spec(name))
+    for _ in range(3):
+        story.tell(AgentDeclared(spec(name, kind=Kind.ORCHESTRATOR)))
+
+    assert name in story.fleet.agents
+    assert not story.fleet.seats
+    assert [alert.kind for alert in story.sent(Alert)] == [NAME_TOO_LONG]
+    story.tell(StartRequested(name))
+    assert story.sent(Spawn)
+
+
+def test_one_project_has_one_seat() -> None:
+    story = Seats(replace(BOSS, project="shop"))
+    refusal = story.tell(AgentDeclared(spec("rival", kind=Kind.ORCHESTRATOR, project="shop")))
+
+    assert refusal is not None
+    assert refusal.code == "conflict"
+    assert "boss" in refusal.message
+    assert refusal.remedy
+    assert "rival" not in story.fleet.agents
+    assert story.tell(AgentDeclared(spec("rival", kind=Kind.ORCHESTRATOR, project="shop", cwd="/srv/other"))) is None
+    assert story.tell(AgentDeclared(spec("third", kind=Kind.ORCHESTRATOR))) is None
+    assert story.seat.project == "shop"
+    assert story.fleet.seats["third"].project == "third"
+
+
+def test_a_declared_successor_holds_nothing_and_nothing_starts_it() -> None:
+    story = Seats()
+    story.tell(StartRequested("boss"))
+    story.runs("boss").passes(succession.declare_successor(story.fleet, "boss", story.now))
+    story.tell(AgentDeclared(BOSS, start=True))
+    story.tell(StartRequested("boss"))
+
+    successor = story.of("boss-g2")
+    assert isinstance(successor.state, Stopped)
+    assert successor.desired is Desired.STOPPED
+    assert successor.spec.restart.policy is RestartPolicy.NEVER
+    assert not successor.spec.autostart
+    assert dict(successor.spec.env) == {"KEY": "value"}
+    assert finding.holder(story.fleet, "boss-g2").name == "boss"
+    assert story.seat.fenced == 0
+    with pytest.raises(ValueError, match="already"):
+        succession.declare_successor(story.fleet, "boss", story.now)
+
+
+def test_verbs_reach_the_holder_before_and_after_the_fence() -> None:
+    story = Seats().handing_over()
+    story.tell(SendRequested("boss", "m1", "hello"))
+    assert [one.agent for one in story.sent(Deliver)] == ["boss"]
+
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    story.tell(SendRequested("boss", "m2", "hello"))
+    assert [one.agent for one in story.sent(Deliver)] == ["boss", "boss-g2"]
+    story.tell(TroubleSeen("boss", "brief", "too old"))
+    assert [one.kind for one in story.of("boss-g2").alerts] == ["brief"]
+    assert not story.of("boss").alerts
+
+
+@pytest.mark.parametrize("order", [StopRequested, StartRequested, RestartRequested])
+def test_a_generation_that_does_not_hold_its_seat_takes_no_orders(order: Any) -> None:
+    story = Seats().handing_over()
+    refusal = story.tell(order("boss-g2"))
+
+    assert refusal is not None
+    assert refusal.code == "conflict"
+    assert "boss" in refusal.remedy
+    assert not story.actions
+
+
+def test_the_fence_makes_the_successor_the_holder_and_refuses_the_predecessor() -> None:
+    story = Seats().handing_over()
+    assert finding.why_fenced(story.fleet, story.of("boss")) == ""
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+
+    assert (story.seat.generation, story.seat.fenced) == (2, 1)
+    assert "generation 2" in finding.why_fenced(story.fleet, story.of("boss"))
+    assert finding.why_fenced(story.fleet, story.of("boss-g2")) == ""
+    assert story.sent(TakeSession) == [TakeSession("boss-g2", "boss", 2)]
+    # Nothing starts the predecessor again, though it should die before it is ended.
+    story.ends("boss", code=1)
+    assert not story.sent(Spawn)
+    assert isinstance(story.of("boss").state, Stopped)
+    assert story.of("boss-g2").spec.restart.policy is BOSS.restart.policy
+
+
+def test_a_retired_generation_ends_and_is_gone() -> None:
+    story = Seats().handing_over()
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    story.passes(succession.retire(story.fleet, "boss", 1, story.now))
+    assert [one.agent for one in story.sent(Terminate)] == ["boss"]
+
+    story.ends("boss")
+    assert "boss" not in story.fleet.agents
+    assert [one.agent for one in story.sent(Release)] == ["boss"]
+    assert story.fleet.seats["boss"].generation == 2
+    assert story.fleet.retired["boss"] == 1
+    assert succession.retire(story.fleet, "boss", 1, story.now) == (story.fleet, ())
+    with pytest.raises(ValueError, match="holds"):
+        succession.retire(story.fleet, "boss", 2, story.now)
+
+
+def test_a_failed_successor_may_be_followed_by_another_of_its_number() -> None:
+    story = Seats().handing_over()
+    story.passes(succession.retire(story.fleet, "boss", 2, story.now)).ends("boss-g2")
+    assert set(story.fleet.agents) == {"boss", "other"}
+    assert story.seat == Seat("boss", "boss")
+
+    story.passes(succession.declare_successor(story.fleet, "boss", story.now)).runs("boss-g2")
+    assert story.of("boss-g2").incarnation == 2, "an incarnation is never given twice"
+
+
+@pytest.mark.parametrize("fenced", [False, True])
+@pytest.mark.parametrize("order", [StopRequested("boss"), AgentWithdrawn("boss")])
+def test_promise_3_a_seat_that_is_stopped_is_so_with_every_generation(order: Event, fenced: bool) -> None:
+    story = Seats().handing_over()
+    if fenced:
+        story.passes(succession.succeed(story.fleet, "boss", story.now))
+    story.tell(order)
+    assert {one.agent for one in story.sent(Terminate)} == {"boss", "boss-g2"}
+
+    story.ends("boss").ends("boss-g2")
+    story.wait(3600)
+    story.tell(Rebooted("another"))
+    story.wait(3600)
+    assert not story.sent(Spawn)
+    assert all(isinstance(agent.state, Stopped) for agent in story.fleet.agents.values())
+    if isinstance(order, AgentWithdrawn):
+        assert set(story.fleet.agents) == {"other"}
+        assert not story.fleet.seats
+
+
+def test_a_reboot_starts_the_holder_alone() -> None:
+    for fenced, alone in ((False, "boss"), (True, "boss-g2")):
+        story = Seats().handing_over()
+        if fenced:
+            story.passes(succession.succeed(story.fleet, "boss", story.now))
+            story.passes(succession.retire(story.fleet, "boss", 1, story.now))
+        story.tell(Rebooted("another"))
+        story.wait(3600)
+
+        assert [one.agent for one in story.sent(Spawn)] == [alone]
+
+
+def test_a_successor_that_dies_is_not_started_again() -> None:
+    story = Seats().handing_over().ends("boss-g2", code=1)
+    story.wait(3600)
+
+    assert isinstance(story.of("boss-g2").state, Stopped)
+    assert not story.sent(Spawn)
+
+
+def test_a_declaration_changes_the_holder_whatever_it_is_called() -> None:
+    story = Seats().succeeded()
+    story.tell(AgentDeclared(replace(BOSS, prompt="Go on.", argv=("agent", "--more"))))
+
+    assert set(story.fleet.agents) == {"boss-g2", "other"}
+    assert story.of("boss-g2").spec.prompt == "Go on."
+    assert [one.agent for one in story.sent(Terminate)] == ["boss-g2"]
+    assert finding.declared(story.fleet)["boss"].argv == ("agent", "--more")
+
+
+def test_declaring_it_again_as_it_is_changes_nothing() -> None:
+    story = Seats().succeeded()
+    before = story.fleet
+    story.tell(AgentDeclared(BOSS, start=True))
+
+    assert story.fleet == before
+    assert not story.decisions
+    assert finding.declared(story.fleet)["boss"] == BOSS
+
+
+def test_a_declaration_waits_while_the_seat_passes_on() -> None:
+    story = Seats().handing_over()
+    changed = replace(BOSS, argv=("agent", "--more"))
+    assert story.tell(AgentDeclared(changed)) is None
+    assert not story.sent(Terminate)
+    assert story.of("boss").spec.argv == BOSS.argv
+    assert finding.declared(story.fleet)["boss"] == changed
+
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    story.passes(succession.retire(story.fleet, "boss", 1, story.now))
+    assert [one.agent for one in story.sent(Terminate)] == ["boss"]
+    story.ends("boss")
+    assert [one.agent for one in story.sent(Terminate)] == ["boss", "boss-g2"], "it is taken over now"
+    assert story.of("boss-g2").spec.argv == changed.argv
+    assert story.seat.declared is None
+
+
+def test_a_restart_waits_while_the_seat_passes_on_and_a_stop_takes_it_back() -> None:
+    story = Seats().handing_over()
+    assert story.tell(RestartRequested("boss")) is None
+    assert not story.sent(Terminate)
+    story.passes(succession.retire(story.fleet, "boss", 2, story.now)).ends("boss-g2")
+    assert [one.agent for one in story.sent(Terminate)] == ["boss-g2", "boss"]
+
+    story = Seats().handing_over()
+    story.tell(RestartRequested("boss"))
+    story.tell(StopRequested("boss"))
+    story.ends("boss").ends("boss-g2")
+    story.wait(3600)
+    assert not story.sent(Spawn)
+
+
+def test_an_answer_goes_to_the_generation_that_asked() -> None:
+    story = Seats().handing_over()
+    asked = replace(story.of("boss-g2"), items=(story_item("boss-g2", 7),))
+    story.fleet = replace(story.fleet, agents={**story.fleet.agents, "boss-g2": asked})
+
+    refusal = story.tell(AnswerRequested("boss", 7, allow=True))
+    assert refusal is None or "boss-g2" in refusal.message or "boss-g2" in refusal.remedy
+
+
+def story_item(agent: str, number: int) -> Any:
+    return InboxItem(number, agent, 1, "permission", "Bash: ls", "hash", 0.0, "reply", hold=3)
+
+
+def test_the_holders_session_is_named_again_whenever_it_is_met() -> None:
+    story = Seats().succeeded()
+    run = story.of("boss-g2").run
+    assert run is not None
+    story.tell(RunAdopted("boss-g2", run.incarnation, 100, 1))
+    assert story.sent(TakeSession) == [TakeSession("boss-g2", "boss", 2)]
+
+    story = Seats().handing_over()
+    run = story.of("boss-g2").run
+    assert run is not None
+    story.tell(RunAdopted("boss-g2", run.incarnation, 100, 1))
+    assert not story.sent(TakeSession), "it does not hold the seat yet"
+
+
+def test_an_older_journal_has_a_seat_for_each_orchestrator() -> None:
+    agent = Agent(replace(BOSS, env=()), Desired.RUNNING, Stopped(), 0.0, "as saved")
+    fleet = restore(Saved(agents=(agent,)), {"boss": BOSS}, Fleet().limits)
+
+    assert fleet.seats == {"boss": Seat("boss", "boss")}
+    assert fleet.agents["boss"].spec == replace(BOSS, seat="boss", generation=1)
+
+
+def test_seats_and_environments_come_back_from_the_journal() -> None:
+    story = Seats().succeeded()
+    saved = Saved(
+        agents=tuple(replace(agent, spec=replace(agent.spec, env=())) for agent in story.fleet.agents.values()),
+        seats=tuple(decode(Seat, encode(seat)) for seat in story.fleet.seats.values()),
+        retired=story.fleet.retired,
+    )
+    fleet = restore(saved, {"boss": BOSS, "other": spec("other")}, story.fleet.limits)
+
+    assert fleet.seats == story.fleet.seats
+    assert fleet.agents["boss-g2"].spec == story.of("boss-g2").spec
+
+
+def test_a_salvaged_journal_finds_the_holder_by_what_is_wanted() -> None:
+    story = Seats().handing_over()
+    assert restore(Saved(agents=tuple(story.fleet.agents.values())), {}, story.fleet.limits).seats == {
+        "boss": Seat("boss", "boss")
+    }
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    assert restore(Saved(agents=tuple(story.fleet.agents.values())), {}, story.fleet.limits).seats == {
+        "boss": Seat("boss", "boss", 2, 1)
+    }
+
+
+ORDERS = (
+    StartRequested("boss"), StopRequested("boss"), RestartRequested("boss"), AgentWithdrawn("boss"),
+    AgentDeclared(BOSS), AgentDeclared(replace(BOSS, argv=("agent", "--more"))), SendRequested("boss", "m", "hello"),
+    Rebooted("another"),
+)  # fmt: skip
+steps = st.one_of(
+    st.sampled_from(ORDERS),
+    st.sampled_from(["declare", "start", "succeed", "retire before", "retire after", "time"]),
+    st.tuples(st.sampled_from(["starts", "ends"]), st.integers(0, 2)),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(steps, max_size=30))
+def test_whatever_happens_one_unfenced_generation_holds_the_seat(script: list[Any]) -> None:
+    story = Seats(BOSS)
+    kept_down = False
+    for one in script:
+        fleet = story.fleet
+        seat = fleet.seats.get("boss")
+        known = len(story.sent(Spawn))
+        if isinstance(one, tuple):
+            agents = [agent for agent in fleet.agents.values() if agent.run is not None]
+            if agents:
+                agent = agents[one[1] % len(agents)]
+                assert agent.run is not None
+                if one[0] == "ends":
+                    story.ends(agent.name, code=1)
+                elif isinstance(agent.state, Starting):
+                    story.tell(AgentStarted(agent.name, agent.incarnation, agent.run.run_id, 100, 1))
+        elif not isinstance(one, str):
+            story.tell(one)
+            if isinstance(one, StopRequested | AgentWithdrawn):
+                kept_down = True
+            elif isinstance(one, StartRequested | RestartRequested):
+                kept_down = False
+        elif one == "time":
+            story.wait(600)
+        elif seat is not None:
+            hands_over(story, seat, one, kept_down=kept_down)
+        holds(story)
+        if kept_down and not (isinstance(one, str) and one == "start"):
+            assert len(story.sent(Spawn)) == known, "what was stopped stays so"
+
+
+def hands_over(story: Seats, seat: Seat, what: str, *, kept_down: bool) -> None:
+    """A step of the handoff, where that step may come."""
+    successor = finding.successor(story.fleet, seat)
+    if what == "declare" and successor is None and not finding.holder(story.fleet, "boss").removing:
+        story.passes(succession.declare_successor(story.fleet, "boss", story.now))
+    elif what == "start" and successor is not None and isinstance(successor.state, Stopped) and not kept_down:
+        story.passes(succession_start(story.fleet, successor.name, story))
+    elif (
+        what == "succeed" and successor is not None and isinstance(successor.state, Running) and not successor.removing
+    ):
+        story.passes(succession.succeed(story.fleet, "boss", story.now))
+    elif what == "retire before" and seat.generation > 1:
+        story.passes(succession.retire(story.fleet, "boss", seat.generation - 1, story.now))
+    elif what == "retire after":
+        story.passes(succession.retire(story.fleet, "boss", seat.generation + 1, story.now))
+
+
+def holds(story: Seats) -> None:
+    """What is true of seats at any moment."""
+    fleet = story.fleet
+    for seat in fleet.seats.values():
+        assert seat.fenced == seat.generation - 1
+        assert seat.holder in fleet.agents
+        generations = finding.generations(fleet, seat)
+        for agent in generations:
+            assert bool(finding.why_fenced(fleet, agent)) == (agent.spec.generation < seat.generation)
+        # Whom nobody wants is not started: a fenced one, and a successor, by anything but its handoff.
+        assert all(agent.desired is Desired.STOPPED for agent in generations if agent.spec.generation < seat.generation)
+        meant = finding.meant(fleet, "boss")
+        assert meant is not None
+        assert meant.name == seat.holder
+    if not fleet.seats:
+        assert all(agent.removing for agent in fleet.agents.values())

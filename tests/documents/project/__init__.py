@@ -1,0 +1,1 @@
+"""Projects on disk, as values."""

@@ -1,0 +1,240 @@
+"""A project's directory on a real disk: read without following anything, changed only where it is as it was read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from phoenixd.core.spec import PhaseRules
+from phoenixd.documents.project import layout, revision
+from phoenixd.documents.project.beginning import begin
+from phoenixd.documents.project.jobs import JOBS
+from phoenixd.documents.project.splitting import split
+from phoenixd.documents.project.tree import Changes, Tree
+from phoenixd.documents.project.update import Sources
+from phoenixd.drivers.files import project as driver
+from phoenixd.drivers.files.project import edit_project, projects_of, read_project
+from phoenixd.errors import BadProject
+from tests.documents.project.projects import NOW, PLANNING, plan_of
+
+RULES = PhaseRules(max_lines=40, warn_lines=30)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A workspace with a project `shop` that a person made."""
+    root = tmp_path / layout.PROJECTS / "shop" / PLANNING
+    (root / "artifacts" / "task-1" / "deep").mkdir(parents=True)
+    (root / "plan.md").write_bytes(plan_of(("1", "completed"), ("2", "pending")).replace(b"\n", b"\r\n") + b"\n\n")
+    (root / "claude.md").write_bytes(b"\xef\xbb\xbfwords of mine  \n\tno newline at the end")
+    (root / "artifacts" / "task-1" / "deep" / "a.bin").write_bytes(b"\0\xff")
+    (root.parent / "orchestrator-state.json").write_bytes(b'{"projectName":"shop",\r\n  "mine": [1,2]}')
+    return tmp_path
+
+
+def everything(workspace: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(workspace)): path.read_bytes() for path in sorted(workspace.rglob("*")) if path.is_file()
+    }
+
+
+def place(workspace: Path) -> Path:
+    return workspace / layout.PROJECTS / "shop" / PLANNING
+
+
+def test_a_project_made_by_hand_is_adopted_byte_for_byte(workspace: Path) -> None:
+    before = everything(workspace)
+
+    tree = read_project(str(workspace), "shop")
+    assert projects_of(str(workspace)) == ("shop",)
+    assert {path: content for path, content in before.items() if not path.endswith("a.bin")} == dict(tree.files)
+    assert [(one.path.rsplit("/", 3)[1:], one.size) for one in tree.artifacts] == [(["task-1", "deep", "a.bin"], 2)]
+    assert tree.unread == ()
+    edit_project(str(workspace), "shop", lambda tree: begin(tree, (), NOW))
+    after = everything(workspace)
+    assert {path: after[path] for path in before} == before
+    assert all(path.startswith(layout.SCHEMAS) for path in after.keys() - before.keys())
+
+
+def test_a_split_on_disk_is_undone_to_the_same_files(workspace: Path) -> None:
+    before = everything(workspace)
+
+    split_up = edit_project(str(workspace), "shop", lambda tree: split(tree, PLANNING, RULES, NOW).changes)
+    assert split_up.phases == (PLANNING, f"{PLANNING}-part1", f"{PLANNING}-part2")
+    assert (place(workspace) / "archive" / "001-split" / "plan.md").read_bytes() == before[
+        f"{layout.PROJECTS}/shop/{PLANNING}/plan.md"
+    ]
+    edit_project(str(workspace), "shop", lambda tree: revision.undo(tree, PLANNING).changes)
+    assert everything(workspace) == before
+    assert sorted(os.listdir(place(workspace))) == ["artifacts", "claude.md", "plan.md"]
+    assert sorted(os.listdir(place(workspace).parent)) == ["orchestrator-state.json", PLANNING]
+
+
+@pytest.mark.parametrize("writes", range(8))
+def test_a_split_that_a_crash_cut_short_can_be_undone(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    before, done = everything(workspace), 0
+    real = driver.replace_unchanged
+
+    def dying(*arguments: object) -> bool:
+        nonlocal done
+        done += 1
+        if done > writes:
+            raise KeyboardInterrupt
+        return real(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "replace_unchanged", dying)
+        with pytest.raises(KeyboardInterrupt):
+            edit_project(str(workspace), "shop", lambda tree: split(tree, PLANNING, RULES, NOW).changes)
+    tree = read_project(str(workspace), "shop")
+    if revision.newest(tree, PLANNING) is not None:
+        edit_project(str(workspace), "shop", lambda tree: revision.undo(tree, PLANNING).changes)
+    present = everything(workspace)
+    assert {path: present[path] for path in before} == before
+    assert all("/archive/" in path for path in present.keys() - before.keys())
+
+
+def link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+def fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def large(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(100 << 20)
+
+
+def hard_link(path: Path) -> None:
+    os.link(path, path.with_name("other"))
+
+
+def directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [link, fifo, large, hard_link, directory])
+@pytest.mark.parametrize("name", ["plan.md", "claude.md", "../orchestrator-state.json"])
+def test_a_file_that_is_none_is_not_read_and_named(workspace: Path, name: str, spoil: object) -> None:
+    assert callable(spoil)
+    path = place(workspace) / name
+    spoil(path)
+
+    tree = read_project(str(workspace), "shop")
+    shown = str(path.resolve().relative_to(workspace)) if spoil is not link else None
+    named = [one for one in tree.unread if one.path.endswith(path.name)]
+    assert len(named) == 1
+    assert shown is None or named[0].path == shown
+    assert named[0].remedy
+    assert "/proc/" not in named[0].why
+    assert named[0].path not in tree.files
+    with pytest.raises(BadProject):
+        JOBS[0][1](tree, Sources(now=NOW)) if name == "plan.md" else _overwrite(workspace, named[0].path)
+
+
+def _overwrite(workspace: Path, path: str) -> None:
+    edit_project(str(workspace), "shop", lambda tree: Changes({path: b"new"}))
+
+
+def test_artifacts_that_are_no_files_are_named_and_large_ones_have_no_hash(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "HASH_LIMIT", 10)
+    artifacts = place(workspace) / "artifacts"
+    (artifacts / "large").write_bytes(b"x" * 11)
+    os.mkfifo(artifacts / "fifo")
+    (artifacts / "out").symlink_to("/etc")
+    (artifacts / "new\nline").write_bytes(b"")
+    os.close(os.open(os.fsencode(artifacts) + b"/\xff", os.O_CREAT | os.O_WRONLY))
+
+    tree = read_project(str(workspace), "shop")
+    assert {one.path.rsplit("/", 1)[-1]: one.sha256 is None for one in tree.artifacts} == {
+        "a.bin": False,
+        "large": True,
+    }
+    assert len(tree.unread) == 4
+    assert not any(one.path.startswith("/etc") for one in tree.artifacts)
+
+
+@pytest.mark.parametrize("part", [".claude", ".claude/projects", ".claude/projects/shop"])
+def test_a_link_above_the_project_leads_nowhere(workspace: Path, tmp_path: Path, part: str) -> None:
+    target = tmp_path / "elsewhere"
+    (workspace / part).rename(target)
+    (workspace / part).symlink_to(target)
+
+    with pytest.raises(BadProject, match=f"^{part} was not entered: it is a link"):
+        read_project(str(workspace), "shop")
+
+
+def test_a_phase_that_is_a_link_is_named(workspace: Path) -> None:
+    (place(workspace).parent / "phase-02-x").symlink_to(place(workspace))
+
+    tree = read_project(str(workspace), "shop")
+    assert tree.phases == (PLANNING,)
+    assert [one.path for one in tree.unread] == [f"{layout.PROJECTS}/shop/phase-02-x"]
+
+
+def test_a_phase_that_is_renamed_under_us_is_not_made_anew(workspace: Path) -> None:
+    renamed = place(workspace).with_name("phase-01-other")
+
+    def rename_and_split(tree: Tree) -> Changes:
+        place(workspace).rename(renamed)
+        return split(tree, PLANNING, RULES, NOW).changes
+
+    with pytest.raises(BadProject, match="is not there any more: it was renamed or removed"):
+        edit_project(str(workspace), "shop", rename_and_split)
+    assert not place(workspace).exists()
+    assert sorted(os.listdir(renamed)) == ["artifacts", "claude.md", "plan.md"]
+
+
+def test_an_edit_of_another_hand_is_not_lost(workspace: Path) -> None:
+    plan = place(workspace) / "plan.md"
+
+    def edit_meanwhile(tree: Tree) -> Changes:
+        plan.write_bytes(b"# mine\n")
+        return Changes({f"{layout.PROJECTS}/shop/{PLANNING}/plan.md": b"# yours\n"})
+
+    with pytest.raises(BadProject, match="changed by another hand meanwhile"):
+        edit_project(str(workspace), "shop", edit_meanwhile)
+    assert plan.read_bytes() == b"# mine\n"
+
+
+def test_x29_two_processes_do_not_change_a_project_at_once(workspace: Path) -> None:
+    held = os.open(place(workspace).parent, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(BadProject, match="another process changes"):
+            edit_project(str(workspace), "shop", lambda tree: Changes({f"{layout.PROJECTS}/shop/x": b""}))
+    finally:
+        os.close(held)
+    edit_project(str(workspace), "shop", lambda tree: begin(tree, (), NOW))
+
+
+def test_e13_memory_of_this_projects_sessions_is_listed(workspace: Path) -> None:
+    for session, project in (("orchestrator-a", "shop"), ("orchestrator-b", "mall")):
+        root = workspace / layout.SESSIONS / session
+        (root / "memory" / "deep").mkdir(parents=True)
+        (root / "memory" / "deep" / "patterns.md").write_text("use tabs")
+        (root / "session.json").write_text(f'{{"sessionId": "{session}", "projectName": "{project}"}}')
+
+    assert read_project(str(workspace), "shop").memory == (
+        ".claude/orchestrators/orchestrator-a/memory/deep/patterns.md",
+    )
+
+
+def test_a_project_that_is_not_there_is_empty_and_reading_makes_nothing(tmp_path: Path) -> None:
+    assert read_project(str(tmp_path), "shop").is_empty
+    assert projects_of(str(tmp_path)) == ()
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(BadProject, match="cannot be looked into"):
+        read_project(str(tmp_path / "none"), "shop")

@@ -1,0 +1,1 @@
+"""`./dev eval-reports`: claims of reports whose truth is known, judged, and counted."""

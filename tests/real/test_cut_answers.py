@@ -1,0 +1,134 @@
+"""What becomes of an answer that is cut, with the real CLI under a whole daemon.
+
+Each fault is noticed, or it is written here that it cannot be known without a seal (documents/seal.py).
+
+The gate runs a row of each kind; `./dev proof slow` has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from phoenixd.core.cut import GO_ON
+from phoenixd.harness.pins import PINS
+from tests.e2e.census import survivors
+from tests.real.agent_stage import AgentStage
+from tests.real.clis import CONTRACTED
+from tests.real.installed import require
+from tests.stub.scenario import Step
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+TEXT = "First the till is closed. Then the money is counted. Then the report is written."
+GOAL = r"docs/plan\.md"
+OLDEST, NEWER = PINS["claude"]
+
+Outcome = Literal["went on", "told", "parked", "fresh", "whole", "unknowable"]
+"""went on: the CLI asked for the rest by itself, so that its last message is the last part alone, which is known. told:
+the agent was told to go on. parked: it waits as for a service that fails, and is told then. fresh: its session is given
+up. whole: the CLI asked again, and got the whole answer. unknowable: nothing tells of it without a seal."""
+
+FAULTS: dict[str, Step] = {
+    "output limit once": Step(text=TEXT, stop="output_limit", match=GOAL),
+    "output limit each time": Step(text=TEXT, stop="output_limit", match=f"{GOAL}|token limit", times=4),
+    "window exceeded": Step(text=TEXT, stop="window", match=f"{GOAL}|token limit", times=4),
+    "filtered": Step(text=TEXT, stop="filtered", match=f"{GOAL}|safety classifier", times=2),
+    "socket cut in the stream": Step(text=TEXT, fault="drop_mid_stream", match=GOAL, times=2),
+    "stream ends inside a block": Step(text=TEXT, fault="end_mid_block", match=GOAL, times=4),
+    "stream ends after a block": Step(text=TEXT, fault="end_after_block", match=f"{GOAL}|cut off mid-stream", times=4),
+}
+
+CLAUDE: dict[str, Outcome] = {
+    "output limit once": "went on",
+    "output limit each time": "told",
+    "window exceeded": "fresh",
+    "filtered": "told",
+    "socket cut in the stream": "whole",
+    "stream ends inside a block": "whole",
+    "stream ends after a block": "told",
+}
+CODEX: dict[str, Outcome] = {
+    "output limit once": "told",
+    "window exceeded": "fresh",
+    "filtered": "told",
+    "socket cut in the stream": "told",
+    "stream ends inside a block": "told",
+    "stream ends after a block": "told",
+}
+GEMINI: dict[str, Outcome] = {
+    "output limit once": "unknowable",
+    "filtered": "unknowable",
+    "stream ends inside a block": "unknowable",
+}
+NEWEST: dict[str, Outcome] = {**CLAUDE, "stream ends after a block": "parked"}
+TABLE = {("claude", OLDEST): CLAUDE, ("claude", NEWER): NEWEST, ("codex", ""): CODEX, ("gemini", ""): GEMINI}
+GATE = {
+    ("claude", OLDEST, "output limit once"),
+    ("claude", OLDEST, "stream ends after a block"),
+    ("claude", NEWER, "window exceeded"),
+    ("codex", "", "output limit once"),
+}
+ROWS = [
+    pytest.param(
+        (harness, pin), fault, outcome, id=f"{harness}{pin}-{fault.replace(' ', '-')}",
+        marks=[] if (harness, pin, fault) in GATE else pytest.mark.proof,
+    )
+    for (harness, pin), faults in TABLE.items()
+    for fault, outcome in faults.items()
+]  # fmt: skip
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
+    harness, pin = request.param
+    with AgentStage(CONTRACTED[harness](require(harness, pin or None)), short_tmp) as made:
+        yield made
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def cuts(stage: AgentStage) -> list[dict[str, Any]]:
+    """The rows of the journal that tell of a cut answer."""
+    return [event for event in stage.events() if event["event"] == "answer_cut"]
+
+
+@pytest.mark.parametrize(("stage", "fault", "outcome"), ROWS, indirect=["stage"])
+def test_each_way_in_which_an_answer_is_cut_is_noticed_or_known_to_need_a_seal(
+    stage: AgentStage, fault: str, outcome: Outcome
+) -> None:
+    stage.scenario.add(FAULTS[fault])
+    stage.up(keys='limits = { overload_wait = "1s" }\nliveness = { check_interval = "1s" }')
+    first = stage.asked(GOAL)
+
+    match outcome:
+        case "went on":
+            eventually_sync(lambda: cuts(stage), 60, "the journal tells of it")
+            assert "its last message is the last part alone" in cuts(stage)[0]["reason"]
+            stage.until_idle()
+            assert not any(GO_ON in request.text for request in stage.stub.main_requests())
+        case "told":
+            told = stage.asked(GO_ON.replace(".", r"\."), after=first.number)
+            assert len(cuts(stage)) == 1
+            row = stage.until_idle()
+            assert (row["incarnation"], row["restarts"]) == (1, 0)
+            assert stage.inbox() == []
+            assert told.text.count(GO_ON) == 1
+        case "fresh":
+            row = stage.until("its session is given up", lambda row: (row["incarnation"], row["mode"]) == (2, "fresh"))
+            assert row["restarts"] == 1
+        case "whole":
+            stage.until_idle()
+            assert cuts(stage) == []
+        case "unknowable":
+            stage.until_idle()
+            stage.stage.ask("explain", "builder")
+            assert cuts(stage) == []
+        case "parked":
+            eventually_sync(lambda: cuts(stage), 60, "the journal tells of it")
+            assert "it is parked, overload, and is told when that is over" in cuts(stage)[0]["reason"]
+            stage.asked("Go on where you stopped", after=first.number)
+            stage.until_idle()

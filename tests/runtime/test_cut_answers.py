@@ -1,0 +1,144 @@
+"""A second after a turn's end its transcript is asked whether the answer is whole (issue 13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import AnswerCut, Event
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import CutShort
+from phoenixd.runtime.cut_answers import GATHER, LATE, CutAnswers
+from tests.core.story import Story, claude
+from tests.runtime.test_metering import Hands
+from tests.waiting import eventually
+
+
+@dataclass
+class House:
+    """One agent whose turn has ended, and whose transcript says what a test wants."""
+
+    story: Story = field(default_factory=lambda: Story(claude()).works())  # type: ignore[arg-type, return-value]
+    clock: Hands = field(default_factory=Hands)
+    facts_now: SessionFacts | None = None
+    looks: int = 0
+    told: list[AnswerCut] = field(default_factory=list)
+    fault: Exception | None = None
+
+    def __post_init__(self) -> None:
+        house: Any = self
+        self.answers = CutAnswers(self.find, self.tell, self.clock, house)
+
+    def find(self, name: str) -> Agent | None:
+        return self.story.fleet.agents.get(name)
+
+    def tell(self, event: Event) -> None:
+        assert isinstance(event, AnswerCut)
+        self.told.append(event)
+
+    async def facts(self, agent: Agent) -> SessionFacts | None:
+        self.looks += 1
+        if self.fault is not None:
+            raise self.fault
+        return self.facts_now
+
+    def wrote(self, *cut: CutShort, **more: Any) -> None:
+        self.facts_now = SessionFacts(newest_kind="assistant", turn_open=False, cut=cut[0] if cut else None, **more)
+
+    def stops(self, kind: str = "stop") -> None:
+        self.story.hook(kind)
+        self.answers.heard("a", kind, {})
+
+    async def pass_time(self, seconds: float) -> None:
+        for _ in range(int(seconds / GATHER)):
+            await anyio.wait_all_tasks_blocked()
+            self.clock.advance(GATHER)
+        await anyio.wait_all_tasks_blocked()
+
+
+async def run(house: House, *steps: Any) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(house.answers.run)
+        for step in steps:
+            await step()
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_cut_answer_is_told_soon_after_the_turns_end() -> None:
+    house = House()
+    house.wrote(CutShort("output_limit", house.story.wall + 1, ("Bash",)), went_on=True)
+    house.stops()
+
+    await run(house, lambda: eventually(lambda: house.clock.advance(GATHER) or bool(house.told), 60))
+
+    assert house.told == [AnswerCut("a", 1, "output_limit", house.story.wall + 1, True, ("Bash",))]
+
+
+async def test_a_whole_answer_and_a_mere_tool_are_no_news() -> None:
+    house = House()
+    house.wrote()
+    house.answers.heard("a", "tool-end", {})
+
+    await run(house, lambda: house.pass_time(5))
+    assert house.looks == 0
+    house.stops()
+    await run(house, lambda: house.pass_time(5))
+
+    assert (house.looks, house.told) == (1, [])
+
+
+async def test_an_answer_whose_end_is_not_written_when_the_turn_is_over_was_cut_in_its_stream() -> None:
+    house = House()
+    house.wrote(unended=house.story.wall + 1)
+    house.stops()
+
+    await run(house, lambda: house.pass_time(5))
+
+    assert [(one.how, one.went_on) for one in house.told] == [("stream", False)]
+
+
+async def test_what_is_not_written_yet_is_looked_for_once_more_and_not_for_ever() -> None:
+    house = House()
+    house.facts_now = SessionFacts(newest_kind="prompt")
+    house.stops()
+    await run(house, lambda: house.pass_time(3))
+    assert house.looks > 1
+    house.wrote(CutShort("stream", house.story.wall))
+    await run(house, lambda: house.pass_time(3))
+    assert len(house.told) == 1
+
+    house.facts_now = SessionFacts(newest_kind="prompt")
+    house.stops()
+    await run(house, lambda: house.pass_time(LATE + 5))
+    looks = house.looks
+    await run(house, lambda: house.pass_time(20))
+    assert house.looks == looks
+
+
+async def test_an_answer_of_an_earlier_run_is_no_news() -> None:
+    house = House()
+    house.wrote(CutShort("stream", house.story.run.began_wall - 1))
+    house.stops()
+
+    await run(house, lambda: house.pass_time(5))
+
+    assert house.told == []
+
+
+async def test_a_subagents_answer_is_its_callers_and_a_fault_costs_one_look() -> None:
+    house = House()
+    house.wrote(CutShort("stream", house.story.wall))
+    house.answers.heard("a", "stop", {"agent_id": "sub"})
+    await run(house, lambda: house.pass_time(3))
+    assert house.looks == 0
+
+    house.fault = RuntimeError("odd")
+    house.stops()
+    await run(house, lambda: house.pass_time(3))
+    house.fault = None
+    house.stops()
+    await run(house, lambda: house.pass_time(3))
+    assert len(house.told) == 1

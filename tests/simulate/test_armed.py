@@ -1,0 +1,67 @@
+"""Arming is an action like the others: repeated, lost, or late for its run, it has an answer given once at most."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from phoenixd.core import armed, hearing
+from phoenixd.core.agent import Agent
+from phoenixd.core.armed_answer import ArmedAnswer
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import RunAdopted
+from phoenixd.core.hooks import PromptSubmitted
+from phoenixd.core.moment import Moment
+from tests.simulate.simulation import Broke, simulate
+from tests.simulate.storm import STORM
+
+
+def freeze(agent: Agent, event: PromptSubmitted, seen: Seen, now: Moment) -> Decision:
+    """Each turn has its end held up once; what an earlier turn left is taken back."""
+    decision = seen.decision
+    left = [one.answer.id for one in armed.standing(agent, now.at)]
+    if event.sub or not seen.is_news:
+        return decision
+    answer = ArmedAnswer(now.new_id("armed"), "stop", "Finish here.", now.at + 3600.0, "freeze")
+    return armed.arm(armed.disarm(decision, *left), answer, now)
+
+
+@pytest.fixture(autouse=True)
+def every_turn_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = hearing.TABLE[PromptSubmitted]
+    heard = tuple((*one, freeze) if isinstance(one, tuple) else one for one in row)
+    monkeypatch.setitem(hearing.TABLE, PromptSubmitted, heard)
+
+
+def storms() -> None:
+    for seed in range(20):
+        simulate(f"planted {seed}", agents=6, hours=0.5, weather=STORM)
+
+
+@pytest.mark.slow
+def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(2):
+        seen += simulate(f"armed {seed}", agents=12, hours=0.5, weather=STORM).seen
+
+    assert {"armed", "armed again", "disarmed", "answered", "answered while no daemon lived"} <= seen.keys(), seen
+
+
+def test_promise_1_a_daemon_that_arms_all_it_ever_armed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: adoption that does not look at what the shim says was given."""
+    real = armed.meet
+
+    def careless(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
+        met = real(agent, event, seen, now)
+        again = [armed.Arm(agent.name, agent.incarnation, one.answer) for one in agent.armed if not one.over]
+        return Decision(met.agent, (*met.actions, *again), met.reason)
+
+    row = hearing.TABLE[RunAdopted]
+    planted = tuple(
+        tuple(careless if part is real else part for part in one) if isinstance(one, tuple) else one for one in row
+    )
+    monkeypatch.setitem(hearing.TABLE, RunAdopted, planted)
+
+    with pytest.raises(Broke, match="is armed again, and its shim had said that it was given"):
+        storms()
