@@ -87,7 +87,7 @@ def declared(fleet: Fleet) -> dict[str, AgentSpec]:
     """What the fleet runs, as a configuration declares it: one specification for each seat."""
     found: dict[str, AgentSpec] = {}
     for agent in fleet.agents.values():
-        if agent.removing or is_other(fleet, agent):
+        if agent.removing or is_other(fleet, agent) or agent.spec.task:
             continue
         spec = agent.spec
         seat = fleet.seats.get(spec.seat) if spec.seat else None
