@@ -418,7 +418,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     known = fleet.agents.get(agent.name)
     if decision.removed:
         rest = fleet.roster.without(agent.name)
-        over = tuple(alerts.reassure(alerts.called(agent), one, "removed") for one in agent.alerts)
+        over = tuple(alerts.reassure(seats.shown(fleet.seats, agent.spec), one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
         gone = replace(fleet, agents=rest, retired=retired, seats=seats.without(fleet.seats, agent.spec))
@@ -433,7 +433,8 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         decision = replace(decision, agent=agent)
     before = known.alerts if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
-        agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)
+        called = seats.shown(fleet.seats, agent.spec)
+        agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now, called)
         decision = replace(decision, agent=agent, actions=actions)
     if decision.is_worth_keeping:
         decision = weights.weighed(known, decision)
