@@ -65,11 +65,19 @@ def closed(stage: ClaudeStage) -> list[str]:
     return sorted(item["reason"] for item in found)
 
 
+def stands_still(process: int) -> bool:
+    """Whether no thread of a process is in the middle of a call any more."""
+    states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{process}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
 def begun_anew(stage: ClaudeStage, request: RecordedRequest) -> str:
     """All that the next session is asked first, after kill -9 in the turn of that request; its transcript is gone."""
     assert request.session_id is not None
     # The CLI writes its prompt some time after it sent it, and would make the file again.
-    os.kill(stage.row()["pid"], signal.SIGSTOP)
+    process = stage.row()["pid"]
+    os.kill(process, signal.SIGSTOP)
+    eventually_sync(lambda: stands_still(process), PATIENCE, "every thread of it stands still")
     stage.transcript(request.session_id).unlink(missing_ok=True)
     stage.kill_agent()
     anew = stage.asked(after=request.number)
@@ -118,6 +126,7 @@ def test_a_background_job_that_died_is_told_to_the_next_session(stage: ClaudeSta
     stage.until_idle()
     assert stage.send("Wait for it.").returncode == 0
     request = stage.asked("Wait for it")
+    stage.wait_record(str(request.session_id), lambda record: "Wait for it" in str(record.get("message")))
 
     told = begun_anew(stage, request)
 
