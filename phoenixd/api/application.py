@@ -19,7 +19,18 @@ from phoenixd.api import arguments, openapi, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
-from phoenixd.api.handlers import answers, briefs, commands, loops, phases, queries, recovering, streams, tokens
+from phoenixd.api.handlers import (
+    answers,
+    briefs,
+    commands,
+    loops,
+    phases,
+    queries,
+    recovering,
+    streams,
+    tasks,
+    tokens,
+)
 from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import Operation, served
 from phoenixd.api.places import Kind, Places
@@ -39,7 +50,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs, recovering, tokens, phases)
+    for module in (queries, commands, answers, loops, briefs, recovering, tokens, phases, tasks)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

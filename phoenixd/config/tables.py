@@ -26,6 +26,7 @@ from phoenixd.core.spec import (
     ResumeRules,
     StopRules,
 )
+from phoenixd.core.tasks.state import JobRules
 from phoenixd.documents.brief.health import MAX_AGE as BRIEF_MAX_AGE
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
     RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
 _BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules(), ContextRules()
+_JOBS = JobRules()
 _PHASE = PhaseRules()
 
 
@@ -418,6 +420,11 @@ class JournalTable(Table):
     keep: Annotated[Duration, Field(ge=3600)] = 30 * 86400.0
 
 
+class JobsTable(Table):
+    at_once: Annotated[int, Field(ge=1, le=64)] = _JOBS.at_once
+    timeout: Annotated[Duration, Field(ge=1, le=7 * 86400)] = _JOBS.timeout
+
+
 class ConfigurationTable(Table):
     """All files together, after they were laid over each other."""
 
@@ -428,6 +435,7 @@ class ConfigurationTable(Table):
     redaction: RedactionTable = RedactionTable()
     loops: LoopsTable = LoopsTable()
     journal: JournalTable = JournalTable()
+    jobs: JobsTable = JobsTable()
     fence: FenceTable = FenceTable()
     defaults: AgentTable = AgentTable()
     agent: dict[str, AgentTable] = Field(default_factory=dict)

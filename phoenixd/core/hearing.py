@@ -47,6 +47,7 @@ from phoenixd.core.parts import Signal, View
 from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
+from phoenixd.core.tasks import requested, steps, telling
 from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -56,7 +57,8 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
-SHARED: Row = (outage.follow, fleet.follow_sequences, *DUE)
+TASKS: Row = (steps.follow, telling.tell)
+SHARED: Row = (outage.follow, fleet.follow_sequences, *TASKS, *DUE)
 RUN: Row = (accounts.follow, *SHARED)
 # Where a run may end, and so a generation of a seat may go: what waited for that is done.
 LIFE: Row = (seats.do_held, *RUN)
@@ -95,7 +97,7 @@ TABLE: dict[type[Any], Row] = {
     hooks.PromptSubmitted: (
         fleet.overhear,
         (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
-        fleet.give_answer, *RUN,
+        telling.hear_prompt, fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
@@ -135,12 +137,12 @@ TABLE: dict[type[Any], Row] = {
     events.StartFailed: ((lifecycle.hear_failed_start,), *LIFE),
     events.AgentExited: (
         fleet.overhear, (lifecycle.hear_exit,), seats.do_held, accounts.follow, outage.follow, fleet.follow_sequences,
-        fleet.brake, *DUE,
+        fleet.brake, *TASKS, *DUE,
     ),
     events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
     events.ShimLost: (
         (lifecycle.hear_lost_shim,), seats.do_held, accounts.follow, outage.follow, fleet.follow_sequences,
-        fleet.brake, *DUE,
+        fleet.brake, *TASKS, *DUE,
     ),
     events.RunMissing: ((lifecycle.hear_lost_shim,), *LIFE),
     events.TreeGone: ((lifecycle.hear_empty_tree,), *LIFE),
@@ -153,8 +155,8 @@ TABLE: dict[type[Any], Row] = {
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
     events.ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
-    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), *RUN),
-    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), *RUN),
+    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), telling.hear, *RUN),
+    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), telling.hear, *RUN),
     events.HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     events.HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.
@@ -178,6 +180,10 @@ TABLE: dict[type[Any], Row] = {
     events.BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
+    # Tasks.
+    events.TaskRequested: (requested.request, *SHARED),
+    events.TaskCancelRequested: (requested.cancel, *SHARED),
+    events.TaskCollected: (steps.collected, *SHARED),
     # The work.
     events.WorkMeasured: ((turns.hear_work, progress.hear_work), *SHARED),
     events.FileLooked: ((progress.hear_work,), *SHARED),

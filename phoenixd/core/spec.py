@@ -290,6 +290,10 @@ class AgentSpec:
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
     source: str = ""
     """The file that declared it, for messages."""
+    task: str = ""
+    """The task that it was made for, as its worker."""
+    env_of: str = ""
+    """The declared agent whose environment a worker has."""
 
     @property
     def early_exit(self) -> float:

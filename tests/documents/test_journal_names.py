@@ -83,6 +83,9 @@ saving_halted
 saving_resumed
 armed_used
 answer_cut
+task_requested
+task_cancel_requested
+task_collected
 """
 ACTIONS = """
 take_session
@@ -108,6 +111,7 @@ reassure
 observe_terminal
 arm
 disarm
+collect_task
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from phoenixd.documents.project.editing import set_status, with_statuses
 from phoenixd.documents.project.models import TaskStatus
-from phoenixd.documents.project.plan import Plan, phase_plan, read_plan
+from phoenixd.documents.project.plan import Plan, read_plan
+from phoenixd.documents.project.plan_data import phase_plan
 from phoenixd.documents.project.reading import line_count
 from phoenixd.errors import BadProject
 
