@@ -16,6 +16,8 @@ from tests.e2e.census import survivors
 from tests.e2e.puppet import Puppet
 from tests.waiting import eventually_sync
 
+pytestmark = pytest.mark.slow
+
 REASON = "Finish here; write down what only you know."
 HOOK = """
 import json, os, subprocess
