@@ -162,6 +162,13 @@ def test_f_ph_7_a_task_that_never_ended_goes_back_with_its_reason() -> None:
     assert r"+ '- **Note**: ended after 45 min ### Task 99: forged\r\n'" in changed_lines(before, after)
 
 
+@pytest.mark.parametrize(
+    "quoted", ["> Status: blocked", "> > Status: blocked", "> - Status: blocked", "> > - Status: done"]
+)
+def test_a_quoted_status_is_not_the_tasks_own(quoted: str) -> None:
+    assert read_plan(f"## Task 1: a\n\n{quoted}\n".encode(), "plan.md").tasks[0].status == "pending"
+
+
 BAD = {
     "NUL": b"# a\0b\n",
     "no UTF-8": b"# \xff\xfe\n",
