@@ -55,6 +55,14 @@ class Directories:
     def agent_runtime(self, name: str) -> Path:
         return self.runtime / "agents" / name
 
+    def task(self, task_id: str) -> Path:
+        """Where prompt, outputs, manifest and report of a task are kept."""
+        return self.state / "tasks" / task_id
+
+    def task_out(self, task_id: str, incarnation: int) -> Path:
+        """PHOENIX_OUT of one run of a task's worker."""
+        return self.task(task_id) / f"run-{incarnation}" / "out"
+
 
 def find_directories(
     environ: Mapping[str, str],

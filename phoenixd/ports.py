@@ -20,6 +20,7 @@ from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.seat.state import Seat
+from phoenixd.core.tasks.state import Outcome, Task, Tasks
 from phoenixd.core.work import Deed, Survey
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation
@@ -114,6 +115,7 @@ class Batch:
     incidents: tuple[KeptIncident, ...] = ()
     usage: tuple[UsageSample, ...] = ()
     seats: tuple[Seat, ...] = ()
+    tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class Saved:
     epoch: int = 0
     """That of the newest commit; 0 in a journal of a version that knew none."""
     seats: tuple[Seat, ...] = ()
+    tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
 
 
 class Journal(Protocol):
@@ -689,6 +692,17 @@ class Handover(Protocol):
     async def record(self, action: RecordSessions) -> None: ...
 
 
+class Jobs(Protocol):
+    """What workers leave."""
+
+    async def collect(self, agent: Agent, task: Task) -> Outcome:
+        """Read a worker's last answer, take in its outputs, and write manifest and report.
+
+        Raises PhoenixdError where ours cannot be written; nothing that the worker left raises.
+        """
+        ...
+
+
 @dataclass(slots=True)
 class Outside:
     """All ports together, as the composition root fills them."""
@@ -708,6 +722,7 @@ class Outside:
     work: Work
     cleaner: Cleaner
     handover: Handover
+    jobs: Jobs
 
 
 Sink = Callable[[Event], None]

@@ -31,13 +31,15 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
-from phoenixd.core.seat.state import Seat
+from phoenixd.core.seat.state import Seat, project_of
+from phoenixd.core.spec import Kind
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
+from phoenixd.harness import HARNESSES
 from phoenixd.ports import Cleaner, Clock, Journal, Leftovers, ProcessIdentity, ShimLinks, Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
@@ -260,7 +262,7 @@ class DaemonService:
             configuration = await self._load()
             difference = self._compare(configuration)
             require_seats(difference.added)
-            orders: list[Event] = [LimitsDeclared(configuration.limits)]
+            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
@@ -299,6 +301,9 @@ class DaemonService:
     def shut_down(self, dismiss: bool = False) -> None:
         self.stop(dismiss)
 
+    def default_argv(self, harness: str) -> tuple[str, ...]:
+        return HARNESSES[harness].default_argv
+
     def agent_of_token(self, token: str) -> str | None:
         given = token.encode()
         owner = None
@@ -308,12 +313,15 @@ class DaemonService:
         return owner
 
     def seated(self, agent: str) -> Seated:
-        """For whom a run of this agent speaks, and why not any more."""
+        """For whom a run of this agent speaks, which project it leads, and why not any more."""
         fleet = self.fleet()
         known = fleet.agents.get(agent)
-        if known is None or not known.spec.seat:
+        if known is None:
             return Seated(agent)
-        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known))
+        leads = project_of(known.spec) if known.spec.kind is Kind.ORCHESTRATOR else None
+        if not known.spec.seat:
+            return Seated(agent, project=leads)
+        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known), leads)
 
     @property
     def agents_dir(self) -> str:

@@ -13,11 +13,13 @@ from phoenixd.clis import HOOKED, NAMES, SETTINGS
 
 Place = Literal["path", "query", "body", "local"]
 Type = Literal["string", "integer", "boolean", "duration", "strings", "words", "pairs"]
-Rights = Literal["agent", "own", "read", "operate", "admin"]
+Rights = Literal["agent", "own", "seat", "read", "operate", "admin"]
 Method = Literal["GET", "POST", "DELETE"]
 Value = str | int | bool | None
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
+PROJECT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+PLAN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 KIBIBYTE = 1024
 BODY_LIMIT = 64 * KIBIBYTE
 SEND_LIMIT = 2 * KIBIBYTE * KIBIBYTE
@@ -51,7 +53,8 @@ class Parameter:
 class Operation:
     """One thing that can be asked. `rights` is the least that a caller needs.
 
-    agent: an agent about itself, or whoever may read. own: an agent about itself, or whoever may operate.
+    agent: an agent about itself, or whoever may read. own: an agent about itself, or whoever may operate. seat: an
+    orchestrator about its own project, or whoever may operate.
 
     idempotent: asking again changes nothing more, also without an Idempotency-Key.
     stream: also served as server-sent events. response: name of a schema in `schemas.py`, None for none.
@@ -122,6 +125,7 @@ REVISED = (
 )
 CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
+TASK = Parameter("id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$")
 
 
 def _wait(help_text: str, default: bool, flag: str | None = "--wait") -> Parameter:
@@ -413,6 +417,55 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         method="POST", path="/v1/handoff/ack", rights="own", response="Handoff", idempotent=False,
         exits=((6, "it does not prove that; the reason is told"),),
+    ),
+    Operation(
+        "task_run", ("task", "run"), "Hand a task to a worker of its own; answers its id at once",
+        (
+            Parameter("prompt", "body", "string", "what is to be done, or - for standard input", required=True),
+            Parameter(
+                "agent", "body", "string",
+                "who does it: a CLI, or a declared agent whose command and login the worker gets; default: the "
+                "project's orchestrator", flag="--agent", pattern=NAME_PATTERN,
+            ),
+            Parameter(
+                "project", "body", "string", "the project; default: of the orchestrator that asks", flag="--project",
+                pattern=PROJECT_PATTERN,
+            ),
+            Parameter(
+                "task", "body", "string", "the task of the project's plan that this one does", flag="--task",
+                pattern=PLAN_PATTERN,
+            ),
+            Parameter("after", "body", "string", "tasks that have to be done before, as t1,t2", flag="--after"),
+            Parameter("timeout", "body", "duration", "how long a run may take (jobs.timeout)", flag="--timeout"),
+            Parameter(
+                "tries", "body", "integer", "runs until the task is given back as failed", flag="--tries", default=2,
+                minimum=1, maximum=10,
+            ),
+            Parameter(
+                "reads", "body", "boolean", "it changes nothing in the workspace, so it may run beside one that writes",
+                flag="--reads", default=False,
+            ),
+            Parameter(
+                "writes", "body", "boolean", "it works in the workspace, one at a time (the default)", flag="--writes",
+                default=False,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/tasks", rights="seat", response="TaskOutcome", idempotent=False,
+        exits=((6, "that task of the plan is in hand, what it is to follow has failed, or too many wait"),),
+    ),
+    Operation(
+        "list_tasks", ("task", "status"), "Tasks of workers: what they do, and how they ended",
+        TEXT_FORM, path="/v1/tasks", rights="seat", response="Tasks",
+    ),
+    Operation(
+        "show_task", ("task", "status"), "One task, with the path of its report", (TASK, *TEXT_FORM),
+        path="/v1/tasks/{id}", rights="seat", response="TaskOutcome", exits=((3, "it failed, or was canceled"),),
+    ),
+    Operation(
+        "cancel_task", ("task", "cancel"), "End a task; what its worker left is kept", (TASK, *TEXT_FORM),
+        method="POST", path="/v1/tasks/{id}/cancel", rights="seat", response="TaskOutcome",
+        exits=((6, "it has ended, or is being ended"),),
     ),
     Operation(
         "phase_list", ("phase", "list"), "The phases of a project and their tasks", (PROJECT, WORKSPACE, *TEXT_FORM),

@@ -15,11 +15,13 @@ from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.durability import Latency
 from phoenixd.core.meter.reading import Gauge
+from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
+from phoenixd.core.tasks.state import Task
 from phoenixd.core.turns import is_judged
 from phoenixd.documents.brief.evaluation import EVALUATIONS
 from phoenixd.documents.codec import encode
@@ -84,6 +86,35 @@ def _context(gauge: Gauge | None) -> Json | None:
         "percent": gauge.percent,
         "source": gauge.source,
         "at": rfc3339(gauge.at_wall),
+    }
+
+
+def task(one: Task, now: Moment) -> Json:
+    """One task. told: whether the agent that asked was told of its end."""
+    outcome = one.outcome
+    return {
+        "id": one.id,
+        "state": one.state,
+        "reason": one.why,
+        "agent": one.agent,
+        "asked_by": one.asked_by or None,
+        "by": one.by,
+        "project": one.project or None,
+        "plan_task": one.plan or None,
+        "after": list(one.after),
+        "writes": one.writes,
+        "timeout": one.timeout,
+        "tries": one.tries,
+        "runs": one.runs,
+        "runs_spared": one.spared,
+        "asked_at": rfc3339(one.asked_wall),
+        "since": rfc3339(one.since_wall),
+        "due_in": round(max(0.0, one.due - now.at), 3) if one.due is not None else None,
+        "stop": outcome.stop if outcome is not None else None,
+        "report": (outcome.report or None) if outcome is not None else None,
+        "outputs": outcome.outputs if outcome is not None else 0,
+        "outputs_refused": outcome.refused if outcome is not None else 0,
+        "told": one.told == "told",
     }
 
 

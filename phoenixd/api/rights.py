@@ -23,7 +23,10 @@ class Role(IntEnum):
     ADMIN = 4
 
 
-NEEDED = {"agent": Role.READ, "own": Role.OPERATE, "read": Role.READ, "operate": Role.OPERATE, "admin": Role.ADMIN}
+NEEDED = {
+    "agent": Role.READ, "own": Role.OPERATE, "seat": Role.OPERATE, "read": Role.READ, "operate": Role.OPERATE,
+    "admin": Role.ADMIN,
+}  # fmt: skip
 """What a caller needs who is no agent."""
 OF_AGENTS = ("agent", "own")
 AS_OPERATOR = "ask as the daemon's user, or as root"
@@ -53,6 +56,8 @@ class Caller:
     """The very agent whose run asks."""
     fenced: str = ""
     """Why nothing counts any more that this generation says."""
+    project: str | None = None
+    """The project that it leads, where it is an orchestrator."""
 
     @property
     def name(self) -> str:
@@ -69,6 +74,8 @@ class Seated:
     name: str
     generation: int = 0
     fenced: str = ""
+    project: str | None = None
+    """The project that it leads, where it is an orchestrator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Doorkeeper:
         seat = self.seated(agent)
         return Caller(
             Role.AGENT, peer.uid, peer.pid, why, seat.name, generation=seat.generation, process=agent,
-            fenced=seat.fenced,
+            fenced=seat.fenced, project=seat.project,
         )  # fmt: skip
 
 
@@ -127,6 +134,8 @@ def check(caller: Caller, operation: Operation, name: str | None) -> None:
         raise Problem("conflict", f"not allowed: {caller.fenced}", f"leave it to the seat: {caller.agent}")
     if caller.role is Role.AGENT:
         if operation.rights in OF_AGENTS and name in (None, caller.agent, caller.process):
+            return
+        if operation.rights == "seat" and caller.project is not None and name in (None, caller.agent):
             return
         raise Problem(
             "denied",

@@ -229,6 +229,10 @@ class Service(Protocol):
         """
         ...
 
+    def default_argv(self, harness: str) -> tuple[str, ...]:
+        """The program of an agent CLI where nobody names one."""
+        ...
+
     def agent_of_token(self, token: str) -> str | None:
         """The agent whose living run was given this token; compared in constant time."""
         ...

@@ -19,6 +19,7 @@ from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
 from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import JobRules
 from phoenixd.errors import ConfigurationError
 
 
@@ -38,6 +39,11 @@ class Configuration:
     @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    @property
+    def jobs(self) -> JobRules:
+        """The rules of workers."""
+        return JobRules(**self.settings.jobs.model_dump())
 
     def shown(self) -> dict[str, Any]:
         """Every key with its value in force, as plain data; the values of env are masked."""

@@ -32,6 +32,7 @@ from phoenixd.core.spec import (
     StopRules,
     WriterKind,
 )  # fmt: skip
+from phoenixd.core.tasks.names import is_reserved
 from phoenixd.documents.credential import credential_reference
 from phoenixd.harness import HARNESSES
 
@@ -87,6 +88,8 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     here = ("agent", name)
     if not AGENT_NAME.fullmatch(name):
         yield problem_at(stack, here, "a name is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter or digit")
+    if is_reserved(name):
+        yield problem_at(stack, here, "a name that ends in -t and a number is a worker's (task run): rename it")
     if (refusal := refusal_of_name(name)) is not None:
         yield problem_at(stack, here, f"{refusal.message}: {refusal.remedy}")
     if table.kind == "orchestrator" and is_too_long(name):

@@ -27,6 +27,7 @@ from phoenixd.core.spec import (
     ResumeRules,
     StopRules,
 )
+from phoenixd.core.tasks.state import JobRules
 from phoenixd.documents.brief.health import MAX_AGE as BRIEF_MAX_AGE
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
 )  # fmt: skip
 _BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules(), ContextRules()
 _HANDOFF = HandoffRules()
+_JOBS = JobRules()
 _PHASE = PhaseRules()
 
 
@@ -439,6 +441,11 @@ class JournalTable(Table):
     keep: Annotated[Duration, Field(ge=3600)] = 30 * 86400.0
 
 
+class JobsTable(Table):
+    at_once: Annotated[int, Field(ge=1, le=64)] = _JOBS.at_once
+    timeout: Annotated[Duration, Field(ge=1, le=7 * 86400)] = _JOBS.timeout
+
+
 class ConfigurationTable(Table):
     """All files together, after they were laid over each other."""
 
@@ -449,6 +456,7 @@ class ConfigurationTable(Table):
     redaction: RedactionTable = RedactionTable()
     loops: LoopsTable = LoopsTable()
     journal: JournalTable = JournalTable()
+    jobs: JobsTable = JobsTable()
     fence: FenceTable = FenceTable()
     defaults: AgentTable = AgentTable()
     agent: dict[str, AgentTable] = Field(default_factory=dict)

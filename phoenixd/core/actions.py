@@ -277,8 +277,20 @@ class RecordSessions:
     handoff: str
 
 
+@dataclass(frozen=True, slots=True)
+class CollectTask:
+    """Take in what a worker left: its answer from the transcript, its outputs; write manifest and report."""
+
+    agent: str
+    incarnation: int
+    task: str
+    run: int
+    """The number of the run, among those of the task."""
+
+
 Action = LookForFile | (
     MeasureWork
+    | CollectTask
     | Spawn
     | Terminate
     | Kill

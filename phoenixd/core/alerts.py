@@ -46,19 +46,26 @@ def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
 
 
 def settle(
-    before: tuple[StandingAlert, ...], agent: Agent, actions: Iterable[Action], number: int, why: str, now: Moment
+    before: tuple[StandingAlert, ...],
+    agent: Agent,
+    actions: Iterable[Action],
+    number: int,
+    why: str,
+    now: Moment,
+    called: str = "",
 ) -> tuple[Agent, tuple[Action, ...], int]:
     """Fold a decision's alerts into those that stand, and clear what the agent's new state proves to be over.
 
-    before: what stood before the decision, which may have cleared some itself. Returns the agent, the actions with
+    before: what stood before the decision, which may have cleared some itself. called: the name by which people are
+    told of the agent, where that is another than its own. Returns the agent, the actions with
     repeats left out and with what is over told, and the next free number.
     """
-    standing, kept, number = fold(agent, agent.alerts, actions, number, now)
+    standing, kept, number = fold(agent, agent.alerts, actions, number, now, called)
     standing = tuple(one for one in standing if not is_over(one, agent))
     over = [one for one in before if all(one.id != other.id for other in standing)]
     if standing != agent.alerts:
         agent = replace(agent, alerts=standing)
-    return agent, (*kept, *(reassure(called(agent), one, why) for one in over)), number
+    return agent, (*kept, *(reassure(called or agent.name, one, why) for one in over)), number
 
 
 def fold(
@@ -67,12 +74,13 @@ def fold(
     actions: Iterable[Action],
     number: int,
     now: Moment,
+    called: str = "",
 ) -> tuple[tuple[StandingAlert, ...], tuple[Action, ...], int]:
     """The alerts that stand after these actions, the actions without those that would repeat one, the next number.
 
     An alert of what stands in the inbox bears that item's number.
     """
-    name, incarnation, items = (called(agent), agent.incarnation, agent.items) if agent else (None, 0, ())
+    name, incarnation, items = (called or agent.name, agent.incarnation, agent.items) if agent else (None, 0, ())
     kept: list[Action] = []
     for action in actions:
         if not isinstance(action, Alert):
@@ -94,11 +102,6 @@ def fold(
         kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
         number += item is None
     return standing, tuple(kept), number
-
-
-def called(agent: Agent) -> str:
-    """The name by which people are told of an agent: that of its seat, where it has one."""
-    return agent.spec.seat or agent.name
 
 
 def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:

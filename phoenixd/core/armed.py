@@ -74,8 +74,7 @@ def can(agent: Agent, on: On = "stop") -> Able:
         return Able("its shim has not said yet what it can do")
     if run.link < LINK:
         return Able(
-            f"its shim is of an older version, which takes no answers beforehand; a new one comes with: phoenixctl "
-            f"restart {agent.name}"
+            "its shim is of an older version, which takes no answers beforehand; it goes with: phoenixctl down --agents"
         )
     return Able()
 

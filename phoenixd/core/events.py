@@ -8,7 +8,8 @@ from typing import Literal, get_args
 from phoenixd.core.behind.world import World
 from phoenixd.core.causes import CutHow, EndCause, Obstacle
 from phoenixd.core.hooks import EVIDENCE, Hook, HookEvent
-from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.spec import MINUTE, AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import JobRules, Outcome
 from phoenixd.core.work import Deed, Survey
 
 
@@ -162,6 +163,46 @@ class PackageFailed:
     handoff: str
     why: str
     final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRequested:
+    """Somebody wants a task done by a worker of its own.
+
+    spec: whose command, place and login the worker gets; its name stands before the worker's. key: the caller's word,
+    with which the same request is made once. asked_by: the agent that asks. plan: the task of the project's plan.
+    place: the worker's directory without symbolic links.
+    """
+
+    spec: AgentSpec
+    prompt: str = field(repr=False)
+    key: str = ""
+    asked_by: str = ""
+    by: str = "operator"
+    project: str = ""
+    plan: str = ""
+    after: tuple[str, ...] = ()
+    place: str = ""
+    writes: bool = True
+    timeout: float = 45 * MINUTE
+    tries: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCancelRequested:
+    """Somebody wants a task ended."""
+
+    task: str
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCollected:
+    """What a worker left after that run of its task is collected."""
+
+    task: str
+    run: int
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,9 +654,10 @@ class BreakerCorrupt:
 
 @dataclass(frozen=True, slots=True)
 class LimitsDeclared:
-    """The operator changed the fleet-wide limits."""
+    """The operator changed the fleet-wide limits. jobs: the rules of workers; None where they stay as they are."""
 
     limits: FleetLimits
+    jobs: JobRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -718,7 +760,8 @@ FleetEvent = (
 WatchEvent = TroubleSeen | TroubleGone | StateEdited
 AfterEvent = CleanedUp | AttendanceSeen | ReportJudged
 """About a run that has ended."""
-Event = OperatorEvent | RunEvent | WorkEvent | HandoffWork | AfterEvent | WatchEvent | FleetEvent
+TaskEvent = TaskRequested | TaskCancelRequested | TaskCollected
+Event = OperatorEvent | RunEvent | WorkEvent | HandoffWork | AfterEvent | WatchEvent | FleetEvent | TaskEvent
 
 
 def is_journaled(event: Event) -> bool:

@@ -52,6 +52,8 @@ from phoenixd.core.roster import DUE, LAUNCH, PASSING, SPAWN, START, WANTED, Ros
 from phoenixd.core.seat import state as seats
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks import queue
+from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
 
 
@@ -79,6 +81,9 @@ class Fleet:
     """The last incarnation of each agent that was removed: a later one of its name goes on from there."""
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
+    jobs: JobRules = field(default_factory=JobRules)
+    tasks: Tasks = field(default_factory=Tasks)
+    """What workers do, have done, and are to do."""
     seats: Mapping[str, Seat] = field(default_factory=dict)
     """Those of the orchestrators, by the names under which they were declared."""
 
@@ -112,6 +117,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         marks.first(roster, SPAWN) if fleet.halted is None else None,
         limit_marks.next_due(roster, fleet.gates, now),
         handoffs.next_due(fleet.seats, fleet.agents, now),
+        queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
     )
     return min((at for at in found if at is not None), default=None)
 
@@ -145,9 +151,10 @@ def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> S
 
 def set_limits(before: Fleet, found: Step, event: LimitsDeclared, now: Moment) -> Step:
     """Take the fleet-wide limits over."""
-    changed = event.limits != before.limits
+    jobs = event.jobs if event.jobs is not None else before.jobs
+    changed = (event.limits, jobs) != (before.limits, before.jobs)
     noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
-    return Step(replace(before, limits=event.limits), noted)
+    return Step(replace(before, limits=event.limits, jobs=jobs), noted)
 
 
 def halt(before: Fleet, found: Step, event: SavingHalted, now: Moment) -> Step:
@@ -413,7 +420,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     known = fleet.agents.get(agent.name)
     if decision.removed:
         rest = fleet.roster.without(agent.name)
-        over = tuple(alerts.reassure(alerts.called(agent), one, "removed") for one in agent.alerts)
+        over = tuple(alerts.reassure(seats.shown(fleet.seats, agent.spec), one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
         gone = replace(fleet, agents=rest, retired=retired, seats=seats.without(fleet.seats, agent.spec))
@@ -428,7 +435,8 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         decision = replace(decision, agent=agent)
     before = known.alerts if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
-        agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now)
+        called = seats.shown(fleet.seats, agent.spec)
+        agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now, called)
         decision = replace(decision, agent=agent, actions=actions)
     if decision.is_worth_keeping:
         decision = weights.weighed(known, decision)

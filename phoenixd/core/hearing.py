@@ -48,6 +48,7 @@ from phoenixd.core.parts import Signal, View
 from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
+from phoenixd.core.tasks import requested, steps, telling
 from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -57,7 +58,8 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
-SHARED: Row = (outage.follow, fleet.follow_sequences, following.follow, seats.do_held, *DUE)
+TASKS: Row = (steps.follow, telling.tell)
+SHARED: Row = (outage.follow, fleet.follow_sequences, following.follow, seats.do_held, *TASKS, *DUE)
 RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
@@ -99,7 +101,7 @@ TABLE: dict[type[Any], Row] = {
     hooks.PromptSubmitted: (
         fleet.overhear,
         (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
-        fleet.give_answer, *RUN,
+        telling.hear_prompt, fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
@@ -139,12 +141,12 @@ TABLE: dict[type[Any], Row] = {
     events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
     events.AgentExited: (
         fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
-        following.follow, seats.do_held, fleet.brake, *DUE,
+        following.follow, seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
     events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
     events.ShimLost: (
         (lifecycle.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
-        seats.do_held, fleet.brake, *DUE,
+        seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
     events.RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
     events.TreeGone: ((lifecycle.hear_empty_tree,), *RUN),
@@ -157,8 +159,8 @@ TABLE: dict[type[Any], Row] = {
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
     events.ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
-    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), asking.hear_text, *RUN),
-    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), asking.hear_text, *RUN),
+    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
     events.HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     events.HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.
@@ -192,6 +194,10 @@ TABLE: dict[type[Any], Row] = {
     events.PapersFailed: (asking.hear_work, *SHARED),
     events.PackageWritten: (asking.hear_work, *SHARED),
     events.PackageFailed: (asking.hear_work, *SHARED),
+    # Tasks.
+    events.TaskRequested: (requested.request, *SHARED),
+    events.TaskCancelRequested: (requested.cancel, *SHARED),
+    events.TaskCollected: (steps.collected, *SHARED),
     # The work.
     events.WorkMeasured: ((turns.hear_work, progress.hear_work), *SHARED),
     events.FileLooked: ((progress.hear_work,), *SHARED),

@@ -245,8 +245,8 @@ def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
         if finding.why_fenced(fleet, agent):
             continue
         own = (*agent.items, *_alert_items(agent))
-        seat = agent.spec.seat
-        items += own if seat in ("", agent.name) else (replace(item, agent=seat) for item in own)
+        name = finding.shown(fleet, agent)
+        items += own if name == agent.name else (replace(item, agent=name) for item in own)
     return tuple(sorted(items, key=lambda item: (item.opened_wall, item.id)))
 
 

@@ -60,7 +60,7 @@ def queue(agent: Agent, why: str, now: Moment, fresh: bool = False) -> Decision:
 
 def hear_start(agent: Agent, event: StartRequested, seen: Seen, now: Moment) -> Decision:
     """An operator wants the agent running."""
-    return start(agent, event, now)
+    return _refuse_worker(agent) or start(agent, event, now)
 
 
 def hear_stop(agent: Agent, event: StopRequested, seen: Seen, now: Moment) -> Decision:
@@ -148,6 +148,8 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
 
 def hear_restart(agent: Agent, event: RestartRequested, seen: Seen, now: Moment) -> Decision:
     """Give the agent a new incarnation; one that is down is started."""
+    if (refused := _refuse_worker(agent)) is not None:
+        return refused
     wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0, record=Record(), left_out=False)
     why = f"restarted by {event.by}"
     match agent.state:
@@ -263,6 +265,14 @@ def send(agent: Agent, event: SendRequested, seen: Seen, now: Moment) -> Decisio
             return _refuse(
                 agent, f"{agent.name} is {agent.state_name}: nobody would read it", f"phoenixctl start {agent.name}"
             )
+
+
+def _refuse_worker(agent: Agent) -> Decision | None:
+    """A worker runs when its task says so."""
+    if not agent.spec.task:
+        return None
+    task = agent.spec.task
+    return _refuse(agent, f"{agent.name} is the worker of task {task}", f"phoenixctl task status {task}")
 
 
 def _refuse(agent: Agent, message: str, remedy: str) -> Decision:

@@ -66,6 +66,8 @@ def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
 
 def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     spec, rules = agent.spec, agent.spec.restart
+    if spec.task:
+        return StayDown(f"{ended.text}: its run for task {spec.task} is over")
     if is_blameless(ended):
         # At once, but not over and over: what ends each start within seconds is still there at the next one, and
         # memory that has run out is not there at once.
@@ -253,6 +255,8 @@ class NextStart:
 def next_start(agent: Agent, now: Moment, fresh: bool = False) -> NextStart:
     """Resume first, fresh with the brief as fallback (P34, P45, X5 as design section 3 rules)."""
     session = agent.session
+    if agent.spec.task:
+        return NextStart(Mode.FRESH, PromptKind.GOAL, "a worker begins fresh")
     if agent.spec.kind is Kind.LOOP and agent.spec.loop.session == "fresh":
         return NextStart(Mode.FRESH, PromptKind.GOAL, "a new iteration begins fresh")
     if session is None:

@@ -47,6 +47,7 @@ from phoenixd.core.parts import SignOfLife, View, WaitBegan, WaitOver
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, kind_of
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.tasks.names import is_notice
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
 from phoenixd.core.turn import liveness
 
@@ -404,6 +405,8 @@ def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool,
         heard = leftover.taken(productive.asked_again(agent), event.text)
         said = "a turn began with the answer to a question that an earlier run had asked"
         return heard, replace(run, prompt_seen=True, merit=asked), said
+    if is_notice(event.text):
+        return agent, replace(told, prompt_seen=True), "a turn began with word of a task that it had handed out"
     text = event.text[:MAX_TEXT]
     if not run.prompt_seen and (text == agent.last_prompt or text.strip() in agent.spec.argv):
         # The command brings it along, at every start: nobody asks for anything by that.

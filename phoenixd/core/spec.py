@@ -309,6 +309,10 @@ class AgentSpec:
     """The file that declared it, for messages."""
     opening: str = field(default="", repr=False)
     """What the first run of a successor is told in place of the prompt, until it holds its seat."""
+    task: str = ""
+    """The task that it was made for, as its worker."""
+    env_of: str = ""
+    """The declared agent whose environment a worker has."""
 
     @property
     def early_exit(self) -> float:

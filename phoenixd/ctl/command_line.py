@@ -20,6 +20,7 @@ OWN: dict[str, str] = {
     "read_pane": "phoenixd.ctl.follow:logs",
     "list_events": "phoenixd.ctl.follow:events",
     "send_text": "phoenixd.ctl.calls:send",
+    "task_run": "phoenixd.ctl.tasks:run",
     "answer_item": "phoenixd.ctl.answering:answer",
     "recover": "phoenixd.ctl.recovering:recover",
     "resolve_loop": "phoenixd.ctl.resolve:resolve",

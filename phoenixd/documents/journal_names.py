@@ -52,6 +52,9 @@ EVENT_NAMES: dict[type[Any], str] = {
     events.PapersFailed: "papers_failed",
     events.PackageWritten: "package_written",
     events.PackageFailed: "package_failed",
+    events.TaskRequested: "task_requested",
+    events.TaskCancelRequested: "task_cancel_requested",
+    events.TaskCollected: "task_collected",
     events.HoldAnswered: "hold_answered",
     events.HoldReleased: "hold_released",
     events.ArmedUsed: "armed_used",
@@ -78,6 +81,7 @@ EVENT_NAMES: dict[type[Any], str] = {
 ACTION_NAMES: dict[type[Any], str] = {
     actions.LookForFile: "look_for_file",
     actions.MeasureWork: "measure_work",
+    actions.CollectTask: "collect_task",
     actions.Spawn: "spawn",
     actions.Terminate: "terminate",
     actions.Kill: "kill",

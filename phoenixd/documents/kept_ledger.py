@@ -12,13 +12,29 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from phoenixd.documents.deeds import MOST_ROWS, PLAN_LIMIT
 from phoenixd.documents.ledger_rows import digest
-from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.ledger_tasks import MOST_TASKS
+from phoenixd.documents.ledger_words import MOST_WORDS
+from phoenixd.documents.session_ledger import (
+    MOST_FILES,
+    MOST_JOBS,
+    MOST_PENDING,
+    MOST_PLANS,
+    MOST_QUESTIONS,
+    MOST_RUNS,
+    MOST_TIMERS,
+    MOST_WAITING,
+    SessionLedger,
+)
 from phoenixd.documents.times import known_wall
 
 FILE = "ledger.json"
 SIZE_LIMIT = 8 << 20
 VERSION: Final = 1
+
+MOST_CHARS, MOST_ITEMS = 4 * PLAN_LIMIT, max(MOST_TASKS, MOST_PENDING, MOST_ROWS)
+"""Characters of any text, and items of any list."""
 
 Clean = Callable[[str], str]
 
@@ -62,7 +78,28 @@ def read_kept(content: bytes) -> KeptLedger | None:
         kept = _KEPT.validate_json(content)
     except ValidationError:
         return None
-    return kept if _times_hold(_LEDGER.dump_python(kept.ledger)) else None
+    return kept if _times_hold(_LEDGER.dump_python(kept.ledger)) and _is_bounded(kept.ledger) else None
+
+
+def _is_bounded(ledger: SessionLedger) -> bool:
+    """Whether no more rows stand there than hearing keeps: a file of another hand must not grow what is held."""
+    speech = ledger.speech
+    rows = (
+        (ledger.tasks.rows, MOST_TASKS), (ledger.runs, MOST_RUNS), (ledger.jobs, MOST_JOBS), (ledger.files, MOST_FILES),
+        (ledger.plans, MOST_PLANS), (ledger.questions, MOST_QUESTIONS), (ledger.timers, MOST_TIMERS),
+        (ledger.waiting, MOST_WAITING), (ledger.pending, MOST_PENDING), (speech.person, MOST_WORDS),
+        (speech.agent, MOST_WORDS),
+    )  # fmt: skip
+    return all(len(found) <= most for found, most in rows) and _texts_hold(_LEDGER.dump_python(ledger))
+
+
+def _texts_hold(value: Any) -> bool:
+    """Whether each text is one that hearing may have kept; taking a secret out may have made it longer."""
+    if isinstance(value, str):
+        return len(value) <= MOST_CHARS
+    if isinstance(value, dict):
+        return all(map(_texts_hold, value)) and all(map(_texts_hold, value.values()))
+    return len(value) <= MOST_ITEMS and all(map(_texts_hold, value)) if isinstance(value, list | tuple) else True
 
 
 def _times_hold(value: Any) -> bool:

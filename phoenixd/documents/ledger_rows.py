@@ -6,6 +6,7 @@ Times are wall seconds, None where unknown. Texts are as the agent wrote them un
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -172,6 +173,16 @@ def keep_row(rows: dict[str, T], key: str, row: T, most: int) -> None:
     rows[key] = row
     while len(rows) > most:
         del rows[next(iter(rows))]
+
+
+def known_as(name: str, rows: Mapping[str, object]) -> str:
+    """The key of a row that a CLI calls so: the name, or its digest where a kept ledger has it without its secret."""
+    return hidden if name not in rows and (hidden := digest(name)) in rows else name
+
+
+def is_called(row: str | None, name: str | None) -> bool:
+    """Whether a row's name is that one, or its digest."""
+    return row is not None and name is not None and row in (name, digest(name))
 
 
 def digest(text: str) -> str:

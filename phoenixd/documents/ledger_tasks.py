@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phoenixd.documents.deeds import TaskAsked, TaskRow, TasksListed, TaskTold
-from phoenixd.documents.ledger_rows import Task
+from phoenixd.documents.ledger_rows import Task, is_called, known_as
 
 MOST_TASKS = 300
 
@@ -29,7 +29,8 @@ class TaskList:
             known = {one.id: one for one in self.rows if one.id is not None}
             for row in fact.rows:
                 if row.id is not None:
-                    known[row.id] = self._set(known.get(row.id), row, fact.at)
+                    name = known_as(row.id, known)
+                    known[name] = self._set(known.get(name), row, fact.at)
         self._bound()
 
     def told(self, fact: TaskTold, asked: TaskAsked | None) -> None:
@@ -52,7 +53,7 @@ class TaskList:
         return known
 
     def _find(self, name: str) -> Task | None:
-        return next((one for one in self.rows if one.id == name), None)
+        return next((one for one in self.rows if is_called(one.id, name)), None)
 
     def _carried(self, known: Task | None, row: TaskRow, at: float | None) -> Task:
         if known is None:

@@ -32,6 +32,11 @@ def one_line(text: str, limit: int) -> str:
     return clip(" ".join(plain(text[: 4 * limit + 64]).split()), limit)
 
 
+def in_quotes(text: str, limit: int) -> str:
+    """Somebody else's words on one line, as such: nothing in them ends the quotation."""
+    return f'"{one_line(text, limit).replace(chr(34), chr(39))}"'
+
+
 def clip(text: str, limit: int) -> str:
     """At most `limit` characters, the last one an ellipsis where something is missing."""
     return text if len(text) <= limit else f"{text[: max(0, limit - 1)]}…"

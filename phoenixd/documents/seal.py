@@ -105,10 +105,12 @@ def judge(text: str, seal: Seal, told: Told = "unknown") -> Verdict:
 
 def judge_json(text: str, seal: Seal, told: Told = "unknown") -> Verdict:
     """What a JSON object proves, bare, in a code fence or with words around it: by its first and its last key."""
-    pairs = _members(text) if len(text) <= MOST_CHARACTERS else None
-    if not pairs:
+    if len(text) > MOST_CHARACTERS:
         return _without_end(told)
-    heads, ends = _times(text, seal.head), _times(text, seal.end)
+    pairs, heads, ends = _members(text), _times(text, seal.head), _times(text, seal.end)
+    if not pairs:
+        # The last part of an object is none, and may end as it was asked to.
+        return _verdict(False, ends == 1 and _last_word(text) == seal.end, heads > 0, told)
     begins = heads == 1 and _holds(pairs[0], HEAD_KEY, seal.head)
     return _verdict(begins, ends == 1 and _holds(pairs[-1], END_KEY, seal.end), heads > 0, told)
 

@@ -80,6 +80,10 @@ class SessionReading:
     cut: CutShort | None = None
     went_on: bool = False
     unended: float | None = None
+    calls: tuple[str, ...] = ()
+    """Of the newest answer, as far as its usage is not told."""
+    counted_calls: tuple[str, ...] = ()
+    """Of the answer whose usage was told last."""
 
     def hear(self, record: Record) -> None:
         """Take one record into account."""
@@ -124,10 +128,14 @@ class SessionReading:
                 # A request is written as several lines; the last one knows the most of it.
                 if self.usage is None or fact.request is None or fact.request != self.usage.request:
                     self.requests += 1
+                    self.counted_calls, self.calls = self.calls, ()
                 self.usage, self.error = fact, None
             case CutShort():
-                calls = self.cut.calls if self.cut is not None else ()
-                self.cut = replace(fact, calls=(*calls, *(name[:NAME_LIMIT] for name in fact.calls))[:MOST_CUT_CALLS])
+                known = self.cut.calls or () if self.cut is not None else ()
+                # The usage of an answer whose stream broke off is never told.
+                named = self.calls or (self.counted_calls if fact.how != "stream" else ())
+                named = named if fact.calls is None else fact.calls
+                self.cut = replace(fact, calls=(*known, *(name[:NAME_LIMIT] for name in named))[:MOST_CUT_CALLS])
                 self.went_on, self.unended = False, None
             case Unended():
                 self.unended = fact.at
@@ -148,6 +156,7 @@ class SessionReading:
                 if len(self.tools) < MOST_TOOLS:
                     call, name = fact.call[:NAME_LIMIT], fact.name[:NAME_LIMIT]
                     self.tools[call] = ToolBegan(call, name, fact.at)
+                    self.calls = (*self.calls, name)[:MOST_CUT_CALLS]
             case ToolEnded():
                 self.tools.pop(fact.call[:NAME_LIMIT], None)
             case ApiFailed():
@@ -160,6 +169,7 @@ class SessionReading:
     def _begin(self, at: float | None = None) -> None:
         self.turn_open, self.ending = True, None
         self.tools.clear()
+        self.calls = self.counted_calls = ()
         # A busy CLI writes the prompt after the answer that it got: the times tell them apart.
         is_older = at is not None and self.cut is not None and self.cut.at is not None and at < self.cut.at
         if not is_older:

@@ -41,7 +41,9 @@ from phoenixd.documents.ledger_rows import (
     Waiting,
     WrittenFile,
     digest,
+    is_called,
     keep_row,
+    known_as,
 )
 from phoenixd.documents.ledger_tasks import TaskList
 from phoenixd.documents.ledger_words import Speech
@@ -135,7 +137,7 @@ class SessionLedger:
 
     def _take_task(self, fact: TasksListed | TaskAsked | TaskTold) -> None:
         if isinstance(fact, TaskTold):
-            asked = self.pending.pop(fact.call, None)
+            asked = self._pending(fact.call)
             self.tasks.told(fact, asked if isinstance(asked, TaskAsked) else None)
         elif isinstance(fact, TasksListed) and fact.call is None:
             self.tasks.listed(fact)
@@ -150,11 +152,11 @@ class SessionLedger:
             case JobAsked():
                 self._wait(fact.call, fact)
             case CommandEnded():
-                begun = self.pending.pop(fact.call, None)
+                begun = self._pending(fact.call)
                 if isinstance(begun, CommandBegan):
                     self._ran(begun, fact.at, fact.code, fact.failed, fact.interrupted)
             case JobBegan():
-                begun = self.pending.pop(fact.call, None)
+                begun = self._pending(fact.call)
                 if isinstance(begun, CommandBegan | JobAsked):
                     is_command = isinstance(begun, CommandBegan)
                     what = begun.text if isinstance(begun, CommandBegan) else begun.what
@@ -178,7 +180,7 @@ class SessionLedger:
                 asked = AskedQuestion(fact.call, fact.questions, fact.at)
                 keep_row(self.questions, fact.call, asked, MOST_QUESTIONS)
             case QuestionAnswered():
-                if (question := self.questions.get(fact.call)) is not None:
+                if (question := self.questions.get(known_as(fact.call, self.questions))) is not None:
                     question.answers, question.answered = fact.answers, fact.at
             case PromptQueued():
                 self._queued(fact)
@@ -190,11 +192,15 @@ class SessionLedger:
             case _:
                 pass  # What tells how full the context is belongs to session_facts.
 
+    def _pending(self, call: str) -> Pending | None:
+        """The call that came back, which waits no longer."""
+        return self.pending.pop(known_as(call, self.pending), None)
+
     def _wait(self, call: str, fact: Pending) -> None:
         keep_row(self.pending, call, fact, MOST_PENDING)
 
     def _came_back(self, fact: ToolEnded) -> None:
-        asked = self.pending.pop(fact.call, None)
+        asked = self._pending(fact.call)
         match asked:
             case CommandBegan():
                 # The CLI tells how a command ended that ran to its end; this one did not.
@@ -204,11 +210,12 @@ class SessionLedger:
             case FileWritten():
                 self._wrote(asked, fact.failed, fact.at)
             case TimerGone() if not fact.failed:
-                for key in [key for key, one in self.timers.items() if one.timer == asked.timer]:
+                for key in [key for key, one in self.timers.items() if is_called(one.timer, asked.timer)]:
                     del self.timers[key]
             case _:
                 pass
-        plan, question = self.plans.get(fact.call), self.questions.get(fact.call)
+        plan = self.plans.get(known_as(fact.call, self.plans))
+        question = self.questions.get(known_as(fact.call, self.questions))
         if plan is not None and plan.approved is None:
             plan.approved, plan.answered = not fact.failed, fact.at
         if question is not None and question.answers is None:
@@ -241,9 +248,9 @@ class SessionLedger:
         keep_row(self.runs, key, run, MOST_RUNS)
 
     def _job_over(self, fact: JobEnded) -> None:
-        job = self.jobs.get(fact.call) if fact.call is not None else None
+        job = self.jobs.get(known_as(fact.call, self.jobs)) if fact.call is not None else None
         if job is None and fact.job is not None:
-            job = next((one for one in reversed(self.jobs.values()) if one.job == fact.job), None)
+            job = next((one for one in reversed(self.jobs.values()) if is_called(one.job, fact.job)), None)
         if job is None or job.is_over:
             return
         job.is_over, job.how, job.code, job.ended = True, fact.how, fact.code, fact.at
@@ -257,7 +264,7 @@ class SessionLedger:
             keep_row(self.files, digest(fact.path), WrittenFile(fact.path, at), MOST_FILES)
 
     def _timer_set(self, fact: TimerSet) -> None:
-        asked = self.pending.pop(fact.call, None)
+        asked = self._pending(fact.call)
         if isinstance(asked, TimerAsked):
             timer = Timer(
                 fact.call, fact.timer, asked.when, asked.prompt, asked.is_schedule, fact.due, fact.is_durable, asked.at
@@ -265,7 +272,7 @@ class SessionLedger:
             keep_row(self.timers, fact.call, timer, MOST_TIMERS)
 
     def _plan_answered(self, fact: PlanAnswered) -> None:
-        if (plan := self.plans.get(fact.call)) is not None:
+        if (plan := self.plans.get(known_as(fact.call, self.plans))) is not None:
             plan.approved, plan.answered = fact.approved, fact.at
             plan.text, plan.path = fact.text or plan.text, fact.path or plan.path
 

@@ -41,11 +41,15 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class CutShort:
-    """An answer ended before it was whole. calls: the tools that it called, which the CLI executes all the same."""
+    """An answer ended before it was whole.
+
+    calls: the tools that it called, which the CLI executes all the same; None: those that were called since the usage
+    of the request before it was told.
+    """
 
     how: CutHow
     at: float | None
-    calls: tuple[str, ...] = ()
+    calls: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,4 +43,6 @@ class GitSummary:
     """Commits of the branch that no remote has; None: there is no remote, or it could not be told."""
     operation: str = ""
     """What git is in the middle of: merge, rebase, cherry-pick, revert; empty for nothing."""
+    operation_at: float | None = None
+    """When git began it (wall seconds, as its files tell)."""
     made: tuple[Made, ...] = ()

@@ -65,7 +65,8 @@ class ClaudeCode:
         places: LaunchPlaces,
     ) -> list[str]:
         compose = claude.resume_argv if mode == "resume" else claude.fresh_argv
-        return compose(spec.argv, session_id, prompt, places.settings)
+        base = (*spec.argv, "-p", "--add-dir", places.out) if spec.task else spec.argv
+        return compose(base, session_id, prompt, places.settings)
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         # An orchestrator is handed over before its context is full; a compaction of the CLI's own would come first.

@@ -30,11 +30,15 @@ def is_session_id(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlaces:
-    """Where a launch finds its files: the brief, the settings file of harnesses that take one, the hook program."""
+    """Where a launch finds its files: the brief, the settings file of harnesses that take one, the hook program.
+
+    out: the directory in which a worker leaves what it makes.
+    """
 
     brief: str
     settings: str
     hook: str = ""
+    out: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class Handover:
     word: Callable[[], str]
     ledger_of: Callable[[str], SessionLedger | None]
     clean: Callable[[str | None, str], str]
+    in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
+    """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -101,7 +103,7 @@ class Handover:
             return PapersFailed(handoff.seat, handoff.id, why, final=True)
         try:
             tree = self.files.read_project(workspace, handoff.project)
-            sources = self._sources(old)
+            sources = self._sources(old, tree)
             if tree.is_empty and handoff.previous_session:
                 why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
                 return PapersFailed(handoff.seat, handoff.id, why, final=True)
@@ -123,7 +125,7 @@ class Handover:
         workspace = old.spec.cwd
         try:
             tree = self.files.read_project(workspace, handoff.project)
-            sources = self._sources(old)
+            sources = self._sources(old, tree)
             state = tree.state() or state_after(tree, None, sources)
             previous, session = _sessions(handoff, old)
             jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
@@ -192,11 +194,13 @@ class Handover:
             return True
         return found.hash != handoff.package or bool(package.check(found))
 
-    def _sources(self, agent: Agent) -> Sources:
+    def _sources(self, agent: Agent, tree: Tree) -> Sources:
         name = agent.spec.seat or agent.name
+        in_hand = self.in_hand(tree.project)
         return Sources(
             now=timestamp(self.wall()),
             ledger=self.ledger_of(agent.name),
+            running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
             rules=agent.spec.phase,
             clean=lambda text: self.clean(name, text),
         )

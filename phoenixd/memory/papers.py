@@ -155,6 +155,7 @@ class Papers:
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         if not self._holds(agent):
+            self.briefing.leave(agent.name)
             await self.publication.publish(agent, entries)
             return
         if agent.run is not None and self.publication.desk_of(agent).owes_brief(agent):

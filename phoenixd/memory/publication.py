@@ -138,6 +138,11 @@ class Publication:
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
         self.published(agent)
 
+    def require_papers(self, agent: Agent) -> None:
+        """Raise PhoenixdError where an agent has no papers to write: a generation that does not hold its seat."""
+        if not self.holds(agent):
+            raise PhoenixdError(f"{agent.name} does not hold its seat: the papers are the holder's")
+
     async def _publish_run(self, agent: Agent) -> None:
         """Write what a successor's run waits for, and which session it is in. What it is told are the seat's papers."""
         if agent.run is None or agent.removing:

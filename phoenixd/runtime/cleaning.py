@@ -18,6 +18,7 @@ from phoenixd.core.events import (
     ScreenSeen,
     SendRequested,
     StartFailed,
+    TaskRequested,
     TreeGone,
     TroubleSeen,
 )
@@ -45,7 +46,11 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
 """The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it
 is."""
 
-ORDERED: dict[type[Any], tuple[str, ...]] = {SendRequested: ("text",), AnswerRequested: ("reason", "words")}
+ORDERED: dict[type[Any], tuple[str, ...]] = {
+    SendRequested: ("text",),
+    AnswerRequested: ("reason", "words"),
+    TaskRequested: ("prompt",),
+}
 """The fields that hold an operator's words: carried out as they are, and kept without secrets."""
 
 

@@ -35,7 +35,7 @@ def answer_cut(agent: Agent, facts: SessionFacts) -> AnswerCut | None:
     if cut is None or run is None or (cut.at is not None and cut.at < run.began_wall):
         return None
     went_on = facts.went_on and facts.unended is None
-    return AnswerCut(agent.name, run.incarnation, cut.how, cut.at, went_on, cut.calls)
+    return AnswerCut(agent.name, run.incarnation, cut.how, cut.at, went_on, cut.calls or ())
 
 
 class CutAnswers:

@@ -16,6 +16,8 @@ from phoenixd.core.events import (
     LimitsDeclared,
     PackageWritten,
     Rebooted,
+    TaskCollected,
+    TaskRequested,
     WorkMeasured,
 )
 from phoenixd.core.hooks import Hook
@@ -34,6 +36,12 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     """Return the event's stored name, and its fields without the agent's name and without empty ones."""
     if isinstance(event, AgentDeclared):
         return event_name(event), {"harness": event.spec.harness, "kind": event.spec.kind.value, "start": event.start}
+    if isinstance(event, TaskRequested):
+        asked = {name: getattr(event, name) for name in ("asked_by", "by", "project", "plan", "after", "writes")}
+        return event_name(event), {**asked, "harness": event.spec.harness, "prompt": event.prompt[:MAX_FIELD]}
+    if isinstance(event, TaskCollected):
+        outcome = {one.name: getattr(event.outcome, one.name) for one in fields(event.outcome)}
+        return event_name(event), {"task": event.task, "run": event.run, **outcome}
     if isinstance(event, LimitsDeclared):
         return event_name(event), {"max_starting": event.limits.max_starting}
     if isinstance(event, Rebooted):

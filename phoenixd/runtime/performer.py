@@ -18,6 +18,7 @@ from phoenixd.core.actions import (
     Arm,
     AttendHold,
     CleanUp,
+    CollectTask,
     Deliver,
     Disarm,
     DismissDialog,
@@ -53,12 +54,14 @@ from phoenixd.core.events import (
     PapersFailed,
     ScreenSeen,
     StartFailed,
+    TaskCollected,
     TerminalSeen,
     TreeGone,
     TreeLingers,
     WorkMeasured,
 )
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
+from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
@@ -98,7 +101,9 @@ class Performer:
         hearing: Hearing,
         messenger: Messenger,
         answerer: Answerer,
+        tasks: Callable[[], Tasks] = Tasks,
     ) -> None:
+        self._tasks_now = tasks
         self._outside = outside
         self._find = find
         self._tell = tell
@@ -202,6 +207,8 @@ class Performer:
                 self._tell(AttendanceSeen(agent, incarnation, attended))
             case LookAtCall():
                 await self._look_at_call(action)
+            case CollectTask():
+                await self._collect(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -222,6 +229,12 @@ class Performer:
                 await self._observe_terminal()
             case _:
                 assert_never(action)
+
+    async def _collect(self, action: CollectTask) -> None:
+        agent, task = self._find(action.agent), self._tasks_now().find(action.task)
+        if agent is not None and task is not None and task.runs == action.run:
+            outcome = await self._outside.jobs.collect(agent, task)
+            self._tell(TaskCollected(action.task, action.run, outcome))
 
     async def _measure(self, action: MeasureWork) -> None:
         agent = self._find(action.agent)
@@ -472,6 +485,8 @@ def _lane_of(action: Action) -> str:
             return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"
+        case CollectTask(task=task):
+            return f"task {task}"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):

@@ -15,6 +15,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import JobRules, Task
 from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.ports import Clock, Outside, Saved, ShimLinks, StoredEntry
 from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
@@ -29,12 +30,19 @@ CONCURRENT = 16
 log = structlog.get_logger()
 
 
-def restore(saved: Saved, specs: dict[str, AgentSpec], limits: FleetLimits) -> Fleet:
+def restore(
+    saved: Saved,
+    specs: dict[str, AgentSpec],
+    limits: FleetLimits,
+    jobs: JobRules = JobRules(),  # noqa: B008 - frozen
+) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
-    agents = {agent.name: _with_environment(agent, specs.get(agent.spec.seat or agent.name)) for agent in saved.agents}
+    agents = {agent.name: _with_environment(agent, specs.get(_declared_as(agent.spec))) for agent in saved.agents}
+    waiting = tuple(_as_declared(task, specs) for task in saved.tasks.open)
     fleet = Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
-        epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats},
+        epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
+        tasks=replace(saved.tasks, open=waiting),
     )  # fmt: skip
     return seated(fleet)
 
@@ -168,3 +176,15 @@ def _with_environment(agent: Agent, spec: AgentSpec | None) -> Agent:
     if spec is None:
         return agent
     return replace(agent, spec=replace(agent.spec, env=spec.env))
+
+
+def _declared_as(spec: AgentSpec) -> str:
+    """Under which name the configuration has the environment of an agent."""
+    return spec.env_of or spec.seat or spec.name
+
+
+def _as_declared(task: Task, specs: dict[str, AgentSpec]) -> Task:
+    """A task whose worker is yet to begin, with the environment of the agent that it has it of."""
+    if task.spec is None or (found := specs.get(task.spec.env_of)) is None:
+        return task
+    return replace(task, spec=replace(task.spec, env=found.env))

@@ -301,6 +301,7 @@ class Supervisor:
             after_row=turn.after_row,
             incidents=tuple(turn.incidents),
             usage=tuple(turn.usage),
+            tasks=self.fleet.tasks,
             seats=tuple(self.fleet.seats.values()),
         )
 

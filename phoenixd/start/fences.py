@@ -49,6 +49,7 @@ def fence_of(spec: AgentSpec, directories: Directories, environment: Mapping[str
         "shown": [
             *({"path": str(one)} for one in shown if one.exists()),
             {"path": str(runtime / "agents" / name), "write": True},
+            *([{"path": str(state / "tasks" / spec.task), "write": True}] if spec.task else []),
         ],
     }
 

@@ -57,10 +57,11 @@ def phoenix_variables(
     socket: Path,
     token: str,
     papers: Path | None = None,
+    out: Path | None = None,
 ) -> dict[str, str]:
     """What the open contract promises an agent (design section 3). state and runtime: the agent's own directories.
 
-    papers: those of its seat, where they stand elsewhere.
+    papers: those of its seat, where they stand elsewhere. out: where a worker leaves what it made.
     """
     return {
         "PHOENIX_AGENT": spec.seat or spec.name,
@@ -79,5 +80,10 @@ def phoenix_variables(
         "PHOENIX_TOKEN": token,
         # What `hooks install` left in the user's settings is silent in sessions that have hooks from their launch.
         **({"PHOENIX_HOOKS": "settings"} if spec.has_hooks else {}),
+        **(
+            {"PHOENIX_TASK": spec.task, "PHOENIX_OUT": str(out), "PHOENIX_PROMPT": str(out.parent / "prompt.md")}
+            if out is not None
+            else {}
+        ),
         **({"PHOENIX_HOLDS": "1"} if spec.holds_permissions and spec.hides_its_dialog else {}),
     }

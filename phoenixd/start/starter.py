@@ -16,6 +16,7 @@ from phoenixd import __version__
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, Mode
 from phoenixd.core.events import Event
+from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
 from phoenixd.documents.state import StateDocument
@@ -164,7 +165,8 @@ class Starter:
         token = self.token(spawn.run_id)
         is_fenced = spec.fence == "namespace"
         socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
-        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token, papers)
+        out = self._place_of_task(spec, spawn.incarnation) if spec.task else None
+        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token, papers, out)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
@@ -176,7 +178,8 @@ class Starter:
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
             place_own_files(self._files, harness, variables)
-        places = LaunchPlaces(str(papers / "brief.md"), str(state_dir / "settings.json"), str(self._installed.hook))
+        brief, settings_file = str(papers / "brief.md"), str(state_dir / "settings.json")
+        places = LaunchPlaces(brief, settings_file, str(self._installed.hook), str(out or ""))
         url = f"http://127.0.0.1:{hello.hook_port}/hook"
         settings = harness.settings(spec, url, token, str(self._installed.hook))
         if settings is not None:
@@ -203,6 +206,14 @@ class Starter:
         content = render_order(spec, spawn, argv, variables, token, leaf, self._epoch(), fence)
         self._files.replace(order, content, durable=False)
         return str(order)
+
+    def _place_of_task(self, spec: AgentSpec, incarnation: int) -> Path:
+        """Make the empty directory in which this run of a worker leaves what it makes, and its prompt beside it."""
+        out = self._directories.task_out(spec.task, incarnation)
+        for directory in (out.parent.parent.parent, out.parent.parent, out.parent, out):
+            self._files.ensure_private_dir(directory)
+        self._files.replace(out.parent / "prompt.md", (spec.prompt or "").encode("utf-8", "replace"), durable=False)
+        return out
 
 
 def _command_line(

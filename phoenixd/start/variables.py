@@ -73,6 +73,10 @@ class Variables:
         base = self.known_base(agent.spec.env_from)
         return known_transcript(agent, base) if base is not None else None
 
+    def keeps_transcript(self, agent: Agent) -> bool:
+        """Whether it is known how the agent's CLI keeps what is said in its sessions."""
+        return harness_of(agent.spec).transcript_form is not None
+
     def session_files(self, agent: Agent) -> str | None:
         """A glob for the files in which the agent's CLI says which process is in which session."""
         base = self.known_base(agent.spec.env_from)

@@ -16,12 +16,14 @@ from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
+from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
@@ -37,6 +39,7 @@ from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.harness.screens import Screens
+from phoenixd.jobs.collection import Collection
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
@@ -117,6 +120,9 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         lambda: secrets.token_hex(6),
         papers.ledger_of,
         papers.clean,
+        lambda project: frozenset(
+            one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
+        ),
     )
     return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
 
@@ -165,6 +171,25 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
         work=WorkPrints([directories.state, directories.runtime], tokens_of, ground.supervisor.everybody),
         cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
         handover=house.handover,
+        jobs=Collection(
+            directories,
+            gathered,
+            transcripts.facts,
+            transcripts.conversation,
+            lambda agent: house.variables.keeps_transcript(agent),
+            house.papers.clean,
+            lambda path, content: plain_files.replace(path, content),
+        ),
+    )
+
+
+def gathered(source: Path, target: Path) -> Left:
+    """What a worker left in its directory, as it is told in the manifest."""
+    found = gather(source, target)
+    return Left(
+        outputs=tuple(Output(one.path, one.size, one.sha256) for one in found.taken),
+        refused=tuple((one.path, one.why) for one in found.refused),
+        beyond=found.beyond,
     )
 
 
@@ -206,5 +231,5 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
     )
-    performer = Performer(outside, find, tell, hearing, messenger, answerer)
+    performer = Performer(outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks)
     return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers)

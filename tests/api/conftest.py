@@ -103,7 +103,11 @@ def runtime() -> Iterator[Path]:
 async def serving(daemon: FakeDaemon, runtime: Path, group: int | None = None, **limits: Any) -> AsyncIterator[Live]:
     path = runtime / "api.sock"
     listener = bind(path, group)
-    api = Api(daemon, Doorkeeper(daemon.agent_of_token, group), body_timeout=limits.pop("body_timeout", 15.0))
+    api = Api(
+        daemon,
+        Doorkeeper(daemon.agent_of_token, group, seated=daemon.seated),
+        body_timeout=limits.pop("body_timeout", 15.0),
+    )
     api.beat = limits.pop("beat", 10.0)
     server = ControlServer(api, **limits)
     task = asyncio.create_task(server.serve(sockets=[listener]))

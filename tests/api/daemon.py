@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from phoenixd.api.rights import Seated
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core import hearing
 from phoenixd.core.actions import Action, AnswerHold, Deliver, Kill, MeasureWork, Spawn, Terminate
@@ -28,6 +29,7 @@ from phoenixd.core.events import (
     SendRequested,
     StartFailed,
     StartRequested,
+    TaskRequested,
     Tick,
     WorkMeasured,
     is_journaled,
@@ -36,6 +38,7 @@ from phoenixd.core.facts import RunProductive
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
+from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
@@ -169,6 +172,20 @@ class FakeDaemon:
             return "resolved"
         return "already" if any(made[:2] == (agent, loop_id) for made in self.resolved) else "unknown"
 
+    def hand_out(self, prompt: str, asked_by: str = "", project: str = "") -> None:
+        """A task of docs' own kind of worker."""
+        spec = self.state.agents[asked_by or "docs"].spec
+        self.happen(TaskRequested(spec, prompt, asked_by=asked_by, project=project))
+
+    def default_argv(self, harness: str) -> tuple[str, ...]:
+        return (harness,)
+
+    def seated(self, name: str) -> Seated:
+        agent = self.state.agents.get(name)
+        if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
+            return Seated(name)
+        return Seated(agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec))
+
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
         """Open a loop."""
         old = added < "2026-11-07"
@@ -218,7 +235,7 @@ class FakeDaemon:
         """An agent, started unless `start=False`."""
         start = keys.pop("start", True)
         kind = Kind(keys.pop("kind", "resident"))
-        spec = AgentSpec(name, keys.pop("argv", ("agent",)), "/srv", kind, **keys)
+        spec = AgentSpec(name, keys.pop("argv", ("agent",)), keys.pop("cwd", "/srv"), kind, **keys)
         self.happen(AgentDeclared(spec, start))
 
     def hand_over(self, name: str) -> None:

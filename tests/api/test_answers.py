@@ -58,6 +58,10 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("handoff_status", "GET", "/v1/handoff?agent=boss", None),
     ("handoff_rollback", "POST", "/v1/handoff/rollback", {"agent": "boss"}),
     ("handoff_ack", "POST", "/v1/handoff/ack", {"agent": "boss", "said": '{"package": "p", "word": "w"}'}),
+    ("task_run", "POST", "/v1/tasks", {"prompt": "Do it.", "agent": "docs"}),
+    ("list_tasks", "GET", "/v1/tasks", None),
+    ("show_task", "GET", "/v1/tasks/t1", None),
+    ("cancel_task", "POST", "/v1/tasks/t1/cancel", None),
     ("phase_list", "GET", "/v1/phases?workspace=/srv&project=shop", None),
     ("phase_check", "GET", "/v1/phases/check?workspace=/srv", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
@@ -94,7 +98,8 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
         handoff-start handoff-status handoff-rollback handoff-ack
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
-        phase-init phase-split phase-archive phase-summarise phase-import schema-export"""
+        phase-init phase-split phase-archive phase-summarise phase-import schema-export
+        task-run task-status task-cancel"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -116,6 +121,7 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.begin("docs", "auth-flow")
     daemon.briefs["docs"] = BriefPage("/state/brief.md", "# docs\x1b[2J\n", 1.7e9)
     daemon.faults = (Fault("brief.md", "age", "", "it is old"),)
+    daemon.hand_out("Do the first thing.")
     daemon.heartbeats["docs"] = {"agent": "docs", "timestamp": "2026-11-21T10:00:00Z"}
     daemon.trees["/srv", "shop"] = tree_of({PLANNING: plan_of(("1", "completed"), ("2", "pending"))})
 
@@ -355,7 +361,7 @@ def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "handoff_start", "handoff_rollback", "handoff_ack",
-              "brief_generate", "answer_item", "confirm_recovery"}  # fmt: skip
+              "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 
 

@@ -21,7 +21,7 @@ from phoenixd.api.lineage import agent_of_cgroup
 from phoenixd.api.operations import OPERATIONS, Operation, served
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.problems import Problem
-from phoenixd.api.rights import Caller, Doorkeeper, Role, check
+from phoenixd.api.rights import Caller, Doorkeeper, Role, Seated, check
 from phoenixd.api.server import bind
 from phoenixd.errors import AlreadyRunning, ConfigurationError
 from tests.api.conftest import Live, serving
@@ -290,3 +290,24 @@ def test_the_lineage_is_read_through_a_name_that_looks_like_a_stat_line(runtime:
             peer = identify(connection, {os.getpid(): "docs"}, None)
         process.wait()
     assert (peer.pid, peer.agent, peer.unknown) == (process.pid, "docs", "")
+
+
+def test_a_generation_speaks_for_its_seat_until_it_is_fenced() -> None:
+    """E52: by token or by process tree; the answer is 6, for it is no matter of rights."""
+    seats = {"boss": Seated("boss", 1, "generation 1 of boss is fenced"), "boss-g2": Seated("boss", 2)}
+    door = Doorkeeper({"old": "boss", "new": "boss-g2"}.get, GROUP, uid=500, seated=seats.__getitem__)
+    own = next(one for one in OPERATIONS if one.name == "show_agent")
+    peer = Peer(1, 500, frozenset({500}), None)
+
+    new = door.caller(peer, "Bearer new")
+    assert (new.agent, new.generation, new.process, new.fenced) == ("boss", 2, "boss-g2", "")
+    for name in ("boss", "boss-g2"):
+        check(new, own, name)
+    with pytest.raises(Problem) as denied:
+        check(new, own, "docs")
+    assert denied.value.exit_code == 5
+    for old in (door.caller(peer, "Bearer old"), door.caller(Peer(1, 500, frozenset({500}), "boss"), None)):
+        with pytest.raises(Problem, match="fenced") as fenced:
+            check(old, own, "boss")
+        assert fenced.value.exit_code == 6
+        assert fenced.value.remedy

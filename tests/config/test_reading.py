@@ -375,3 +375,22 @@ def test_the_keys_of_the_context_are_read(place: Path, state: Path) -> None:
 
     assert (rules.threshold, rules.warn, rules.hard, rules.limit) == (0.8, 0.5, 0.9, 400_000)
     assert (rules.predict, rules.status_line) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("max_lines = 3001", "agent.a.phase.max_lines"),
+        ("max_lines = 0", "agent.a.phase.max_lines"),
+        ("warn_lines = true", "agent.a.phase.warn_lines"),
+        ("max_lines = 2000", "warn_lines must not exceed max_lines"),
+        ("auto_spilt = false", "auto_split"),
+    ],
+)
+def test_f_ph_1_lengths_that_do_not_hold_are_refused_with_file_and_key(
+    place: Path, state: Path, keys: str, expected: str
+) -> None:
+    told = complaint(place, state, f"{AGENT}[agent.a.phase]\n{keys}\n")
+
+    assert expected in told
+    assert "phoenixd.toml" in told

@@ -23,12 +23,14 @@ from phoenixd.core.events import (
     SendRequested,
     StartRequested,
     StopRequested,
+    TaskRequested,
     UsageSeen,
 )
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.spec import ContextRules
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
+from tests.core.story import spec
 
 STEPS_BEFORE_FENCE = ("freeze", "drain", "update", "snapshot", "spawn", "await_ack")
 
@@ -565,3 +567,11 @@ def test_f_ho_21_recycles_one_after_the_other_are_no_handoffs() -> None:
     assert story.step is Step.DONE
     story.respawned()
     assert story.of(Spawn)[-1].agent == "o-g2"
+
+
+def test_e20_no_task_begins_once_a_handoff_was_triggered() -> None:
+    story = at("drain")
+    refusal = story.tell(TaskRequested(spec("worker"), "Do it.", asked_by="o"))
+    assert refusal is not None
+    assert (refusal.code, "begins nothing new" in refusal.message) == ("conflict", True)
+    assert not story.fleet.tasks.open

@@ -29,6 +29,7 @@ from phoenixd.core.events import (
     TroubleSeen,
 )
 from phoenixd.core.fleet import Fleet, Step, put, release_starts
+from phoenixd.core.projection import inbox, project, row_of
 from phoenixd.core.seat import finding, names, succession
 from phoenixd.core.seat.orders import NAME_TOO_LONG
 from phoenixd.core.seat.state import Seat
@@ -409,6 +410,35 @@ def test_a_salvaged_journal_finds_the_holder_by_what_is_wanted() -> None:
     assert restore(Saved(agents=tuple(story.fleet.agents.values())), {}, story.fleet.limits).seats == {
         "boss": Seat("boss", "boss", 2, 1)
     }
+
+
+def test_status_and_inbox_show_one_row_under_the_seats_name() -> None:
+    story = Seats().handing_over()
+    asked = replace(story.of("boss-g2"), items=(story_item("boss-g2", 7),))
+    story.fleet = replace(story.fleet, agents={**story.fleet.agents, "boss-g2": asked})
+    assert [(one.name, one.generation) for one in project(story.fleet, story.now)] == [("boss", 1), ("other", 0)]
+    assert [one.agent for one in inbox(story.fleet)] == ["boss-g2"], "a successor's question is shown as such"
+    assert project(story.fleet, story.now)[0].group == "needs_you"
+    assert row_of(story.fleet, asked, story.now).name == "boss-g2"
+
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    assert [(one.name, one.generation) for one in project(story.fleet, story.now)] == [("boss", 2), ("other", 0)]
+    assert [one.agent for one in inbox(story.fleet)] == ["boss"]
+    assert row_of(story.fleet, story.of("boss"), story.now).name == "boss-g1"
+    story.tell(TroubleSeen("boss", "brief", "too old"))
+    assert [alert.agent for alert in story.sent(Alert)] == ["boss"]
+
+
+def test_a_seats_rows_in_the_journal_are_those_of_all_its_generations() -> None:
+    story = Seats()
+    assert finding.written_by(story.fleet, "boss") == "boss"
+    story.handing_over()
+    assert finding.written_by(story.fleet, "boss") == ("boss", "boss-g2")
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    assert finding.written_by(story.fleet, "boss-g1") == "boss"
+    assert finding.written_by(story.fleet, "boss-g2") == "boss-g2"
+    assert finding.written_by(story.fleet, "boss-g3") is None
+    assert finding.written_by(story.fleet, "nobody") is None
 
 
 ORDERS = (

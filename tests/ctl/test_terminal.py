@@ -215,3 +215,23 @@ async def test_events_follow_over_a_restart_of_the_daemon(live: Live, daemon: Fa
 )
 def test_a_pane_that_scrolls_is_told_line_by_line(before: list[str], after: list[str], expected: list[str]) -> None:
     assert news(before, after) == expected
+
+
+def test_a_seats_name_leads_to_its_holder_and_a_generations_to_that_one(tmux: Path) -> None:
+    """Also between the fence and the moment at which the session has its name."""
+    command = ["tmux", "-S", os.fspath(tmux)]
+
+    def opens(session: str, agent: str) -> str:
+        shell = ["new-session", "-d", "-P", "-F", "#{pane_id}", "-s", session, "cat; :"]
+        pane = subprocess.run([*command, *shell], check=True, capture_output=True, text=True).stdout.strip()
+        mark = ["set-option", "-pF", "-t", pane, tmux_panes.MARK, tmux_panes.mark(agent)]
+        subprocess.run([*command, *mark], check=True)
+        return pane
+
+    first = opens("phx-boss-g1", "boss")
+    assert absence.pane_of(os.fspath(tmux), "boss") == first
+    second = opens("phx-boss", "boss-g2")
+    third = opens("phx-boss-g3", "boss-g3")
+
+    found = {name: absence.pane_of(os.fspath(tmux), name) for name in ("boss", "boss-g1", "boss-g2", "boss-g3", "bos")}
+    assert found == {"boss": second, "boss-g1": first, "boss-g2": second, "boss-g3": third, "bos": None}

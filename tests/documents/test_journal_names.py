@@ -90,6 +90,9 @@ papers_failed
 package_written
 package_failed
 answer_cut
+task_requested
+task_cancel_requested
+task_collected
 """
 ACTIONS = """
 take_session
@@ -118,6 +121,7 @@ write_package
 record_sessions
 arm
 disarm
+collect_task
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

@@ -16,6 +16,8 @@ from tests.e2e.census import survivors
 from tests.e2e.puppet import Puppet
 from tests.waiting import eventually_sync
 
+pytestmark = pytest.mark.slow
+
 REASON = "Finish here; write down what only you know."
 HOOK = """
 import json, os, subprocess
@@ -58,7 +60,7 @@ def stage(short_tmp: Path) -> Iterator[ArmingStage]:
 
 
 def test_promise_1_kill_9_between_arming_and_use_costs_no_answer_and_gives_none_twice(stage: ArmingStage) -> None:
-    """Planted: where adoption armed all that was ever armed, the second stop after the daemon's return was blocked."""
+    """Planted: where adoption armed again what was spent, and the shim took it for new, the last stop was blocked."""
     agent = Armed(stage)
     agent.hook("prompt-submit", prompt=f"Work. {arm('f-1', 'stop', REASON)} {arm('d-1', 'tool', 'No.', times=9)}")
     stage.until_armed("a", "1.stop")
@@ -70,7 +72,8 @@ def test_promise_1_kill_9_between_arming_and_use_costs_no_answer_and_gives_none_
     assert agent.hook("stop") is None
     stage.up()
 
-    agent.until_told("its turn was not let end meanwhile (freeze)")
+    # By the hello, or by what the shim says until it is noted, whichever is heard first.
+    agent.until_told("its turn was not let end")
     agent.until_told("armed again (freeze)")
     assert stage.marks("a") == ["1.tool-start"]
     assert agent.hook("stop") is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ def read_case(path: Path, directory: Path) -> Case:
     try:
         raw = _placed(tomllib.loads(path.read_text(encoding="utf-8")))
         before, after, lists = _trees(raw)
-        events = raw.get("event", [])
+        events = sorted(raw.get("event", []), key=lambda one: float(one.get("t", 0)))
         claims = tuple(_claims(raw, before, after, events))
         facts = _facts(raw, before, after, lists, events, [one.claim for one in claims])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -188,11 +189,20 @@ def _facts(
 def _ran(event: dict[str, Any], refusal: Any) -> Ran:
     code, output = event.get("exit"), event.get("output")
     told = bool(event.get("failed") or event.get("refused") or event.get("denied"))
-    if code is None and (told or (refusal is not None and output is not None and refusal(output))):
+    words = output or ""
+    if code is None and (told or _REFUSED.search(words[:400]) or (refusal is not None and refusal(words))):
         return Ran(event["run"], end="refused", output=output)
     is_open = bool(event.get("background")) and code is None
     failed = None if code is None else code != 0
     return Ran(event["run"], code, failed, "running" if is_open else "over", output)
+
+
+_REFUSED = re.compile(
+    r"(?:denied|rejected|refused|declined|blocked|cancelled) by (?:the )?(?:user|operator|person|policy|hook|rule)"
+    r"|(?:user|operator) (?:has )?(?:denied|rejected|refused|declined)|requires approval|not approved",
+    re.IGNORECASE,
+)
+"""A case tells a refusal in words of its own."""
 
 
 def _seen(path: str, before: dict[str, str], after: dict[str, str]) -> FileSeen:

@@ -136,3 +136,48 @@ def test_codexs_rollout_tells_it_in_the_words_of_the_error(words: str, kind: str
     assert (facts.cut_at_end.how if facts.cut_at_end is not None else None) == how
     assert facts.error is not None
     assert facts.turn_open is False
+
+
+def codex_line(kind: str, **payload: Any) -> bytes:
+    return json.dumps({"timestamp": AT.format(4), "ordinal": 1, "type": kind, "payload": payload}).encode()
+
+
+def codex_call(number: int) -> list[bytes]:
+    call = {"name": "exec_command", "arguments": "{}", "call_id": f"call_{number}"}
+    output = {"call_id": f"call_{number}", "output": "Process exited with code 0"}
+    return [
+        codex_line("response_item", type="function_call", **call),
+        codex_line("response_item", type="function_call_output", **output),
+    ]
+
+
+def codex_usage(total: int) -> bytes:
+    info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": {"input_tokens": 5, "output_tokens": 1}}
+    return codex_line("event_msg", type="token_count", info=info)
+
+
+def codex_failed(words: str) -> bytes:
+    return codex_line("event_msg", type="task_complete", error={"message": words, "codex_error_info": "other"})
+
+
+LIMIT = "Incomplete response returned, reason: max_output_tokens"
+STREAM = "stream disconnected before completion: stream closed before response.completed"
+
+
+@pytest.mark.parametrize(
+    ("lines", "calls"),
+    [
+        ([*codex_call(1), codex_usage(6), codex_failed(LIMIT)], ("exec_command",)),
+        ([*codex_call(1), codex_usage(6), codex_usage(12), codex_failed(LIMIT)], ()),
+        ([*codex_call(1), codex_failed(STREAM)], ("exec_command",)),
+        ([*codex_call(1), codex_usage(6), codex_failed(STREAM)], ()),
+    ],
+    ids=["with the cut answer", "with the answer before", "with the broken stream", "before the broken stream"],
+)
+def test_codex_executes_such_a_call_too_and_only_a_call_of_the_cut_answer_is_named(
+    lines: list[bytes], calls: tuple[str, ...]
+) -> None:
+    facts = facts_of(codex, [codex_line("event_msg", type="task_started"), *lines])
+
+    assert facts.cut_at_end is not None
+    assert facts.cut_at_end.calls == calls

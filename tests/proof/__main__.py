@@ -60,6 +60,11 @@ PROOFS = (
     Proof("claude", "the real Claude Code, trap by trap", _pytest("-m", "real_claude and not proof")),
     Proof("contract", "three real CLIs in every situation; writes the table of harnesses.md", _module("tests.real")),
     Proof(
+        "cuts",
+        "answers and reports that are cut, in each way, with the three real CLIs",
+        _pytest("-m", "real_claude", "tests/real/test_cut_answers.py", "tests/real/test_cut_reports.py"),
+    ),
+    Proof(
         "opencode",
         "the recipe of docs/how-to, with the real opencode",
         _pytest("-m", "proof", "tests/real/test_opencode.py"),

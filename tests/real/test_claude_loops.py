@@ -24,7 +24,6 @@ from tests.waiting import eventually_sync
 pytestmark = pytest.mark.real_claude
 
 STEPS = ("Read the till's journal", "Round half cents to even", "Print the footer twice")
-JOB = "exec sleep 3000"
 ASKED = {
     "question": "Which printer takes the receipts?",
     "header": "Printer",
@@ -108,21 +107,6 @@ def test_a_question_that_was_open_is_told_to_the_next_session(stage: ClaudeStage
     page = told.partition("## Open loops")[2].partition("## ")[0]
     assert f'Asked, not answered: "{ASKED["question"]} (Front desk / Back office)"' in page, page
     assert f"you had asked a person: {ASKED['question']} Nobody has answered yet" in told
-
-
-def test_a_background_job_that_died_is_told_to_the_next_session(stage: ClaudeStage) -> None:
-    stage.scenario.add(
-        bash(JOB, run_in_background=True), Step(text="It runs."), Step(fault="hang", match="Wait for it")
-    )
-    stage.up()
-    stage.until_idle()
-    assert stage.send("Wait for it.").returncode == 0
-    request = stage.asked("Wait for it")
-
-    told = begun_anew(stage, request)
-
-    page = told.partition("## Open loops")[2].partition("## ")[0]
-    assert f"{JOB}` (background, open since" in page, page
 
 
 def test_done_closes_a_loop_where_it_is_proven_and_not_where_it_is_said(stage: ClaudeStage) -> None:

@@ -327,6 +327,16 @@ def test_an_agent_cannot_arm(running: Running) -> None:
     assert running.post("stop", op="arm", id="f-1", times=1, seconds=1800, body=BLOCK) == {}
 
 
+def test_the_hook_program_does_not_wait_for_ever_for_a_shim_that_is_stopped(running: Running) -> None:
+    running.arm(FENCE)
+    os.kill(running.pane.pid, signal.SIGSTOP)
+    try:
+        assert running.hook("tool-start", tool_name="Task") is None
+    finally:
+        os.kill(running.pane.pid, signal.SIGCONT)
+    assert running.hook("tool-start", tool_name="Task") == DENY
+
+
 def test_marks_of_a_shim_that_was_killed_are_gone_before_the_next_run(
     open_pane: Callable[..., Pane], library: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -11,8 +11,9 @@ from anyio.abc import TaskGroup
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, RestartRequested, StopRequested
+from phoenixd.core.events import Event, RestartRequested, StopRequested, TaskCancelRequested, TaskRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import Tasks
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.ports import Batch, Notifier, Outside, ProcessTable, Records, ShimMessage, StoredEntry
 from phoenixd.runtime.answers import Answerer
@@ -27,6 +28,7 @@ from tests.simulate.fakes import (
     SimulatedCleaner,
     SimulatedEvidence,
     SimulatedHandover,
+    SimulatedJobs,
     SimulatedLauncher,
     SimulatedNotifier,
     SimulatedProcesses,
@@ -86,6 +88,7 @@ class Daemon:
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
             handover=SimulatedHandover(),
+            jobs=SimulatedJobs(host),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
         messenger = Messenger(
@@ -105,7 +108,9 @@ class Daemon:
             heard=messenger.heard,
             greeted=self._greeted,
         )  # fmt: skip
-        self._performer = Performer(self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer)
+        self._performer = Performer(
+            self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer, self._tasks_now
+        )
         self._publisher = Publisher(launcher, evidence, clock)
         host.promises.restored(self.supervisor.fleet)
 
@@ -172,6 +177,17 @@ class Daemon:
             self._host.promises.operator_asks(agent, wants_running)
         self._tasks.start_soon(ask)
 
+    def ask(self, event: TaskRequested | TaskCancelRequested, acknowledged: Callable[[str], object]) -> None:
+        """Somebody asks for a task, or wants one ended; what is acknowledged binds, by the key of the request."""
+
+        async def ask() -> None:
+            refusal = await self.supervisor.ask(event)
+            if refusal is None and isinstance(event, TaskRequested) and not self._life.is_over:
+                acknowledged(event.key)
+
+        if not self._life.is_over and self._tasks is not None:
+            self._tasks.start_soon(ask)
+
     def _dispatch(self, action: Action) -> None:
         self._host.at_point("acting")
         if not self._life.is_over:
@@ -184,6 +200,9 @@ class Daemon:
             self._host.ledger.asked(agent, shim.run.incarnation)
         if to_stop:
             self._host.ledger.down(agent)
+
+    def _tasks_now(self) -> Tasks:
+        return self.supervisor.fleet.tasks
 
     def _find(self, name: str) -> Agent | None:
         return self.supervisor.fleet.agents.get(name)

@@ -13,9 +13,10 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event, EvidenceSeen, PackageWritten, PapersUpdated
 from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.errors import LaunchFailed
+from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness.prompts import Prompt
 from phoenixd.ports import (
     Entry,
@@ -212,6 +213,21 @@ class SimulatedCleaner:
 
     async def clean(self, agent: Agent, *, dry_run: bool = False) -> Leftovers:
         return Leftovers()
+
+
+class SimulatedJobs:
+    """Implements ports.Jobs: what a worker left says how it ended, and may be slow or impossible to keep."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def collect(self, agent: Agent, task: Task) -> Outcome:
+        await anyio.sleep(self._host.dice.uniform(0.01, 5.0))
+        if self._host.happens(0.1):
+            self._host.seen["collection failed"] += 1
+            raise PhoenixdError("the disk is full")
+        end = agent.last_exit
+        return Outcome("done" if end is not None and end.code == 0 else "open", report=f"/tasks/{task.id}/report.md")
 
 
 class SimulatedNotifier:

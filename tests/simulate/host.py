@@ -63,6 +63,8 @@ class Host:
         self.is_plain = False
         """Whether agents meet no limits, and nothing of them sticks in the kernel: who ended how is then plain."""
         self.ledger = Ledger()
+        self.finished: Counter[str] = Counter()
+        """How often runs of each agent ended with 0, which the journal knew to have begun."""
         self.seen: Counter[str] = Counter()
         self._next_pid = 100
 

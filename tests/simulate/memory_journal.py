@@ -8,7 +8,8 @@ from hashlib import sha256
 import anyio
 
 from phoenixd.core.agent import Agent
-from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.core.tasks.state import Tasks
+from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Batch, Saved, StoredEntry
 from tests.simulate.host import Host
@@ -24,6 +25,8 @@ class MemoryJournal:
         self._remembered: dict[str, str] = {}
         self._retired: dict[str, int] = {}
         self._saved = Saved()
+        self._tasks = "{}"
+        self._written: Tasks | None = None
         self._digest = sha256()
         self._limbo: Batch | None = None
         self.entries: list[StoredEntry] = []
@@ -45,7 +48,10 @@ class MemoryJournal:
         saved = self._saved
         boot_id = self._remembered.get("boot_id", "")
         retired = dict(self._retired)
-        return Saved(saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch)
+        tasks = decode(Tasks, json.loads(self._tasks))
+        return Saved(
+            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, tasks=tasks
+        )
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
@@ -121,6 +127,8 @@ class MemoryJournal:
             self._retired[name] = last
             self._snapshots.pop(name, None)
             self.facts.pop(name, None)
+        if batch.tasks is not self._written:
+            self._written, self._tasks = batch.tasks, json.dumps(encode(batch.tasks))
         self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts, epoch=batch.epoch)
         return tuple(range(first, len(self.entries) + 1))
 

@@ -65,6 +65,8 @@ class Program:
             self._after(dice.uniform(0.3, 3.0), self._session_start)
         else:
             self._beat()
+        if self._agent.spec.task:
+            self._after(dice.uniform(10, 10 * MINUTE), self._finish)
         if self._agent.spec.kind is Kind.LOOP:
             self._after(dice.uniform(10 * MINUTE, 50 * MINUTE), lambda: self._exit(0))
 
@@ -176,6 +178,10 @@ class Program:
         if not self._hangs or self._host.is_calm:
             self._host.heartbeat(self._agent.name)
         self._after(self._host.dice.uniform(60, 240), self._beat)
+
+    def _finish(self) -> None:
+        """A worker has done its task."""
+        self._exit(0)
 
     def _exit(self, code: int) -> None:
         self._shim.end(self._run, code, None, "exit")

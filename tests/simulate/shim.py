@@ -205,6 +205,9 @@ class Shim:
         if run.how is not None:
             return
         run.how = {"code": code, "signal": signal, "cause": cause}
+        # Of a run that nobody heard to begin, this host's run records say nothing.
+        is_known = self.host.journal.facts.get(self.agent, (0, "", ""))[:2] == (run.incarnation, "running")
+        self.host.finished[self.agent] += code == 0 and is_known
         self.host.ledger.ended(self.agent, run.incarnation, code, self.host.now)
         for process in self.host.tree(run.run_id):
             self.host.kill(process)

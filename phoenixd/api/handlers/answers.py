@@ -94,7 +94,7 @@ async def _told_later(ask: Ask, item: InboxItem, words: tuple[str, ...], after: 
 
 def _items(ask: Ask, name: str) -> tuple[InboxItem, ...]:
     agents = ask.service.fleet().agents.values()
-    return tuple(item for agent in agents if name in (agent.name, agent.spec.seat) for item in agent.items)
+    return tuple(item for agent in agents if seat_name(name) == seat_name(agent.name) for item in agent.items)
 
 
 def _done(ask: Ask, item: InboxItem, words: tuple[str, ...]) -> str:
@@ -148,7 +148,7 @@ async def _outcome(ask: Ask, agent: str, hold: int, after: int, timeout: float) 
     while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
         for stored in await ask.service.journal.read(after=after):
             after, entry = stored.seq, stored.entry
-            is_its = entry.agent is not None and seat_name(entry.agent) == agent
+            is_its = entry.agent is not None and seat_name(entry.agent) == seat_name(agent)
             if is_its and event_key(entry.event) == "holdanswered" and entry.detail.get("hold") == hold:
                 return bool(entry.detail.get("taken")), str(entry.detail.get("why", ""))
     return None

@@ -83,6 +83,9 @@ async def start_agent(ask: Ask) -> Reply:
 async def restart_agent(ask: Ask) -> Reply:
     before = ask.agent()
     await _order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    seat = ask.service.fleet().seats.get(before.spec.seat)
+    if seat is not None and seat.restart is not None:
+        return _outcome(ask, done=False, message=f"{ask.name} is restarted once its seat has passed on")
     return await _started(ask, before.incarnation)
 
 

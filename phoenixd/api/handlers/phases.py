@@ -11,11 +11,12 @@ from phoenixd.api.pages import phases as text_phases
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
 from phoenixd.documents.project import revision
 from phoenixd.documents.project.checking import check
 from phoenixd.documents.project.layout import project_name
-from phoenixd.documents.project.plan import phase_plan
+from phoenixd.documents.project.plan_data import phase_plan
 from phoenixd.documents.project.reading import line_count, plain
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import BadProject
@@ -93,11 +94,6 @@ def rules_of(agents: Any, workspace: str, project: str) -> PhaseRules:
         if spec.kind is Kind.ORCHESTRATOR and _is_there(spec, workspace) and project_of(spec) == project:
             return spec.phase
     return PhaseRules()
-
-
-def project_of(spec: AgentSpec) -> str:
-    """The project of an orchestrator: as it was declared, else its own name."""
-    return spec.project or spec.name
 
 
 async def _meant(ask: Ask) -> tuple[str, Tree]:

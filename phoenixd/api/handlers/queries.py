@@ -20,7 +20,7 @@ from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
-from phoenixd.core.seat.finding import is_down, meant
+from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.ports import StoredEntry
 
 EXPLAINED = 12
@@ -85,7 +85,7 @@ def find_item(ask: Ask) -> InboxItem:
     agent = meant(fleet, word)
     if agent is None:
         raise problems.no_agent(word)
-    items = [item for item in projection.inbox(fleet) if item.agent in (word, agent.spec.seat)]
+    items = [item for item in projection.inbox(fleet) if item.agent == shown(fleet, agent)]
     asking = [item for item in items if item.kind in ASKS] or items
     if not asking:
         raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Agent, Desired, Stopped
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.seat import names
+from phoenixd.core.seat import names, state
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat, as_declared, is_seated, missing
 from phoenixd.core.spec import AgentSpec
@@ -87,7 +87,7 @@ def declared(fleet: Fleet) -> dict[str, AgentSpec]:
     """What the fleet runs, as a configuration declares it: one specification for each seat."""
     found: dict[str, AgentSpec] = {}
     for agent in fleet.agents.values():
-        if agent.removing or is_other(fleet, agent):
+        if agent.removing or is_other(fleet, agent) or agent.spec.task:
             continue
         spec = agent.spec
         seat = fleet.seats.get(spec.seat) if spec.seat else None
@@ -118,11 +118,8 @@ def seated(fleet: Fleet) -> Fleet:
 
 
 def shown(fleet: Fleet, agent: Agent) -> str:
-    """The name under which people know an agent: of a holder its seat's, of another generation NAME-gN."""
-    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
-    if seat is None:
-        return agent.name
-    return seat.name if seat.generation == agent.spec.generation else f"{seat.name}-g{agent.spec.generation}"
+    """The name under which people know an agent, see state.shown."""
+    return state.shown(fleet.seats, agent.spec)
 
 
 def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:

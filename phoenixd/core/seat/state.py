@@ -61,6 +61,14 @@ def as_declared(spec: AgentSpec) -> AgentSpec:
     return replace(spec, name=spec.seat, seat="", generation=0) if spec.seat else spec
 
 
+def shown(seats: Mapping[str, Seat], spec: AgentSpec) -> str:
+    """The name under which people know an agent: of a holder its seat's, of another generation NAME-gN."""
+    seat = seats.get(spec.seat) if spec.seat else None
+    if seat is None:
+        return spec.name
+    return seat.name if seat.generation == spec.generation else f"{seat.name}-g{spec.generation}"
+
+
 def without(seats: Mapping[str, Seat], spec: AgentSpec) -> Mapping[str, Seat]:
     """The seats once an agent is removed: that of a holder goes with it."""
     seat = seats.get(spec.seat) if spec.seat else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from phoenixd.documents.brief.session_work import CheckRun, LastWords, Quote, SessionWork
 from phoenixd.documents.ops import Happening
-from phoenixd.documents.plain_text import clip, one_line, plain
+from phoenixd.documents.plain_text import clip, in_quotes, one_line, plain
 from phoenixd.documents.times import timestamp
 from phoenixd.documents.workspace import GitSummary
 
@@ -51,7 +51,7 @@ def _commits(work: SessionWork | None, git: GitSummary | None) -> Iterator[str]:
         return
     made = [one for one in git.made if one.at >= int(work.began)]
     for one in made[:MOST_COMMITS]:
-        yield f"- Commit {one.id} of {timestamp(one.at)}: {one_line(one.subject, 200)}"
+        yield f"- Commit {one.id} of {timestamp(one.at)}: {in_quotes(one.subject, 200)}"
     if len(made) > MOST_COMMITS:
         yield f"- and {len(made) - MOST_COMMITS} older commits of this session"
 

@@ -11,16 +11,14 @@ import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
-from phoenixd.documents.project import layout
-from phoenixd.documents.project.models import PhasePlan, PhaseStatus, PlanTask, TaskStatus
+from phoenixd.documents.project.markdown import Heading, headings_of, spoken_lines, tokens_of
+from phoenixd.documents.project.models import PhaseStatus, TaskStatus
 from phoenixd.documents.project.reading import TEXT_LIMIT, lines_of, read_text
 from phoenixd.errors import BadProject
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _ID = r"(?=[\w.-]*[0-9])[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
@@ -40,8 +38,8 @@ _STATUSES: dict[str, TaskStatus] = {
     "completed": "completed", "complete": "completed", "done": "completed", "finished": "completed",
     "blocked": "blocked", "failed": "blocked",
 }  # fmt: skip
-_NOTHING = frozenset({"", "none", "-", "n/a", "\u2013", "\u2014"})
-_SIGNS = "*_`~ "
+NOTHING = frozenset({"", "none", "-", "n/a", "\u2013", "\u2014"})
+SIGNS = "*_`~ "
 _SPEAKS_OF_TASKS = re.compile(r"\btasks?\b", re.IGNORECASE)
 
 
@@ -72,17 +70,6 @@ class Fault:
     line: int
     what: str
     remedy: str
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of the file itself. body: the first line below it; end: the first one behind what stands below it."""
-
-    level: int
-    text: str
-    line: int
-    end: int
-    body: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +111,12 @@ class Plan:
 def read_plan(content: bytes, name: str, limit: int = TEXT_LIMIT) -> Plan:
     """Read a plan; raises BadProject where it is no text of bounded size. Other faults are told in the plan."""
     text = read_text(content, name, limit)
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     lines = lines_of(text)
-    headings = _headings(tokens, len(lines))
+    headings = headings_of(tokens, len(lines))
     drafts = [*_heading_tasks(headings), *_box_tasks(tokens, headings)]
     drafts.sort(key=lambda one: one.line)
-    places, texts = _spoken(tokens)
+    places, texts = spoken_lines(tokens)
     nexts = [one.line for one in drafts[1:]] + [len(lines)] * bool(drafts)
     read = [_with_fields(one, min(one.end, after), places, texts) for one, after in zip(drafts, nexts, strict=True)]
     tasks = tuple(task for task, _ in read)
@@ -137,29 +124,9 @@ def read_plan(content: bytes, name: str, limit: int = TEXT_LIMIT) -> Plan:
     return Plan(name, lines, tasks, headings, tuple(sorted([*faults, *_twice(tasks)], key=lambda one: one.line)))
 
 
-def phase_plan(phase: str, plan: Plan) -> PhasePlan:
-    """The plan as data (E70)."""
-    return PhasePlan(
-        phase_number=layout.phase_number(phase),
-        phase_name=phase,
-        description=_said_below(plan, "overview"),
-        objectives=_listed_below(plan, "objectives"),
-        tasks=tuple(
-            PlanTask(
-                id=one.id, description=one.title, status=one.status, assigned_agent=one.agent,
-                dependencies=one.dependencies, artifacts=one.artifacts,
-            )
-            for one in plan.tasks
-        ),
-        dependencies=_listed_below(plan, "dependencies"),
-        actual_lines=len(plan.lines),
-        status=phase_status(plan.tasks),
-    )  # fmt: skip
-
-
 def task_lines(plan: Plan, task: Task) -> tuple[int, ...]:
     """The lines that name a task and say its status, agent, dependencies and artifacts."""
-    places, texts = _spoken(_tokens("".join(plan.lines)))
+    places, texts = spoken_lines(tokens_of("".join(plan.lines)))
     until = min([task.end, *(one.line for one in plan.tasks if one.line > task.line)])
     depth = (3, 5) if task.is_box else (1, 3)
     said = [
@@ -168,14 +135,6 @@ def task_lines(plan: Plan, task: Task) -> tuple[int, ...]:
         if texts[at][0] in depth and _FIELD.fullmatch(texts[at][1].strip())
     ]
     return (*range(task.line, task.body), *said)
-
-
-def top_level(plan: Plan) -> tuple[tuple[int, int], ...]:
-    """Where each paragraph, list, fence and so on of the file itself begins and ends."""
-    tokens = _tokens("".join(plan.lines))
-    return tuple(
-        (token.map[0], token.map[1]) for token in tokens if token.level == 0 and token.map and token.nesting >= 0
-    )
 
 
 def phase_status(tasks: tuple[Task, ...]) -> PhaseStatus:
@@ -194,36 +153,8 @@ def task_status(word: str) -> TaskStatus | None:
     return _STATUSES.get(" ".join(bare.split()))
 
 
-def _tokens(text: str) -> list[Token]:
-    # A byte order mark would hide the heading behind it; the line itself keeps it.
-    return _markdown().parse(text.removeprefix("\ufeff"))
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # A daemon without orchestrators never needs it.
-
-    # What stands within a line decides nothing here, and some of its rules are slow on lines that mean harm.
-    return MarkdownIt("commonmark").disable(["inline", "reference"])
-
-
-def _headings(tokens: list[Token], count: int) -> tuple[Heading, ...]:
-    found: list[Heading] = []
-    open_ones: list[int] = []
-    for at, token in enumerate(tokens):
-        if token.type != "heading_open" or token.level != 0 or not token.map:
-            continue
-        level = int(token.tag[1:])
-        while open_ones and found[open_ones[-1]].level >= level:
-            closed = open_ones.pop()
-            found[closed] = replace(found[closed], end=token.map[0])
-        open_ones.append(len(found))
-        found.append(Heading(level, tokens[at + 1].content, token.map[0], count, token.map[1]))
-    return tuple(found)
-
-
 def _heading_tasks(headings: tuple[Heading, ...]) -> list[Task]:
-    named = [(heading, _TASK.fullmatch(_bare(heading.text))) for heading in headings]
+    named = [(heading, _TASK.fullmatch(bare(heading.text))) for heading in headings]
     return [
         Task(name[1], _title(name), "pending", one.line, one.end, one.body) for one, name in named if name is not None
     ]
@@ -244,7 +175,7 @@ def _box_tasks(tokens: list[Token], headings: tuple[Heading, ...]) -> list[Task]
         box = _BOX.fullmatch(inline.content.split("\n")[0])
         if box is None:
             continue
-        words = " ".join(_bare(box[2]).split())
+        words = " ".join(bare(box[2]).split())
         named = _TASK.fullmatch(words)
         # A box without a number is known by its words, which stay when the plan is split or sorted.
         task_id = named[1] if named else f"t-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
@@ -259,24 +190,9 @@ def _ends_of_tasks(headings: tuple[Heading, ...]) -> list[int]:
     """For each heading the line up to which a task's section goes that it stands in, its own too; 0 for none."""
     ends, end = [], 0
     for one in headings:
-        end = max(end, one.end) if _TASK.fullmatch(_bare(one.text)) else (end if one.line < end else 0)
+        end = max(end, one.end) if _TASK.fullmatch(bare(one.text)) else (end if one.line < end else 0)
         ends.append(end)
     return ends
-
-
-def _spoken(tokens: list[Token]) -> tuple[list[int], list[tuple[int, str]]]:
-    """Lines of paragraphs and lists that belong to no heading and no quotation: where they stand, their depth, text."""
-    places: list[int] = []
-    texts: list[tuple[int, str]] = []
-    quoted = 0
-    for at, token in enumerate(tokens):
-        quoted += (token.type == "blockquote_open") - (token.type == "blockquote_close")
-        if quoted or token.type != "inline" or not token.map or tokens[at - 1].type == "heading_open":
-            continue
-        for number, line in enumerate(token.content.split("\n")):
-            places.append(token.map[0] + number)
-            texts.append((token.level, line))
-    return places, texts
 
 
 def _with_fields(task: Task, until: int, places: list[int], texts: list[tuple[int, str]]) -> tuple[Task, Fault | None]:
@@ -287,7 +203,7 @@ def _with_fields(task: Task, until: int, places: list[int], texts: list[tuple[in
         level, text = texts[at]
         found = _FIELD.fullmatch(text.strip()) if level in depth else None
         if found is not None:
-            values.setdefault(_FIELDS[found[1].lower()], (found[2].strip(_SIGNS), places[at]))
+            values.setdefault(_FIELDS[found[1].lower()], (found[2].strip(SIGNS), places[at]))
     status, fault, status_line = task.status, None, None
     if "status" in values:
         word, status_line = values["status"]
@@ -302,7 +218,7 @@ def _with_fields(task: Task, until: int, places: list[int], texts: list[tuple[in
         task,
         status=status,
         status_line=status_line,
-        agent=agent if agent.lower() not in _NOTHING else None,
+        agent=agent if agent.lower() not in NOTHING else None,
         dependencies=tuple(_dependency(one) for one in _several(values.get("dependencies", ("", 0))[0])),
         artifacts=tuple(one.strip("`") for one in _several(values.get("artifacts", ("", 0))[0])),
     )
@@ -320,36 +236,7 @@ def _twice(tasks: tuple[Task, ...]) -> list[Fault]:
     return faults
 
 
-def _said_below(plan: Plan, title: str) -> str:
-    heading = _heading(plan, title)
-    if heading is None:
-        return ""
-    inner = next((one.line for one in plan.headings if heading.line < one.line < heading.end), heading.end)
-    return " ".join(" ".join(plan.lines[heading.body : inner]).split())[:2000]
-
-
-def _listed_below(plan: Plan, title: str) -> tuple[str, ...]:
-    heading = _heading(plan, title)
-    if heading is None:
-        return ()
-    lines = [line.strip() for line in plan.lines[heading.body : heading.end]]
-    said = [line[2:].strip() for line in lines if line[:2] in ("- ", "* ", "+ ")]
-    return tuple(line[:2000] for line in said if line.strip(_SIGNS).lower() not in _NOTHING)
-
-
-def _heading(plan: Plan, title: str) -> Heading | None:
-    inside = [(one.line, one.end) for one in plan.tasks if not one.is_box]
-    return next(
-        (
-            one
-            for one in plan.headings
-            if _bare(one.text).lower() == title and not any(begin < one.line < end for begin, end in inside)
-        ),
-        None,
-    )
-
-
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """A heading or an item without emphasis and without a sign before its words."""
     return re.sub(r"^[^\w#]+", "", text.replace("*", "").replace("`", "").replace("~", "")).strip()
 
@@ -360,10 +247,10 @@ def _title(named: re.Match[str]) -> str:
 
 
 def _several(text: str) -> tuple[str, ...]:
-    parts = [part.strip(_SIGNS) for part in re.split(r"[,;]|\band\b", text)]
-    return tuple(part for part in parts if part.lower() not in _NOTHING)
+    parts = [part.strip(SIGNS) for part in re.split(r"[,;]|\band\b", text)]
+    return tuple(part for part in parts if part.lower() not in NOTHING)
 
 
 def _dependency(text: str) -> str:
-    named = _TASK.fullmatch(_bare(text))
+    named = _TASK.fullmatch(bare(text))
     return named[1] if named is not None else text

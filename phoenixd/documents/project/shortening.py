@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from phoenixd.documents.project.layout import ARCHIVE, CONTEXT, PLAN, phase_name
-from phoenixd.documents.project.plan import Plan, read_plan, task_lines, top_level
+from phoenixd.documents.project.markdown import top_level
+from phoenixd.documents.project.plan import Plan, read_plan, task_lines
 from phoenixd.documents.project.reading import line_count
 from phoenixd.documents.project.revision import Revision, place_of, revision
 from phoenixd.documents.project.splitting import blocks_of, require_same_tasks
@@ -78,7 +79,7 @@ def summarise(tree: Tree, phase: str, now: str) -> Revision:
 
 def _shortened(plan: Plan, kept_at: str) -> bytes:
     """Whole paragraphs, lists and fences stay or go, so that none is cut open."""
-    pieces = top_level(plan)
+    pieces = top_level("".join(plan.lines))
     inside = [(block.line, block.end) for block in blocks_of(plan)]
     gone: dict[int, int] = {}
     edges = [0, *(one.body for one in plan.headings)]

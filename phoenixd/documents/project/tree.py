@@ -52,7 +52,8 @@ class Tree:
     @property
     def is_empty(self) -> bool:
         """Whether there is no project of that name."""
-        return not (self.files or self.phases or self.unread or self.others)
+        root = f"{self.paths.root}/"
+        return not (self.phases or self.unread or self.others or any(path.startswith(root) for path in self.files))
 
     def plan(self, phase: str) -> Plan | None:
         """A phase's plan; None where it has none. Raises BadProject for one that is no text."""

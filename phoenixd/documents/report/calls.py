@@ -14,9 +14,10 @@ from phoenixd.documents.deeds import COMMAND_LIMIT, CommandBegan, CommandEnded, 
 from phoenixd.documents.report.facts import Ran, RunEnd, Witness, Wrote
 from phoenixd.documents.transcript import Fact, Piece, Record, Said, ToolBegan, ToolEnded
 
-OUTPUT_LIMIT = 200_000
-"""Characters of an output's end that are kept: that is where programs sum up."""
-MOST_CALLS = 50_000
+OUTPUT_LIMIT, OUTPUTS_LIMIT = 50_000, 64 << 20
+"""Characters of an output's end that are kept, for that is where programs sum up, and of all outputs together."""
+LINE_LIMIT = 100_000
+MOST_CALLS = 20_000
 _COMMAND_KEYS = ("command", "cmd")
 
 
@@ -65,6 +66,7 @@ class Calls:
     _names: dict[str, str] = field(default_factory=dict)
     _others: dict[str, None] = field(default_factory=dict)
     _is_full: bool = False
+    _held: int = 0
 
     def hear(self, record: Record | None, said: Said | None) -> None:
         """Take what one line tells and says."""
@@ -144,11 +146,13 @@ class Calls:
         known = self._commands.get(piece.call)
         if piece.speaker == "assistant":
             if known is not None and (line := _line(piece.text)) is not None:
-                known.line, known.is_clipped = line, False
+                known.line, known.is_clipped = line[:LINE_LIMIT], len(line) > LINE_LIMIT
             elif self._names.get(piece.call) in self.tools.typing and _types(piece.text):
                 self._others[self._names[piece.call]] = None
         elif piece.speaker == "tool" and known is not None:
-            known.output = piece.text[-OUTPUT_LIMIT:]
+            self._held += min(len(piece.text), OUTPUT_LIMIT)
+            # What is not held is unknown, and unknown contradicts nothing.
+            known.output = piece.text[-OUTPUT_LIMIT:] if self._held <= OUTPUTS_LIMIT else None
             # A command that ran has an exit code; its output cannot pass for a refusal.
             if known.code is None and known.end != "running" and self.tools.is_refused(piece.text):
                 known.end = "refused"

@@ -33,7 +33,7 @@ from phoenixd.documents.report.claims import (
 from phoenixd.errors import PhoenixdError
 
 SIZE_LIMIT = 1 << 20
-MOST_CLAIMS = 1000
+MOST_CLAIMS = 500
 WORDS_LIMIT, PATH_LIMIT, LINE_LIMIT, ID_LIMIT = 1000, 4096, 4000, 200
 LARGEST = 10_000_000
 
@@ -81,6 +81,7 @@ def _refused(what: str) -> ReportRefused:
 
 def _object(words: str) -> Table:
     """The object in a text that may have words or a fence around it."""
+    words = _fenced(words) or words
     first, last = words.find("{"), words.rfind("}")
     if first < 0 or last < first:
         raise _refused("it holds no { ... }")
@@ -92,6 +93,19 @@ def _object(words: str) -> Table:
         raise _refused(clipped(str(error), 200)) from error
     if not isinstance(found, dict):
         raise _refused("it is a list or a single value")
+    return found
+
+
+def _fenced(words: str) -> str:
+    """The last object between backticks; empty where there is none."""
+    found, block, is_inside = "", [], False
+    for line in words.split("\n") if "```" in words else ():
+        if not line.lstrip().startswith("```"):
+            block.append(line)
+            continue
+        text = "\n".join(block).strip() if is_inside else ""
+        found = text if text.startswith("{") else found
+        block, is_inside = [], not is_inside
     return found
 
 

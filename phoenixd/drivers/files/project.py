@@ -48,11 +48,8 @@ def read_project(workspace: str, project: str) -> Tree:
     paths = layout.paths(project)
     with _opened(workspace) as top:
         reader = _Reader(project)
-        try:
-            with _below(top, paths.root) as root:
-                reader.read(root)
-        except FileNotFoundError:
-            return Tree(project)
+        with contextlib.suppress(FileNotFoundError), _below(top, paths.root) as root:
+            reader.read(root)
         reader.read_schemas(top)
         reader.read_memory(top)
         return reader.tree()

@@ -8,6 +8,7 @@ leaves it open.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -71,8 +72,8 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         others = plumbing.fields("ls-files", "--others", "--exclude-standard", "--directory", "-z", cwd=top)
         dirty = tuple(os.fsdecode(path) for path in (*sorted(changed), *others))[:MOST_DIRTY]
         ahead = _ahead(plumbing) if head and branch else None
-        operation = _operation(git_directory)
-        return GitSummary(branch, commits, len(changed), len(others), None, top, dirty, ahead, operation, made)
+        operation, began = _operation(git_directory)
+        return GitSummary(branch, commits, len(changed), len(others), None, top, dirty, ahead, operation, began, made)
     except PlumbingFailed as failure:
         return GitSummary(branch, commits, problem=str(failure), made=made)
 
@@ -120,9 +121,18 @@ def _ahead(plumbing: Plumbing) -> int | None:
     return int(plumbing.lines("rev-list", "--count", f"--max-count={MOST_AHEAD}", "HEAD", "--not", "--remotes")[0])
 
 
-def _operation(git_directory: str) -> str:
-    """What git was begun to do here and has not ended, told by the files that it keeps meanwhile."""
-    return next((name for file, name in OPERATIONS if os.path.lexists(os.path.join(git_directory, file))), "")
+def _operation(git_directory: str) -> tuple[str, float | None]:
+    """What git was begun to do here and has not ended, told by the files that it keeps meanwhile; and since when."""
+    for file, name in OPERATIONS:
+        try:
+            # Once it is begun git writes what stands in a directory anew, and its orig-head no more.
+            found = os.lstat(os.path.join(git_directory, file))
+            with contextlib.suppress(OSError):
+                found = os.lstat(os.path.join(git_directory, file, "orig-head"))
+        except OSError:
+            continue
+        return name, known_wall(float(int(found.st_mtime)))
+    return "", None
 
 
 def _changed(plumbing: Plumbing, top: Path, indexed: list[Entry], written: int, head: str | None) -> set[bytes]:

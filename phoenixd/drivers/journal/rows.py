@@ -15,6 +15,7 @@ from zlib import crc32
 from phoenixd.core.facts import Fact
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.tasks.state import Tasks
 from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
 from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
 from phoenixd.ports import Batch, Entry, KeptIncident, StoredEntry
@@ -48,6 +49,8 @@ class BatchRows:
     cures: tuple[Cure, ...]
     usage: tuple[Row, ...]
     saved: str
+    tasks: str
+    """All tasks as JSON, written where they are not what stands there."""
     at: float
     epoch: int = 0
     after_row: int = 0
@@ -58,6 +61,7 @@ class SpecRows:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[AgentSpec, Row]] = {}
+        self._tasks: tuple[Tasks, str] = Tasks(), _json(encode(Tasks()))
 
     def row(self, spec: AgentSpec) -> Row:
         known = self._known.get(spec.name)
@@ -67,6 +71,12 @@ class SpecRows:
 
     def forget(self, name: str) -> None:
         self._known.pop(name, None)
+
+    def tasks(self, tasks: Tasks) -> str:
+        """All tasks, rendered once for each change."""
+        if self._tasks[0] is not tasks:
+            self._tasks = tasks, _json(encode(tasks))
+        return self._tasks[1]
 
 
 def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
@@ -88,6 +98,7 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         cures=cures_of(batch),
         usage=tuple(_usage_columns(sample, batch.at) for sample in batch.usage),
         saved=_saved(batch),
+        tasks=known.tasks(batch.tasks),
         at=batch.at,
         epoch=batch.epoch,
         after_row=batch.after_row,

@@ -20,6 +20,7 @@ from anyio import to_thread
 
 from phoenixd.core.agent import StandingAlert
 from phoenixd.core.seat.state import Seat
+from phoenixd.core.tasks.state import Tasks
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
@@ -30,7 +31,7 @@ from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
 from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, SpecRows, batch_rows, sealed, stored_entry
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
-from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION
+from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
@@ -234,6 +235,7 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         alerts=tuple(decode(StandingAlert, older.alert(one)) for one in saved.get("alerts", [])),
         retired=load_retired(connection),
         epoch=int(meta(connection, EPOCH_KEY) or 0),
+        tasks=decode(Tasks, json.loads(meta(connection, TASKS_KEY) or "{}")),
         seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 

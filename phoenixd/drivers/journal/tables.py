@@ -99,6 +99,8 @@ SCHEMA_VERSION = max(SCHEMAS)
 """Kept twice, in the file's header and as a checked row of `meta`: one flipped bit must not look like the future."""
 
 SAVED_KEY, SCHEMA_KEY, RETIRED_KEY = "#saved", "#schema", "#retired "
+TASKS_KEY = "#tasks"
+"""Written where tasks changed, and not with each commit."""
 EPOCH_KEY = "#epoch"
 """Not part of the saved row: an older version that writes that one anew leaves this one as it is."""
 """Rows of `meta` that are ours; a remembered fact may not begin with the sign."""

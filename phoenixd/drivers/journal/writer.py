@@ -24,6 +24,7 @@ from phoenixd.drivers.journal.tables import (
     INSERT_SPEC,
     INSERT_USAGE,
     SAVED_KEY,
+    TASKS_KEY,
 )
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 
@@ -63,7 +64,7 @@ class Writer:
         self._reserve = reserve
         self._retention = Retention(entries_per_agent, keep_seconds)
         self._specs: dict[str, Row] = {}
-        """The rows that stand in the journal, by agent."""
+        """The rows that stand in the journal, by agent; the tasks, which are one row, under TASKS_KEY."""
         self._histories = Histories()
         self._connection: sqlite3.Connection | None = None
         self._unmigrated: sqlite3.Connection | None = None
@@ -156,6 +157,10 @@ class Writer:
         self._histories.write(connection, request)
         connection.executemany(INSERT_USAGE, request.usage)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
+        tasks: Row = (request.tasks,)
+        if specs.get(TASKS_KEY, self._specs.get(TASKS_KEY)) != tasks:
+            connection.execute(INSERT_META, sealed("meta", TASKS_KEY, request.tasks))
+            specs[TASKS_KEY] = tasks
         if request.epoch:
             connection.execute(INSERT_META, sealed("meta", EPOCH_KEY, str(request.epoch)))
         self._at = request.at

@@ -136,7 +136,7 @@ class SeqpacketShims:
         if hello is not None and hello.protocol < ARMING:
             raise ShimFailed(
                 f"{agent}'s shim speaks protocol {hello.protocol}, which knows no armed answers",
-                remedy=f"phoenixctl restart {agent}",
+                remedy="phoenixctl down --agents",
             )
         self._send(agent, {"op": "arm", "incarnation": incarnation, **answer})
 

@@ -104,7 +104,9 @@ class Codex:
     ) -> list[str]:
         trusted = spec.cwd if spec.seed_trust else None
         line = [*spec.argv, *launch_flags(places.hook, trusted)]
-        if mode == "resume":
+        if spec.task:
+            line += ["exec", "--skip-git-repo-check", "--add-dir", places.out]
+        elif mode == "resume":
             line += ["resume", session_id]
         # After "--" a prompt may begin with a dash, or be the name of a subcommand.
         return line if prompt is None else [*line, "--", single_argument(prompt)]

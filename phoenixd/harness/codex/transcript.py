@@ -154,7 +154,9 @@ def _ended(payload: Table, at: float | None) -> tuple[Fact, ...]:
     status, resets = count(table(details, kind), "http_status_code"), reset_in_words(words, at) if at else None
     failed = ApiFailed(kind, words, at, status, resets)
     how = _cut(words)
-    return (failed, TurnEnded("failed", at)) if how is None else (failed, CutShort(how, at), TurnEnded("failed", at))
+    return (
+        (failed, TurnEnded("failed", at)) if how is None else (failed, CutShort(how, at, None), TurnEnded("failed", at))
+    )
 
 
 def _cut(words: str) -> CutHow | None:

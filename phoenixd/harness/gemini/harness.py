@@ -103,7 +103,10 @@ class Gemini:
         if spec.seed_trust:
             line.append("--skip-trust")
         line.append(f"--{'resume' if mode == 'resume' else 'session-id'}={session_id}")
-        return line if prompt is None else [*line, single_argument(f"--prompt-interactive={prompt}")]
+        if spec.task:
+            line.append(f"--include-directories={places.out}")
+        flag = "--prompt" if spec.task else "--prompt-interactive"
+        return line if prompt is None else [*line, single_argument(f"{flag}={prompt}")]
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         return None

@@ -15,7 +15,7 @@ from phoenixd.documents.loop_origin import KIND, LAST_SEEN, SOURCE, is_number, k
 from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, ResolvedLoop, StateDocument
 from phoenixd.documents.times import timestamp
-from phoenixd.memory.brief.closings import BY_HAND, CLOSED_AT, Closings
+from phoenixd.memory.brief.closed_before import BY_HAND, CLOSED_AT, ClosedBefore
 from phoenixd.memory.brief.left_out import LeftOut, numbers
 from phoenixd.memory.brief.loops import KINDS, kind_named
 from phoenixd.memory.brief.loops.alike import normal, same
@@ -46,7 +46,7 @@ def settle(
 ) -> Settled:
     """Settle what is open. gone_texts: the texts of loops that were known and are open no longer, by id."""
     gone = dict(gone_texts or {})
-    return _Reading(state, seen, gone, Closings(state.resolved, tuple(resolutions), gone, seen.now)).settled()
+    return _Reading(state, seen, gone, ClosedBefore(state.resolved, tuple(resolutions), gone, seen.now)).settled()
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Reading:
     state: StateDocument
     seen: Seen
     gone_texts: dict[str, str]
-    closings: Closings
+    before: ClosedBefore
     closed: list[tuple[str, str, str]] = field(default_factory=list)
     """Id, reason, kind."""
 
@@ -82,7 +82,7 @@ class _Reading:
         )
         gone = {item.id for item in closed}
         open_now = {loop.id for loop in loops}
-        resolved = [item for item in self.closings.dated() if item.id not in gone | open_now]
+        resolved = [item for item in self.before.dated() if item.id not in gone | open_now]
         settled = self.state.model_copy(
             update={"open_loops": tuple(loops), "resolved": _newest_resolved((*resolved, *closed))}
         )
@@ -109,7 +109,7 @@ class _Reading:
                 yield _Standing(self._aged(loop))
 
     def _new(self, found: Iterable[Found], taken: set[str]) -> Iterator[_Standing]:
-        taken = taken | self.closings.ids | {name for name, _, _ in self.closed}
+        taken = taken | self.before.ids | {name for name, _, _ in self.closed}
         for one in found:
             base = loop_id(one)
             if self._is_resolved(one, base):
@@ -122,11 +122,11 @@ class _Reading:
 
     def _is_resolved(self, found: Found, base: str) -> bool:
         """Whether somebody closed it after what proves it open came about."""
-        when = self.closings.newest(found, base)
+        when = self.before.newest(found, base)
         if when is not None:
             return found.at is None or found.at <= when
         removed = next((name for name, text in self.gone_texts.items() if same(text, found.text)), None)
-        if removed is not None and removed not in self.closings.ids:
+        if removed is not None and removed not in self.before.ids:
             self.closed.append((removed, BY_HAND, found.kind))
             return True
         return False
@@ -150,7 +150,7 @@ class _Reading:
 
     def _counted(self, left_out: LeftOut, taken: set[str]) -> Iterator[_Standing]:
         before = [loop for loop in self.state.open_loops if is_number(loop)]
-        taken = taken | self.closings.ids | {loop.id for loop in before}
+        taken = taken | self.before.ids | {loop.id for loop in before}
         number, today = self.seen.around.number, self.seen.today.isoformat()
         for loop, is_proven in numbers(before, left_out, self.seen.session, number, today, taken):
             yield _Standing(loop if is_proven else self._aged(loop), is_proven=is_proven)

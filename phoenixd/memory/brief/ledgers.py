@@ -54,12 +54,17 @@ class Ledgers:
             if found is not None and keep:
                 content = render_kept(found)
                 async with desk.lock:
-                    await self._publication.write_safely(desk, lambda: _keep(desk, content))
+                    await self._publication.write_safely(desk, lambda: self._keep(desk, agent, content))
         except (PhoenixdError, OSError) as failure:
             # A brief there always is, and the next reading begins where the last kept one stopped.
             log.warning("ledger_unkept", agent=agent.name, reason=str(failure))
         desk.take_ledger(found.ledger if found is not None else None, goes_on=keep)
         return found.ledger if found is not None else None
+
+    def _keep(self, desk: Desk, agent: Agent, content: bytes) -> None:
+        self._publication.require_papers(agent)
+        if len(content) <= SIZE_LIMIT:
+            desk.shelf.write(FILE, content)
 
     def _learn_secrets(self, desk: Desk, agent: Agent) -> None:
         if not desk.secrets:
@@ -69,8 +74,3 @@ class Ledgers:
 def _kept(desk: Desk) -> KeptLedger | None:
     content = desk.shelf.content(FILE, SIZE_LIMIT)
     return read_kept(content) if content is not None else None
-
-
-def _keep(desk: Desk, content: bytes) -> None:
-    if len(content) <= SIZE_LIMIT:
-        desk.shelf.write(FILE, content)

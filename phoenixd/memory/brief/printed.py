@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from phoenixd.documents.conversation import Utterance
 from phoenixd.documents.times import read_time
 from phoenixd.memory.brief.loops.commands import keys_in
+from phoenixd.memory.brief.number_formats import PRINTED
 
 MOST_READ = 20_000
 """Characters of an output's end: that is where programs sum up."""
@@ -21,30 +22,6 @@ CACHED = 2048
 """Calls that are remembered: each turn's reading has nearly all of those of the one before."""
 
 _COMMAND_KEYS = ("command", "cmd")
-_BARE = r"\d{1,7}"
-_COUNT = rf"({_BARE})"
-_SHARE = r"\d{1,3}(?:\.\d{1,4})?"
-_SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(shape, re.MULTILINE))
-    for name, shape in (
-        ("tests_passed", rf"(?<![\w./-]){_COUNT} (?:passed|passing|pass)\b|(?<![\w./-])({_BARE}/{_BARE}) passed\b"),
-        ("tests_passed", rf"\bPassed: +{_COUNT}\b|^. pass {_COUNT}$|^OK \({_COUNT} tests?\b|\bPASS={_COUNT}\b"),
-        ("tests_passed", rf"^\d\d:\d\d \+{_COUNT}(?: [~-]\d+)*:"),
-        ("tests_passed", rf"(?<![\w./-])({_BARE} of {_BARE}) test configurations passed\b"),
-        ("tests_failed", rf"(?<![\w./-]){_COUNT} (?:failed|failing|fail|tests failed)\b|\bFailed: +{_COUNT}\b"),
-        ("tests_failed", rf"^. fail {_COUNT}$|\bFailures: {_COUNT}\b|\b\d+ examples?, {_COUNT} failures?\b"),
-        ("tests_failed", rf"\bwith {_COUNT} failures?\b|^\d\d:\d\d \+\d+(?: ~\d+)? -{_COUNT}:|\bERROR={_COUNT}\b"),
-        ("tests", rf"\bRan {_COUNT} tests? in\b|\bTests run: {_COUNT}\b|^Tests: {_COUNT}, Assertions\b"),
-        ("tests", rf"\bExecuted {_COUNT} tests?\b|\b{_COUNT} tests completed\b"),
-        ("tests", rf"\btests failed out of {_COUNT}\b|\bTOTAL={_COUNT}\b"),
-        ("examples", rf"\b{_COUNT} examples?, \d+ failures?\b"),
-        ("errors", rf"\b[Ff]ound {_COUNT} errors?\b|\({_COUNT} errors?, \d+ warnings?\)"),
-        ("errors", rf"\bdue to {_COUNT} previous errors?\b"),
-        ("warnings", rf"\(\d+ errors?, {_COUNT} warnings?\)|\bgenerated {_COUNT} warnings?\b"),
-        ("coverage", rf"^TOTAL\b[^\n%]{{1,120}}?({_SHARE}%)|^All files +\| +({_SHARE})|\bcoverage: ({_SHARE}%) of"),
-        ("pages", rf"^Output written on [^\n]{{1,200}} \({_COUNT} pages?\b"),
-    )
-)
 
 
 def printed_numbers(
@@ -101,7 +78,7 @@ def _command(text: str) -> str:
 def counts(output: str) -> dict[str, tuple[str, ...]]:
     """Every number that programs of the table sum up with, by its name, in the order in which they were printed."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, shape in _SHAPES:
+    for name, shape in PRINTED:
         values = tuple(next(group for group in match.groups() if group) for match in shape.finditer(output))
         if values and name not in found:
             found[name] = values

@@ -90,6 +90,7 @@ class BriefRuns:
 
         None where there is nothing to be read of a session that was left; its agent is the one of before.
         """
+        self._publication.require_papers(agent)
         desk, began = self._publication.desk_of(agent), self._now()
         _, record = await self.look(agent)
         held = self._held(self._newest(agent))
@@ -132,6 +133,7 @@ class BriefRuns:
             return None
 
     def _read(self, desk: Desk, agent: Agent) -> tuple[StateDocument, BriefRecord]:
+        self._publication.require_papers(agent)
         state = desk.consult(self._now())
         record = desk.brief_record()
         ledger = first_look(record.ledger, seen_of(agent, state), self._now())
@@ -189,6 +191,7 @@ class BriefRuns:
         outcome: Outcome,
     ) -> None:
         """Put a run's outcome in the place of what stood before."""
+        self._publication.require_papers(agent)
         now, accepted = self._now(), outcome.accepted
         desk.consult_clean(now)
         switch = Switch(

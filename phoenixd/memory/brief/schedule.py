@@ -101,15 +101,18 @@ class Briefing:
     def hear(self, agent: Agent, entries: Sequence[Entry] = ()) -> None:
         """Note what happened to an agent; never waits."""
         if agent.removing:
-            self._agents.pop(agent.name, None)
-            self._plans.pop(agent.name, None)
-            self._settled.pop(agent.name, None)
+            self.leave(agent.name)
             return
         self._note(agent)
         ends = [entry.wall for entry in entries if entry.event == "hook_seen" and entry.detail.get("kind") == "stop"]
         if ends:
             self._turned[agent.name] = ends[-1]
         self.replan(agent)
+
+    def leave(self, name: str) -> None:
+        """Write no brief of an agent any more: it is removed, or the papers are its successor's."""
+        for known in (self._agents, self._plans, self._settled, self._left):
+            known.pop(name, None)
 
     async def hear_on(self, agent: Agent) -> None:
         """Have what an agent's session wrote since the last time heard, for the page that its next one is told."""

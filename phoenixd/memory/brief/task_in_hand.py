@@ -9,6 +9,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
 from phoenixd.core.session import MAX_TEXT
+from phoenixd.core.tasks.names import NOTICE
 from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts
@@ -59,7 +60,7 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
+    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE, NOTICE)
     goes_on = continues or words in CONTINUE.values() or cut.is_ours(words)
     return _is_goal(agent, words) or goes_on or words.startswith(begins)
 

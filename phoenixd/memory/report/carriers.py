@@ -26,6 +26,7 @@ PLAIN = frozenset({"phoenixctl"}) | frozenset(
     sqlite3 psql mysql redis-cli mongosh wall write node-gyp nvm pyenv rbenv asdf gpg openssl ssh-keygen ssh-add
     venv json.tool http.server compileall py_compile timeit ensurepip virtualenv poetry uv pdm conda mamba rustup
     corepack gofmt goimports autopep8 yapf pyupgrade docformatter autoflake cloc tokei scc pandoc dot convert ffmpeg
+    aws az gsutil pg_dump pg_restore createdb dropdb psql mysqldump mongodump redis-server vim vi nano protoc sqlc buf
     systemctl journalctl service nvidia-smi lsb_release loginctl tmutil code exit return
 """.split()
 )
@@ -51,7 +52,7 @@ RUN_BY_CHECKS = frozenset(
 """Checks whose own configuration names further programs."""
 
 CONTAINERS = frozenset({"docker", "podman", "buildah", "docker compose"})
-STARTED = frozenset({"build", "bud", "buildx", "run", "exec", "up", "start", "restart"})
+STARTED = frozenset({"build", "bud", "buildx", "run", "exec", "up"})
 RUN_BY = frozenset({"run", "generate", "exec", "xtask", "make", "runner", "watch", "script", "x"})
 """Subcommands of known programs that run a program of the project's."""
 
@@ -123,19 +124,20 @@ def _interpreted(rest: tuple[str, ...], program: str, line: str) -> bool:
     """A program text is read, here or in a file; an interpreter that only tells of itself runs nothing."""
     is_here = "<<" in line
     if not rest or rest[0] == "-":
-        return not is_here or _names(line, program)
+        return not is_here or names(line, program)
     if rest[0] in ("--version", "-V", "-v", "--help", "--check", "-l"):
         return False
     if rest[0] in ("-c", "-e", "-p", "-r", "--eval", "-ne", "-pe", "-i", "-pi") and len(rest) > 1:
-        return _names(line, program)
+        return names(line, program)
     return True
 
 
 def _mentions(words: tuple[str, ...], program: str) -> bool:
-    return any(_names(word, program) for word in words)
+    return any(names(word, program) for word in words)
 
 
-def _names(text: str, program: str) -> bool:
+def names(text: str, program: str) -> bool:
+    """Whether a text holds a program's name as a word."""
     return re.search(rf"(?<![\w-]){re.escape(program)}(?![\w-])", text) is not None
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.documents.report.claims import CommandClaim
 from phoenixd.documents.report.verdicts import Outcome, Verdict
-from phoenixd.memory.report.lines import Command, Parsed, parsed
+from phoenixd.memory.report.lines import Command, Parsed, alone, parsed
 from phoenixd.memory.report.runs import Match, Runs, exit_of
 
 Found = tuple[Outcome, str]
@@ -26,7 +26,7 @@ def _found(line: Parsed, code: int | None, runs: Runs) -> Found:
     if any(match.run.ran.end != "refused" for match in whole):
         return _compared(whole, code, None, runs)
     if not told:
-        return _refusals(whole, runs, line.text.split(" ", 1)[0]) or (
+        return _refusals(whole, runs, alone(line.text)) or (
             "unverifiable", "the claimed line is not understood, and no run has the same text",
         )  # fmt: skip
     parts = [_of_one(one, _alone(one, line), code if code == 0 else None, [], runs) for one in told]
@@ -52,7 +52,7 @@ def _of_one(command: Command, line: Parsed, code: int | None, whole: list[Match]
     if ran:
         is_plain = ran[-1].command is None or line.commands[-1] is command
         return _compared(ran, code if is_plain else None, command, runs)
-    refused = _refusals(found, runs, command.program)
+    refused = _refusals(found, runs, command)
     if refused is not None:
         return refused
     return _unseen(command, code, runs)
@@ -80,19 +80,19 @@ def _compared(ran: list[Match], code: int | None, command: Command | None, runs:
     if code == 0 and command is not None and runs.proof_after(command, newest.run.number):
         return "unverifiable", f"{why}, and a later run that looked at as much went well"
     meant = command or newest.command
-    carrier = runs.carrier_of(meant.program, meant.key) if meant is not None else None
+    carrier = runs.carrier_of(meant, went_well=code == 0) if meant is not None else None
     if carrier is not None and carrier[0] > newest.run.number:
         return "unverifiable", f"{why}, and later {carrier[1]}"
     return "contradicted", why
 
 
-def _refusals(found: list[Match], runs: Runs, program: str) -> Found | None:
+def _refusals(found: list[Match], runs: Runs, command: Command) -> Found | None:
     """A call that was denied, and never made again."""
     refused = [match for match in found if match.run.ran.end == "refused"]
     if not refused:
         return None
     why = f"`{refused[-1].run.line.text[:120]}` was refused, and so never ran"
-    carrier = runs.carrier_of(program)
+    carrier = runs.carrier_of(command)
     if not runs.is_whole:
         return "unverifiable", f"{why}, but {runs.gap}"
     if carrier is not None and carrier[0] > refused[-1].run.number:
@@ -105,7 +105,7 @@ def _unseen(command: Command, code: int | None, runs: Runs) -> Found:
     kin = runs.kin_of(command)
     if not runs.is_whole:
         return "unverifiable", f"no run of it was seen, but {runs.gap}"
-    carrier = runs.carrier_of(command.program, command.key)
+    carrier = runs.carrier_of(command)
     if carrier is not None:
         return "unverifiable", f"no run of it was seen, but {carrier[1]}"
     if not kin:

@@ -62,8 +62,6 @@ def _of_loop(claim: LoopClaim, facts: Facts, runs: Runs) -> tuple[Outcome, str]:
         return "unverifiable", "no loop of that name is known"
     if not runs.is_whole:
         return "unverifiable", f"nothing closed it, but {runs.gap}"
-    if (carrier := runs.carrier_of("phoenixctl")) is not None:
-        return "unverifiable", f"nothing is seen to close it, but {carrier[1]}"
     return "contradicted", "the transcript was read whole, and nothing in it closed the loop"
 
 

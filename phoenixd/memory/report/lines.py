@@ -16,6 +16,7 @@ Likeness = Literal["same", "kin", "other"]
 """kin: one may be a shortened form of the other, or looked at more, so that neither proves nor disproves it."""
 
 MOST_NESTED = 4
+LINE_LIMIT, MOST_DOCUMENTS = 100_000, 20
 SETUP = frozenset(
     """
     cd pushd popd export set source . echo printf mkdir true exit false return sleep pwd activate : unset ulimit umask
@@ -85,7 +86,15 @@ class Parsed:
 def parsed(line: str, root: str) -> Parsed:
     """A line as it is compared: paths below the workspace are relative to it."""
     plain = _relative(line.strip().strip("`").removeprefix("$ "), root)
-    return Parsed(" ".join(plain.split()), tuple(_commands(without_documents(plain), MOST_NESTED)))
+    # What begins a text within a line is looked for from each of its signs to the end.
+    is_short = len(plain) <= LINE_LIMIT and plain.count("<<") <= MOST_DOCUMENTS
+    commands = _commands(without_documents(plain), MOST_NESTED) if is_short else []
+    return Parsed(" ".join(plain.split()), tuple(commands))
+
+
+def alone(line: str) -> Command:
+    """The first word of a line as a command."""
+    return Command((line.split(" ", 1)[0] or "?",), None, None, None, None)
 
 
 def likeness(claimed: Command, ran: Command) -> Likeness:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from phoenixd.documents.report.claims import CountClaim
 from phoenixd.documents.report.verdicts import Outcome, Verdict
-from phoenixd.memory.report.lines import parsed
-from phoenixd.memory.report.runs import Match, Runs, exit_of, printed
+from phoenixd.memory.report.lines import alone, covers, parsed
+from phoenixd.memory.report.runs import Match, Runs, exit_of
 
 PRINTERS = frozenset({"echo", "printf", "cat"})
 
@@ -28,7 +28,7 @@ def of_count(claim: CountClaim, runs: Runs) -> Verdict:
         return Verdict(claim, "unverifiable", f"{why}, but {runs.gap}")
     if any(other.where != newest.where and _compared(claim, other)[0] == "verified" for other in ran[:-1]):
         return Verdict(claim, "unverifiable", f"{why}, and another directory's run printed the claimed")
-    carrier = runs.carrier_of(newest.command.program, newest.command.key) if newest.command is not None else None
+    carrier = runs.carrier_of(newest.command, went_well=True) if newest.command is not None else None
     if carrier is not None and carrier[0] > newest.run.number:
         return Verdict(claim, "unverifiable", f"{why}, and later {carrier[1]}")
     return Verdict(claim, "contradicted", why)
@@ -57,8 +57,8 @@ def _unseen(claim: CountClaim, is_refused: bool, runs: Runs) -> tuple[Outcome, s
     told = parsed(claim.command, runs.root).told if claim.command else ()
     if claim.command and not told:
         return "unverifiable", "the claimed line is not understood"
-    for program in [one.program for one in told] or ["pytest"]:
-        if (carrier := runs.carrier_of(program)) is not None:
+    for command in told or (alone("pytest"),):
+        if (carrier := runs.carrier_of(command)) is not None:
             return "unverifiable", f"no such run was seen, but {carrier[1]}"
     if not claim.command and runs.known:
         return "unverifiable", "no run printed counts in a known shape"
@@ -72,7 +72,9 @@ def _of_kin(claim: CountClaim, kin: list[Match], runs: Runs) -> tuple[Outcome, s
     if any(_compared(claim, match)[0] == "verified" for match in kin):
         return "verified", f"{shown} or a run like it printed these counts"
     told = [_totals(match) for match in newest.values()]
-    carrier = runs.carrier_of(kin[-1].command.program, kin[-1].command.key) if kin[-1].command is not None else None
+    carrier = runs.carrier_of(kin[-1].command) if kin[-1].command is not None else None
+    if any(_is_wider(claim, match, runs) for match in newest.values()):
+        return "unverifiable", f"{shown} ran, of which the claimed tests may be a part"
     is_known = all(passed is not None for passed, _ in told) and runs.is_whole and carrier is None
     sums = (sum(passed or 0 for passed, _ in told), sum(failed for _, failed in told))
     if not is_known or claim.passed in (None, sums[0]):
@@ -80,8 +82,15 @@ def _of_kin(claim: CountClaim, kin: list[Match], runs: Runs) -> tuple[Outcome, s
     return "contradicted", f"no run like it printed {claim.passed} passed, nor do all together"
 
 
+def _is_wider(claim: CountClaim, match: Match, runs: Runs) -> bool:
+    """Whether a run looked at more than was claimed, and at least as much passed."""
+    told, (passed, _) = parsed(claim.command, runs.root).told, _totals(match)
+    is_more = match.command is not None and any(covers(match.command, one) for one in told)
+    return is_more and (passed is None or claim.passed is None or claim.passed <= passed)
+
+
 def _totals(match: Match) -> tuple[int | None, int]:
-    found = printed(match.run.ran)
+    found = match.run.printed
     passed = _values(found.get("tests_passed", ()))
     return (max(passed) if passed else None), max(_values(found.get("tests_failed", ())), default=0)
 
@@ -89,7 +98,7 @@ def _totals(match: Match) -> tuple[int | None, int]:
 def _compared(claim: CountClaim, match: Match) -> tuple[Outcome, str]:
     """What one run printed, beside the claim."""
     ran, shown = match.run.ran, f"`{match.run.line.text[:120]}`"
-    found = printed(ran)
+    found = match.run.printed
     passed, failed = _values(found.get("tests_passed", ())), _values(found.get("tests_failed", ()))
     totals = _values((*found.get("tests", ()), *found.get("examples", ())))
     if not passed and not failed and not totals:

@@ -8,20 +8,30 @@ from dataclasses import dataclass
 
 from phoenixd.documents.report.facts import Facts, Ran
 from phoenixd.memory.brief.printed import counts
-from phoenixd.memory.report.carriers import is_hooked, line_may_run, may_run
+from phoenixd.memory.report.carriers import PLAIN, is_hooked, line_may_run, may_run, names
 from phoenixd.memory.report.lines import Command, Parsed, covers, likeness, parsed
+from phoenixd.memory.report.purposes import is_plausible, purposes_of
 
-MOST_RUNS = 20_000
+MOST_RUNS = 10_000
 """Runs that are looked at; where there are more, the transcript counts as read in part."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known:
     """One run, taken apart. number: its place in the order of all."""
 
     number: int
     ran: Ran
     line: Parsed
+    _printed: dict[str, tuple[str, ...]] | None = None
+
+    @property
+    def printed(self) -> dict[str, tuple[str, ...]]:
+        """The numbers with which it summed up; looked for once, whatever is claimed."""
+        if self._printed is None:
+            output = self.ran.output
+            self._printed = counts(_STEPS.sub("", output[-MOST_READ:])) if output else {}
+        return self._printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class Runs:
         self._by_text: dict[str, list[Known]] = {}
         self._by_program: dict[str, list[tuple[Known, Command]]] = {}
         self._by_sign: dict[tuple[object, ...], list[tuple[Known, Command]]] = {}
-        self._carriers: dict[tuple[str, str], tuple[int, str] | None] = {}
+        self._carriers: dict[tuple[str, str, frozenset[str], bool], tuple[int, str] | None] = {}
         for one in self.known:
             self._by_text.setdefault(one.line.text, []).append(one)
             for command in one.line.commands:
@@ -82,23 +92,27 @@ class Runs:
         """Every run of a check that printed a count."""
         for one in self.known:
             command = next((part for part in one.line.told if part.check is not None), None)
-            if command is not None and one.ran.end != "refused" and _sums_up(one.ran.output):
+            if command is not None and one.ran.end != "refused" and _sums_up(one):
                 yield Match(one, command)
 
-    def carrier_of(self, program: str, key: str = "") -> tuple[int, str] | None:
-        """The newest run or call that may have run a program without saying so, and its place; None: there is none.
+    def carrier_of(self, command: Command, *, went_well: bool = False) -> tuple[int, str] | None:
+        """The newest run or call that may have run a command without saying so, and its place; None: there is none.
 
-        key: of the command that is asked for; its own runs in other places are no carriers of it.
+        went_well: only one that did not fail. The command's own runs in other places are no carriers of it.
         """
-        if (program, key) not in self._carriers:
-            self._carriers[program, key] = self._newest_carrier(program, key)
-        return self._carriers[program, key]
+        meant = purposes_of(command.words, command.program)
+        key = command.program, command.key, meant, went_well
+        if key not in self._carriers:
+            self._carriers[key] = self._newest_carrier(command, meant, went_well)
+        return self._carriers[key]
 
-    def _newest_carrier(self, program: str, key: str) -> tuple[int, str] | None:
+    def _newest_carrier(self, command: Command, meant: frozenset[str], went_well: bool) -> tuple[int, str] | None:
         if self.others:
             return len(self.known), f"the tool {self.others[-1]} was called"
         for one in reversed(self.known):
-            if one.ran.end != "refused" and _may_have_run(one, program, key):
+            if one.ran.end == "refused" or (went_well and one.ran.code not in (0, None)):
+                continue
+            if _may_have_run(one, command, meant):
                 return one.number, f"`{one.line.text[:80]}` may have run it"
         return None
 
@@ -128,12 +142,7 @@ def exit_of(match: Match) -> int | str | None:
     return "failed" if _shows_failures(match, told) else None
 
 
-def printed(ran: Ran) -> dict[str, tuple[str, ...]]:
-    """The numbers with which a run summed up."""
-    return counts(_STEPS.sub("", ran.output[-MOST_READ:])) if ran.output else {}
-
-
-MOST_READ = 200_000
+MOST_READ = 50_000
 _STEPS = re.compile(r"^[ \t]*(?:Test Files|Test Suites|Snapshots)\b[^\n]*$", re.MULTILINE)
 """Lines that count files, in the words with which others count tests."""
 _STATUS = re.compile(r"\$\?|\$\{PIPESTATUS\[0\]\}")
@@ -166,21 +175,24 @@ def _shows_failures(match: Match, told: list[Command]) -> bool:
     checks = [one for one in told if one.check is not None]
     if match.command is None or checks != [match.command] or any(one.program in ("cat", "echo") for one in told):
         return False
-    return any(value.isdigit() and int(value) > 0 for value in printed(match.run.ran).get("tests_failed", ())[-1:])
+    return any(value.isdigit() and int(value) > 0 for value in match.run.printed.get("tests_failed", ())[-1:])
 
 
-def _sums_up(output: str | None) -> bool:
-    return output is not None and any(name.startswith(("tests", "examples")) for name in counts(output[-MOST_READ:]))
+def _sums_up(known: Known) -> bool:
+    return any(name.startswith(("tests", "examples")) for name in known.printed)
 
 
-def _may_have_run(known: Known, program: str, key: str) -> bool:
-    ran = known.ran
+def _may_have_run(known: Known, command: Command, meant: frozenset[str]) -> bool:
+    ran, program = known.ran, command.program
     if ran.is_clipped or not known.line.is_understood:
         return ran.is_clipped or line_may_run(ran.line, program)
     for one in known.line.commands:
-        if one.key != key and may_run(one.words, program, ran.line):
-            return True
-        if is_hooked(one.words) and ran.output is not None and program in ran.output:
+        if one.key != command.key and may_run(one.words, program, ran.line):
+            is_plain = program in PLAIN
+            is_named = any(names(word, program) for word in one.words[1:])
+            if is_named or is_plausible(purposes_of(one.words, one.program), meant, is_plain=is_plain):
+                return True
+        if is_hooked(one.words) and ran.output is not None and names(ran.output, program):
             return True
     # Within a quotation a substitution is a part of a word.
     return any(line_may_run(head, program) for head in _SUBSTITUTION.findall(ran.line))

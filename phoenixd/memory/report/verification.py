@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from anyio import to_thread
+
 from phoenixd.core.agent import Agent
 from phoenixd.documents.report.claims import FileClaim, Report
 from phoenixd.documents.report.facts import Facts, FileSeen, Witness
@@ -78,4 +80,5 @@ async def verify_report(content: bytes, task: Task, world: World) -> Verificatio
         seen |= {path: FileSeen("report") for path in seen if path.removeprefix("./") in own}
     written = tuple(one.path for one in witness.writes if not one.failed)
     facts = Facts(witness, seen, written, task.closed, task.open, task.commits, task.workspace)
-    return Verification(report, judge(report, facts), witness.gaps)
+    verdicts = await to_thread.run_sync(judge, report, facts)
+    return Verification(report, verdicts, witness.gaps)

@@ -58,14 +58,14 @@ def test_p19_the_page_tells_what_is_known() -> None:
     assert page.splitlines()[0] == "# builder — 2026-11-21"
     for fact in (
         "Work through docs/plan.md.",
-        "- Current task: Fix the login",
+        '- Current task: "Fix the login"',
         "- `auth-flow`: OAuth redirect not tested (open since 2026-10-01, stale)",
         "- `docs`: write the page (open since 2026-11-20)",
         "- `tests_passing`: 47/52",
         "2026-11-21T09:59:00Z run end: signal 9; restarting at once",
         "- Branch: main",
         "- Files: 3 changed, 1 untracked",
-        "- Commit abc1234 of 2026-11-21: Fix it",
+        '- Commit abc1234 of 2026-11-21: "Fix it"',
     ):
         assert fact in page, fact
 
@@ -297,7 +297,7 @@ class TestChanged:
         (changed,) = (section.body for section in sections(facts) if section.title == "Changed")
 
         assert changed.split("\n") == [
-            "- Commit abc1234 of 2026-11-21T09:59:50Z: Fix it",
+            '- Commit abc1234 of 2026-11-21T09:59:50Z: "Fix it"',
             "- Files that the session's tools wrote, the newest first: `src/a.ts`, `docs/b.md`, and 3 more",
             "- `npm test`: failed (exit 1) -> passed (exit 0) at 2026-11-21T10:00:00Z",
             "- By phoenixd: 2026-11-21T09:59:00Z run end: signal 0; 2026-11-21T09:59:01Z run end: signal 1; "

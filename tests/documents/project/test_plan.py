@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from phoenixd.documents.project.editing import set_status, with_statuses
 from phoenixd.documents.project.models import TaskStatus
-from phoenixd.documents.project.plan import Plan, phase_plan, read_plan
+from phoenixd.documents.project.plan import Plan, read_plan
+from phoenixd.documents.project.plan_data import phase_plan
 from phoenixd.documents.project.reading import line_count
 from phoenixd.errors import BadProject
 
@@ -159,6 +160,13 @@ def test_f_ph_7_a_task_that_never_ended_goes_back_with_its_reason() -> None:
     assert after.task("2").status == "pending"
     assert [one.id for one in after.tasks] == [one.id for one in before.tasks]
     assert r"+ '- **Note**: ended after 45 min ### Task 99: forged\r\n'" in changed_lines(before, after)
+
+
+@pytest.mark.parametrize(
+    "quoted", ["> Status: blocked", "> > Status: blocked", "> - Status: blocked", "> > - Status: done"]
+)
+def test_a_quoted_status_is_not_the_tasks_own(quoted: str) -> None:
+    assert read_plan(f"## Task 1: a\n\n{quoted}\n".encode(), "plan.md").tasks[0].status == "pending"
 
 
 BAD = {

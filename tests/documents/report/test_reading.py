@@ -42,6 +42,7 @@ def test_every_form_of_claim_is_read() -> None:
     [
         '{"files": ["a.py"]}',
         'Here is my report:\n```json\n{"files": [{"file": "a.py"}]}\n```\nDone.',
+        'I set {x} in it.\n```json\n{"files": ["b.py"]}\n```\nNo, this:\n```json\n{"files": ["a.py"]}\n```\nSo {y} is.',
         '\ufeff{"files": {"path": " a.py ", "action": "Edited"}}',
         '{"changed_files": [{"filename": "a.py", "hash": "abcd"}]}',
         '{"files": [{"path": "a.py", "sha256": ""}], "seal": "7f3a9c", "unknown": {"a": [1]}}',

@@ -51,6 +51,32 @@ def test_branch_commits_and_counts(repository: Path) -> None:
     assert (summary.changed, summary.untracked) == (2, 2)
 
 
+def test_a_merge_under_way_is_told_with_the_time_at_which_git_began_it(repository: Path) -> None:
+    def begin() -> tuple[str, float | None]:
+        git(repository, "merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "other")
+        found = summarise(str(repository))
+        assert found is not None
+        return found.operation, found.operation_at
+
+    git(repository, "checkout", "-q", "-b", "other")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "other")
+    git(repository, "checkout", "-q", "main")
+    before = int(time.time())
+
+    name, at = begin()
+    os.utime(repository / ".git" / "MERGE_HEAD", (before - 3600, before - 3600))
+    older = summarise(str(repository))
+    git(repository, "merge", "--abort")
+    again, later = begin()
+
+    assert (name, again) == ("merge", "merge")
+    assert at is not None
+    assert later is not None
+    assert before <= at <= later <= time.time()
+    assert older is not None
+    assert older.operation_at == before - 3600
+
+
 def stage(work: Path) -> None:
     (work / "kept.txt").write_text("staged\n")
     git(work, "add", "kept.txt")

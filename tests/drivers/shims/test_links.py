@@ -204,6 +204,32 @@ async def test_the_protocol_before_is_spoken_and_an_older_one_is_left_alone(shor
     links.shims.close()
 
 
+async def test_answers_are_armed_at_a_shim_that_knows_them_and_an_older_one_is_told_nothing(
+    short_tmp: Path, links: Links
+) -> None:
+    answer = {"id": "f-1", "kind": "stop", "tools": [], "times": 1, "seconds": 60.0, "body": {"decision": "block"}}
+    armed = [{"id": "f-1", "uses": 1}]
+    async with FakeShim(short_tmp, "new", protocol=2, armed=armed) as new, FakeShim(short_tmp, "old") as old:
+        for agent, told in (("new", (("f-1", 1),)), ("old", None)):
+            hello = await links.shims.connect(agent)
+            assert hello is not None
+            assert hello.armed == told
+        links.shims.arm("new", 7, answer)
+        links.shims.disarm("new", 7, "f-1")
+        links.shims.note_use("new", "f-1", 1)
+        with pytest.raises(ShimFailed, match="protocol 1, which knows no armed answers"):
+            links.shims.arm("old", 7, answer)
+        links.shims.note_use("nobody", "f-1", 1)
+
+        await new.was_told("armed_noted")
+        assert new.told[1:] == [
+            {"op": "arm", "incarnation": 7, **answer},
+            {"op": "disarm", "incarnation": 7, "id": "f-1"},
+            {"op": "armed_noted", "id": "f-1", "uses": 1},
+        ]
+        assert [message["op"] for message in old.told] == ["hello"]
+
+
 async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, links: Links) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")

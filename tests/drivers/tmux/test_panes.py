@@ -110,3 +110,52 @@ async def test_what_strangers_name_their_sessions_makes_no_agent(short_tmp: Path
             tmux(short_tmp, "rename-session", "-t", session, name)
             assert await terminal.panes() == frozenset()
         assert [pid for _, pid in await terminal.foreign()] == [theirs]
+
+
+def sessions(room: Path) -> set[str]:
+    return {one for one in tmux(room, "list-sessions", "-F", "#{session_name}").split() if one != "phoenixd"}
+
+
+async def test_a_seats_holder_takes_its_name_and_the_pane_before_keeps_its_own(short_tmp: Path) -> None:
+    """Panes are known by their shims and marks: whatever their sessions are called, none is lost."""
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("boss", recorder(short_tmp / "first"))
+        await terminal.open_pane("boss-g2", recorder(short_tmp / "second"))
+        for _ in range(2):
+            await terminal.take_session("boss-g2", "boss", 2)
+            assert sessions(short_tmp) == {"phx-boss", "phx-boss-g1"}
+        assert await terminal.panes() == {"boss", "boss-g2"}
+        await types_into(terminal, "boss-g2", short_tmp / "second")
+        await types_into(terminal, "boss", short_tmp / "first")
+
+        await terminal.open_pane("boss-g3", recorder(short_tmp / "third"))
+        await terminal.take_session("boss-g3", "boss", 3)
+        assert sessions(short_tmp) == {"phx-boss", "phx-boss-g1", "phx-boss-g2"}
+        for name in ("boss", "boss-g2"):
+            await terminal.close_pane(name)
+        assert sessions(short_tmp) == {"phx-boss"}
+        assert await terminal.panes() == {"boss-g3"}
+
+
+async def test_a_strangers_session_of_a_seats_name_makes_way(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("boss-g2", recorder(short_tmp / "second"))
+        tmux(short_tmp, "new-session", "-d", "-s", "phx-boss", "--", *recorder(short_tmp / "theirs"))
+        theirs = pid_of(short_tmp, "=phx-boss:")
+        await terminal.take_session("boss-g2", "boss", 2)
+
+        assert pid_of(short_tmp, "=phx-boss:") != theirs
+        assert [pid for _, pid in await terminal.foreign()] == [theirs]
+
+
+async def test_a_pane_that_somebody_moved_takes_no_name_from_where_it_is(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("other", recorder(short_tmp / "other"))
+        await terminal.open_pane("boss-g2", recorder(short_tmp / "second"))
+        tmux(short_tmp, "join-pane", "-s", "=phx-boss-g2:", "-t", "=phx-other:")
+        await terminal.take_session("boss-g2", "boss", 2)
+
+        assert sessions(short_tmp) == {"phx-other"}
+        for seat in ("boss#(touch x)", "", "Boss"):
+            with pytest.raises(TerminalFailed, match="no agent's name"):
+                await terminal.take_session("boss-g2", seat, 2)

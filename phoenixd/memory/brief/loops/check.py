@@ -22,6 +22,7 @@ from phoenixd.memory.brief.loops.wrappers import (
     NARROWING_OF,
     NO_RUN,
     NPM_SCRIPTS,
+    OF_PLACES,
     PLAIN_OPTIONS,
     PLAIN_VALUES,
     SAME,
@@ -43,12 +44,14 @@ class Check:
     """One check of a line. paths: what it was pointed at, all of which it looks at; options: what else changes it.
 
     where: the directory it was sent to; None: it says none, and so it is the workspace itself.
+    is_of_places: a path is one thing of its own, as a build's context is, and no part of what lies above it.
     """
 
     key: str
     paths: frozenset[str]
     options: frozenset[str]
     where: str | None
+    is_of_places: bool = False
 
     def covers(self, other: Check) -> bool:
         """Whether a pass of this one proves that the other would pass: it looked at as much, or at more."""
@@ -58,6 +61,8 @@ class Check:
             return False
         if not all(_name(one) in DEMANDING for one in self.options - other.options):
             return False
+        if self.is_of_places:
+            return self.paths == other.paths
         if not self.paths:
             return True
         return bool(other.paths) and all(any(_holds(mine, one) for mine in self.paths) for one in other.paths)
@@ -162,7 +167,7 @@ def _of_program(name: str, program: Program, words: tuple[str, ...], where: str 
         needed = sorted(program.needs & {one.split("=", 1)[0].split(" ", 1)[0] for one in options})
         taken = [one.split(" ", 1)[1] for one in options if " " in one and one.split(" ", 1)[0] in needed]
         rest = frozenset(one for one in options if one.split(" ", 1)[0] not in needed)
-        return Check(f"{name} {needed[0]}" if needed else name, _whole([*paths, *taken]), rest, where)
+        return _placed(Check(f"{name} {needed[0]}" if needed else name, _whole([*paths, *taken]), rest, where))
     if program.is_runner:
         named = [one for one in paths if "=" not in one]
         targets = [one for one in named if one not in LEFT_OUT_TARGETS]
@@ -172,7 +177,7 @@ def _of_program(name: str, program: Program, words: tuple[str, ...], where: str 
         return Check(" ".join([name, *map(_target, targets)]), frozenset(), frozenset(options) | settings, where)
     if program.subcommands is None:
         paths = paths[1:] if paths and paths[0] in program.modes else paths
-        return Check(name, _whole(paths), frozenset(options), where)
+        return _placed(Check(name, _whole(paths), frozenset(options), where))
     for subcommand, option in program.with_option:
         if paths and paths[0] == subcommand and option in words:
             rest = frozenset(one for one in options if one.split(" ", 1)[0] != option)
@@ -181,8 +186,16 @@ def _of_program(name: str, program: Program, words: tuple[str, ...], where: str 
     for size in (2, 1):
         subcommand = " ".join(paths[:size])
         if len(paths) >= size and subcommand in program.subcommands:
-            return Check(f"{name} {subcommand}", _whole(paths[size:]), frozenset(options), where)
+            return _placed(Check(f"{name} {subcommand}", _whole(paths[size:]), frozenset(options), where))
     return None
+
+
+def _placed(check: Check) -> Check:
+    """The check as one of places, where its command means each path by itself: none is that of its directory."""
+    if check.key not in OF_PLACES:
+        return check
+    paths = frozenset(os.path.normpath(path) for path in check.paths or {"."})
+    return replace(check, paths=paths, is_of_places=True)
 
 
 def _target(name: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from phoenixd.documents.ledger_rows import STOPPED_CODES
 from phoenixd.memory.brief.loops.check import Check, check_of, program_name
 from phoenixd.memory.brief.loops.shell import CACHED, LIMIT, Simple, simple_commands
-from phoenixd.memory.brief.loops.wrappers import SHELLS, WRAPPERS
+from phoenixd.memory.brief.loops.wrappers import PLAIN_VARIABLES, SHELLS, WRAPPERS
 
 MOST_NESTED = 4
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,80}\+?=")
@@ -83,7 +83,16 @@ def _checks(simple: Simple, zero: bool, depth: int) -> tuple[Check, ...]:
         within = _verdict(inner, zero, depth - 1) if depth > 0 else None
         return within.checks if within is not None else ()
     check = check_of(words, simple.where)
-    return (check,) if check is not None else ()
+    if check is None:
+        return ()
+    settings = _settings(simple.words[: len(simple.words) - len(words)])
+    return (replace(check, options=check.options | settings) if settings else check,)
+
+
+def _settings(before: tuple[str, ...]) -> frozenset[str]:
+    """The variables that a command is given by what stands before it, but for those that change nothing of it."""
+    given = (word for word in before if _ASSIGNMENT.match(word))
+    return frozenset(word for word in given if word.split("=", 1)[0].rstrip("+") not in PLAIN_VARIABLES)
 
 
 def inner_line(words: tuple[str, ...]) -> str | None:

@@ -74,7 +74,9 @@ def merge(seen: Seen) -> Iterator[Found]:
         began = _began(seen)
         how = f", begun by `{one_line(began.text, 120).replace('`', chr(39))}`" if began is not None else ""
         text = f"A {git.operation} is under way on {_branch(git)}{how}"
-        yield Found(MERGE, git.operation, text, began.ended if began is not None else None, is_same=True)
+        # A second merge is another one, though nothing else tells them apart: git's own files do.
+        at = git.operation_at if git.operation_at is not None else began.ended if began is not None else None
+        yield Found(MERGE, git.operation, text, at, is_same=True)
 
 
 def merge_closed(loop: OpenLoop, seen: Seen) -> str | None:

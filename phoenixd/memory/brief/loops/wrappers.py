@@ -119,11 +119,11 @@ PLAIN_VALUES = frozenset("""
 """The same with a value of their own."""
 
 NARROWING = frozenset("""
-    -k -m -t --grep --fgrep --filter --lf --last-failed --testNamePattern --test-name-pattern --testPathPattern
-    --test-path-pattern --onlyChanged --only-changed --changed --deselect --ignore --ignore-glob --group --testsuite
-    --tags --gtest_filter --shard
+    -k -t --grep --fgrep --filter --lf --last-failed --testNamePattern --test-name-pattern --testPathPattern
+    --test-path-pattern --onlyChanged --only-changed --changed --deselect --ignore --ignore-glob --gtest_filter --shard
 """.split())  # fmt: skip
-"""Options that leave out some of what is checked without them."""
+"""Options that leave out some of what is checked without them. Marks, tags, groups and suites are none of them: a
+project often leaves those out itself where no such option is given."""
 
 NARROWING_OF: dict[str, frozenset[str]] = {
     "cargo": frozenset("-p --package --exclude --lib --bin --bins --test --doc --skip".split()),
@@ -143,6 +143,23 @@ DEMANDING = frozenset("""
     --cov --coverage --cov-report --cov-fail-under -race --max-warnings --strict --workspace --all --all-targets
 """.split())  # fmt: skip
 """Options with which the same is checked, and more is asked of it."""
+
+PLAIN_VARIABLES = frozenset("""
+    CI TERM COLUMNS LINES LANG LC_ALL NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE PY_COLORS RUST_BACKTRACE RUST_LOG
+    PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONPATH DEBIAN_FRONTEND DOCKER_BUILDKIT BUILDKIT_PROGRESS
+    CARGO_TERM_COLOR NODE_NO_WARNINGS GIT_PAGER PAGER HUSKY DEBUG VERBOSE
+""".split())  # fmt: skip
+"""Variables that leave what is checked as it is; any other may turn a check on or off."""
+
+OF_PLACES = frozenset({
+    "docker build", "docker buildx build", "podman build", "buildah bud", "buildah build", "kustomize build",
+    "helm lint", "helm template", "helm test", "helm install", "helm upgrade", "sam build", "packer build",
+    "packer validate", "cmake --build", "cmake --install", "build", "dotnet build", "dotnet test", "dotnet publish",
+    "dotnet pack", "msbuild", "nix build", "nix-build", "gcloud builds submit", "vercel deploy", "netlify deploy",
+    "hugo", "sphinx-build", "gem build", "meson compile", "meson setup", "terraform apply", "conan build",
+    "conan create",
+})  # fmt: skip
+"""Checks of which each path is a thing of its own: a pass in one directory says nothing of those below it."""
 
 NO_RUN = frozenset({"--version", "-version", "--help", "-help"})
 """Options with which a program checks nothing."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.documents.deeds import FileWritten, PlanAnswered, PlanProposed, Question, QuestionAsked
+from phoenixd.documents.resolved import Resolution
+from phoenixd.documents.state import resolve_loop
+from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.memory.brief.closing import settle
 from phoenixd.memory.brief.loops.alike import names
@@ -47,6 +50,15 @@ def test_a_commit_closes_the_one_step_that_it_fits_best_and_a_revert_none() -> N
         ("go test -tags e2e ./...", "go test ./..."), ("cargo build --release", "cargo build"),
         ("pytest --cov-fail-under=90", "pytest"), ("npm test", "cd packages/api && npm test"),
         ("docker build -f a/Dockerfile .", "docker build ."), ("cargo test --all-features", "cargo test"),
+        ("docker build ./api", "docker build ."), ("docker build -t api ./api", "docker build ."),
+        ("docker buildx build api/worker", "docker buildx build api"), ("dotnet build ./api", "dotnet build"),
+        ("podman build api", "podman build ."), ("kustomize build overlays/prod", "kustomize build ."),
+        ("helm lint ./charts/api", "helm lint ./charts"), ("sam build ./api", "sam build ."),
+        ("cmake --build build/release", "cmake --build build"), ("python -m build api", "python -m build ."),
+        ("pytest -x -m slow", "pytest -k nothing"), ("pytest -x -m slow", "pytest"), ("pytest -m slow", "pytest -x"),
+        ("behave --tags @slow", "behave"), ("phpunit --testsuite e2e", "phpunit"),
+        ("pytest", "PYTEST_ADDOPTS='-k nothing' pytest"), ("DATABASE_URL=pg://x pytest", "pytest"),
+        ("env E2E=1 npm test", "npm test"), ("npm test", "SKIP_E2E=1 npm test"),
     ],
 )  # fmt: skip
 def test_a_run_that_looked_at_less_closes_no_check(failed: str, passed: str) -> None:
@@ -57,7 +69,15 @@ def test_a_run_that_looked_at_less_closes_no_check(failed: str, passed: str) -> 
     assert texts(settled(story.ran(passed), before)) == texts(before)
 
 
-@pytest.mark.parametrize(("failed", "passed"), [("cd /w && pytest", "pytest"), ("pytest -k a", "pytest --cov=src")])
+@pytest.mark.parametrize(
+    ("failed", "passed"),
+    [
+        ("cd /w && pytest", "pytest"), ("pytest -k a", "pytest --cov=src"), ("pytest -x -m slow", "pytest -m slow"),
+        ("docker build -t a ./api", "docker build api"), ("docker build .", "docker build ./"),
+        ("docker compose build api", "docker compose build"), ("go build ./api", "go build ./..."),
+        ("CI=1 pytest", "NO_COLOR=1 pytest"), ("E2E=1 npm test", "E2E=1 npm test"), ("dotnet build", "dotnet build ."),
+    ],
+)  # fmt: skip
 def test_a_run_that_looked_at_as_much_closes_it(failed: str, passed: str) -> None:
     assert texts(settled(Story().ran(failed, 1).ran(passed))) == []
 
@@ -90,6 +110,28 @@ def test_what_its_own_proof_closed_is_open_again_when_it_is_found_again() -> Non
     assert texts(closed) == []
     gone = {before.open_loops[0].id: before.open_loops[0].text}
     assert texts(settle(closed, story.seen(dirty), (), gone)) == texts(before)
+
+
+@pytest.mark.parametrize("is_dated", [True, False], ids=["dated by git", "of no known time"])
+def test_a_merge_that_an_operator_resolved_stays_resolved_and_the_next_one_is_open(is_dated: bool) -> None:
+    """No session began either of them, so that git's files alone tell one from the other."""
+
+    def under_way(since: float) -> GitSummary:
+        return GitSummary("main", top="/w", operation="merge", operation_at=since if is_dated else None)
+
+    story, first, second = Story(), under_way(NOW - 600), under_way(NOW - 60)
+    opened = settle(empty(), story.seen(first)).state
+    name = opened.open_loops[0].id
+    made = [Resolution(name, "I end it myself", timestamp(NOW - 300), "a")]
+    state = resolve_loop(opened, name, made[0].reason, utc_date(NOW))
+    assert state is not None
+    gone = {name: opened.open_loops[0].text}
+
+    for _ in range(2):
+        state = settle(state, story.seen(first), made, gone).state
+        assert texts(state) == []
+    again = settle(state, story.seen(second), made, gone).state
+    assert texts(again) == (["A merge is under way on main"] if is_dated else [])
 
 
 @pytest.mark.parametrize("name", [".github/workflows/ci.yml", "docs/My Notes.md", "Makefile", "a, and b.txt"])

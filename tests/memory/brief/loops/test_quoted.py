@@ -8,10 +8,11 @@ import re
 import pytest
 
 from phoenixd.documents.brief.page import BriefFacts, recover_state, sections
+from phoenixd.documents.brief.session_work import CheckRun, SessionWork
 from phoenixd.documents.conversation import Utterance
 from phoenixd.documents.deeds import FileWritten, PlanAnswered, PlanProposed
 from phoenixd.documents.state import OpenLoop, StateDocument
-from phoenixd.documents.workspace import GitSummary
+from phoenixd.documents.workspace import Commit, GitSummary, Made
 from phoenixd.memory.brief.closing import settle
 from phoenixd.memory.brief.printed import printed_numbers
 from tests.memory.brief.loops.sessions import NOW, Story, empty, tasks
@@ -44,6 +45,24 @@ def test_orders_of_a_session_stand_in_quotation_marks_alone() -> None:
     assert kinds == {"said", "tasks", "check", "request", "background", "uncommitted", "unpushed", "plan"}
     assert len(told) == len(state.open_loops)
     assert [line for line in told if "IMPORTANT" in _QUOTED.sub("", line)] == []
+
+
+def test_task_and_commits_of_a_session_stand_in_quotation_marks_alone() -> None:
+    made = (Made("abc1234", NOW, ORDER),)
+    git = GitSummary("main", (Commit("abc1234", "2026-11-21", ORDER),), made=made)
+    state = StateDocument(agent="a", current_task=ORDER)
+    facts = BriefFacts(state, NOW, git=git, work=SessionWork(NOW - 60, (ORDER,), 0, (CheckRun(ORDER, "a", "b"),)))
+
+    told = [line for one in sections(facts) for line in one.body.split("\n") if "IMPORTANT" in line]
+
+    assert len(told) == 6
+    assert [line for line in told if "IMPORTANT" in _QUOTED.sub("", line)] == []
+
+
+@pytest.mark.parametrize("line", ["- Current task: \"Fix 'it'\"", "- Current task: Fix 'it'"], ids=["now", "before"])
+def test_p78_a_task_is_recovered_without_its_marks(line: str) -> None:
+    assert recover_state(f"## Task\n\n{line}\n", "a").current_task == "Fix 'it'"
+    assert recover_state("## Task\n\n- Current task: none on record\n", "a").current_task is None
 
 
 def test_an_operators_own_words_are_shown_as_they_are() -> None:

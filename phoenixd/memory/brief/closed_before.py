@@ -25,7 +25,7 @@ CLOSED_AT = "closed_at"
 
 
 @dataclass(frozen=True)
-class Closings:
+class ClosedBefore:
     """All that was closed. gone_texts: the texts of loops that are open no longer, by id."""
 
     resolved: tuple[ResolvedLoop, ...]

@@ -1,0 +1,174 @@
+"""Tasks of workers: asked for, shown and ended, by an operator or by an orchestrator for its own project (E58)."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from dataclasses import replace
+
+from anyio import to_thread
+
+from phoenixd.api import exits, problems, representation
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.pages import tasks as pages
+from phoenixd.api.problems import Problem
+from phoenixd.clis import NAMES
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import TaskCancelRequested, TaskRequested
+from phoenixd.core.seat.finding import is_other, meant
+from phoenixd.core.seat.state import project_of
+from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.tasks.state import Task
+
+MOST_AFTER = 20
+COMMAND = "command"
+SEE = "phoenixctl task status"
+WHO = "phoenixctl task run --project PROJECT PROMPT, or --agent NAME"
+_ID = re.compile(r"t[0-9]{1,9}")
+
+
+async def task_run(ask: Ask) -> Reply:
+    given = ask.arguments
+    if not str(given["prompt"]).strip():
+        raise Problem("invalid", "there is nothing to do in the prompt", "phoenixctl task run PROMPT")
+    if given["reads"] and given["writes"]:
+        raise Problem("invalid", "a task reads or writes, not both", "leave one of --reads and --writes out")
+    seat = _seat(ask)
+    base = _base(ask, seat)
+    project = _project(ask, seat, base)
+    key = ask.key or secrets.token_hex(16)
+    timeout = given["timeout"]
+    asked = TaskRequested(
+        spec=base,
+        prompt=str(given["prompt"]),
+        key=key,
+        asked_by=_name(seat) if ask.caller.agent is not None and seat is not None else "",
+        by=ask.caller.name,
+        project=project,
+        plan=given["task"] or "",
+        after=_after(ask, given["after"]),
+        place=await to_thread.run_sync(os.path.realpath, base.cwd),
+        writes=not given["reads"],
+        timeout=float(timeout) if timeout is not None else ask.service.fleet().jobs.timeout,
+        tries=int(given["tries"]),
+    )
+    refusal = await ask.service.order(asked)
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+    tasks = ask.service.fleet().tasks
+    found = next((one for one in (*tasks.open, *tasks.ended) if one.key == key), None)
+    if found is None:
+        raise Problem("failed", "the task was taken and is not to be found", SEE)
+    message = f"{found.id} is {found.state}: {found.why}. See: {SEE} {found.id}"
+    return _outcome(ask, found, message, status=201)
+
+
+async def list_tasks(ask: Ask) -> Reply:
+    fleet = ask.service.fleet()
+    led = ask.caller.project
+    under_way = [one for one in fleet.tasks.open if not one.has_ended]
+    ended = [one for one in (*reversed(fleet.tasks.open), *reversed(fleet.tasks.ended)) if one.has_ended]
+    found = [one for one in (*under_way, *ended) if led in (None, one.project)]
+    now = ask.service.now()
+    body = {"tasks": [representation.task(one, now) for one in found], "at_once": fleet.jobs.at_once}
+    return Reply(body, lambda here: pages.tasks(found, fleet.jobs.at_once, here))
+
+
+async def show_task(ask: Ask) -> Reply:
+    task = _task(ask)
+    code = exits.CONDITION if task.state in ("failed", "canceled") else exits.OK
+    body = {"task": representation.task(task, ask.service.now()), "message": task.why}
+    return Reply(body, lambda here: pages.task(task, here), code)
+
+
+async def cancel_task(ask: Ask) -> Reply:
+    task = _task(ask)
+    refusal = await ask.service.order(TaskCancelRequested(task.id, ask.caller.name))
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+    task = _task(ask)
+    message = f"{task.id} is {task.state}" if task.has_ended else f"{task.id} is being ended. See: {SEE} {task.id}"
+    return _outcome(ask, task, message)
+
+
+def _outcome(ask: Ask, task: Task, message: str, status: int = 200) -> Reply:
+    body = {"task": representation.task(task, ask.service.now()), "message": message}
+    return Reply(body, said(message), status=status)
+
+
+def _task(ask: Ask) -> Task:
+    """The task of the path; to an orchestrator, one of another project is not there."""
+    task_id = str(ask.arguments["id"])
+    found = ask.service.fleet().tasks.find(task_id)
+    if found is None or ask.caller.project not in (None, found.project):
+        raise Problem("not_found", f"there is no task {task_id}", SEE)
+    return found
+
+
+def _seat(ask: Ask) -> Agent | None:
+    """The orchestrator for which the task is: the one that asks, else the one of the project, else the only one."""
+    fleet = ask.service.fleet()
+    agents = fleet.agents
+    wanted = ask.arguments["project"]
+    if ask.caller.agent is not None:
+        if wanted not in (None, ask.caller.project):
+            said_why = f"agent {ask.caller.agent} leads {ask.caller.project}, and may not hand out tasks of {wanted}"
+            raise Problem("denied", said_why, "leave --project out")
+        return meant(fleet, ask.caller.agent)
+    led = [one for one in agents.values() if one.spec.kind is Kind.ORCHESTRATOR and not is_other(fleet, one)]
+    if wanted is not None:
+        found = next((one for one in led if project_of(one.spec) == wanted), None)
+        if found is None:
+            raise Problem("not_found", f"no orchestrator leads a project {wanted}", "phoenixctl status")
+        return found
+    return led[0] if len(led) == 1 else None
+
+
+def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
+    """Whose command, place and login the worker gets, under the name that its own begins with."""
+    chosen = ask.arguments["agent"]
+    if chosen is None or chosen in NAMES:
+        if seat is None:
+            raise Problem("invalid", "nothing says in which project, and by which agent's login", WHO)
+        spec = seat.spec
+        if chosen not in (None, spec.harness):
+            if chosen == COMMAND:
+                raise Problem("invalid", "a command has to be declared to be a worker's", "phoenixctl add NAME -- ARGV")
+            spec = replace(
+                spec, harness=chosen, argv=ask.service.default_argv(chosen), account=None, fresh_args=(),
+                resume_args=None, prompt_via=None, transcript=None,
+            )  # fmt: skip
+        return replace(spec, name=_name(seat), env_of=_name(seat))
+    found = meant(ask.service.fleet(), chosen)
+    if found is None or found.spec.task:
+        raise problems.no_agent(chosen)
+    led = ask.caller.project
+    if led is not None and led != project_of(found.spec):
+        said_why = f"agent {ask.caller.agent} leads {led}, and {chosen} is not of that project"
+        raise Problem("denied", said_why, f'[agent.{chosen}] project = "{led}"')
+    return replace(found.spec, name=_name(seat or found), env_of=_name(found))
+
+
+def _name(agent: Agent) -> str:
+    """As it was declared: the generations of an orchestrator go by the name of their seat."""
+    return agent.spec.seat or agent.name
+
+
+def _project(ask: Ask, seat: Agent | None, base: AgentSpec) -> str:
+    if seat is not None:
+        return project_of(seat.spec)
+    return base.project or ""
+
+
+def _after(ask: Ask, given: str | None) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(word.strip() for word in (given or "").split(",") if word.strip()))
+    for name in names:
+        if _ID.fullmatch(name) is None:
+            raise Problem("invalid", f"{name[:40]} is no task's id", "phoenixctl task run --after t1 PROMPT")
+        found = ask.service.fleet().tasks.find(name)
+        if found is not None and ask.caller.project not in (None, found.project):
+            raise Problem("not_found", f"there is no task {name} to wait for", SEE)
+    if len(names) > MOST_AFTER:
+        raise Problem("invalid", f"a task follows at most {MOST_AFTER} others", "phoenixctl task run --help")
+    return names

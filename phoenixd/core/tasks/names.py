@@ -1,0 +1,26 @@
+"""The names of workers: reserved, so that nobody's agent is ever taken for one."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 32
+NOTICE = "phoenixd: task "
+"""How a line begins that tells an agent of the end of a task."""
+_RESERVED = re.compile(r".*-t[0-9]+")
+
+
+def worker_name(base: str, number: int) -> str:
+    """The worker of the task of that number, named after who asked for it."""
+    suffix = f"-t{number}"
+    return f"{base[: LONGEST - len(suffix)]}{suffix}"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether only a worker may have this name."""
+    return _RESERVED.fullmatch(name) is not None
+
+
+def is_notice(prompt: str) -> bool:
+    """Whether a prompt is nothing but word of tasks, and so no task of its own."""
+    return prompt.startswith(NOTICE)

@@ -1,0 +1,135 @@
+"""A task: what an orchestrator or an operator wants done by a worker of its own, and how far that has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from phoenixd.core.moment import Instant
+from phoenixd.core.spec import MINUTE, AgentSpec
+
+TaskState = Literal["waiting", "running", "collecting", "done", "failed", "canceled"]
+Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"]
+"""How a worker's last answer ended, by its transcript. cut: it is not whole. open: nothing says that the turn is over.
+missing: its CLI keeps a transcript, and none was found. none: nothing is known of how it keeps one."""
+Told = Literal["", "typing", "told", "nobody"]
+"""Whether the agent that asked was told of the end; nobody: no agent asked, or there is none of its name any more."""
+
+ENDED: frozenset[TaskState] = frozenset({"done", "failed", "canceled"})
+BUSY: frozenset[TaskState] = frozenset({"running", "collecting"})
+
+MOST_OPEN = 100
+"""Tasks that wait and run at most; whoever asks for more is refused."""
+MOST_ENDED = 100
+"""Ended tasks that are remembered here; reports and journal tell of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRules:
+    """`[jobs]`. at_once: workers of the whole fleet. timeout: seconds that one run of a task may take."""
+
+    at_once: int = 2
+    timeout: float = 45 * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Why a run of ours is being ended."""
+
+    kind: Literal["timeout", "canceled"]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a worker's run left, read when it was over. report: a path. problem: why something could not be read."""
+
+    stop: Stop = "none"
+    words: str = ""
+    """What its transcript says of a turn that failed."""
+    report: str = ""
+    outputs: int = 0
+    refused: int = 0
+    """Entries of its directory that were not taken: links, sockets, what is too large."""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task. `agent` is the name of its worker, which is declared for it and removed after it.
+
+    due: when a run ends by its timeout, a retry may begin, or a collection is ordered again. runs: how many began.
+    spared: those of them that count against nobody. key: the caller's, by which a repeated request is known.
+    """
+
+    id: str
+    agent: str
+    key: str = ""
+    spec: AgentSpec | None = None
+    """How its worker is started; None once the task has ended."""
+    asked_by: str = ""
+    """The agent that asked; empty for an operator."""
+    by: str = "operator"
+    project: str = ""
+    plan: str = ""
+    """The task of the project's plan that this one does."""
+    after: tuple[str, ...] = ()
+    place: str = ""
+    """Its workspace, without symbolic links."""
+    writes: bool = True
+    timeout: float = 45 * MINUTE
+    tries: int = 2
+    asked_wall: float = 0.0
+    state: TaskState = "waiting"
+    since_wall: float = 0.0
+    why: str = ""
+    due: Instant | None = None
+    runs: int = 0
+    spared: int = 0
+    cut: Cut | None = None
+    ordered: int = 0
+    """How often the collection of this run was ordered."""
+    outcome: Outcome | None = None
+    told: Told = ""
+    message: str = ""
+    """The message that tells of its end, while it is typed."""
+    tell_at: Instant | None = None
+    """When that is tried again."""
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is left to do about it."""
+        return not self.has_ended or self.told in ("", "typing")
+
+    @property
+    def counted(self) -> int:
+        """The runs that count against its budget."""
+        return self.runs - self.spared
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """All tasks, in the order in which they were asked for. next: the number of the next one."""
+
+    next: int = 1
+    open: tuple[Task, ...] = ()
+    ended: tuple[Task, ...] = field(default=())
+
+    def find(self, task_id: str) -> Task | None:
+        """The task of this id."""
+        return next((one for one in (*self.open, *self.ended) if one.id == task_id), None)
+
+    def with_new(self, task: Task) -> Tasks:
+        """With one more."""
+        return replace(self, next=self.next + 1, open=(*self.open, task))
+
+    def taking(self, task: Task) -> Tasks:
+        """With this task in the place of the one of its id; an ended one moves to the ended."""
+        if task.is_open:
+            return replace(self, open=tuple(task if one.id == task.id else one for one in self.open))
+        left = tuple(one for one in self.open if one.id != task.id)
+        return replace(self, open=left, ended=(*self.ended, task)[-MOST_ENDED:])

@@ -1,0 +1,156 @@
+"""How tasks come on, whatever happened: begin what may, end what is overdue, take in whose run is over (E53 to E59).
+
+Nothing of it is remembered beside the task: what follows is derived from what its worker is now, so that a daemon that
+comes back goes on where the earlier one was killed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from phoenixd.core import requests, restart
+from phoenixd.core.actions import CollectTask
+from phoenixd.core.agent import Agent, Quarantined, Stopped
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import AgentWithdrawn, Event, StartRequested, StopRequested, TaskCollected
+from phoenixd.core.facts import Weight
+from phoenixd.core.fleet import Fleet, Step, declared, put
+from phoenixd.core.moment import Moment, in_words
+from phoenixd.core.tasks import queue, verdict
+from phoenixd.core.tasks.state import Cut, Outcome, Task
+
+COLLECTED_WITHIN = 120.0
+"""Seconds after which a collection that was not answered is ordered again."""
+MOST_ORDERED = 3
+
+
+def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Bring the tasks on: those whose worker has ended or whose time is over, and those that may begin."""
+    if not found.fleet.tasks.open:
+        return found
+    for task in found.fleet.tasks.open:
+        if task.state == "running":
+            found = _look_at_run(found, task, now)
+        elif task.state == "collecting" and task.due is not None and task.due <= now.at:
+            found = _collect_again(found, task, now)
+    return found if found.fleet.halted is not None else _begin(found, now)
+
+
+def collected(before: Fleet, found: Step, event: TaskCollected, now: Moment) -> Step:
+    """What the worker of a task left is collected: judge it."""
+    task = before.tasks.find(event.task)
+    if task is None or task.state != "collecting" or task.runs != event.run:
+        return found
+    return _judged(found, task, event.outcome, now)
+
+
+def finish(found: Step, task: Task, state: Literal["done", "failed", "canceled"], why: str, now: Moment) -> Step:
+    """The task has ended: its worker is removed, and whoever asked is to be told."""
+    agent = found.fleet.agents.get(task.agent)
+    if agent is not None and agent.spec.task == task.id:
+        seen = Seen(agent, Decision(agent))
+        removed = requests.withdraw(agent, AgentWithdrawn(agent.name), seen, now)
+        found = put(found, replace(removed, reason=f"task {task.id} is {state}: its worker is removed"), now)
+    ended = replace(task, state=state, why=why, since_wall=now.wall, spec=None, due=None, tell_at=now.at)
+    return noted(taken(found, ended), f"task {task.id} is {state}: {why}")
+
+
+def cut_off(found: Step, task: Task, now: Moment) -> Step:
+    """End the run of a task whose `cut` says why; it is judged once its tree is gone."""
+    assert task.cut is not None
+    found = taken(found, task)
+    agent = found.fleet.agents.get(task.agent)
+    if agent is None:
+        return finish(found, task, "canceled" if task.cut.kind == "canceled" else "failed", task.cut.words, now)
+    return put(found, requests.stop(agent, StopRequested(agent.name, by=f"task {task.id}: {task.cut.words}"), now), now)
+
+
+def taken(found: Step, task: Task) -> Step:
+    """With this task in its place."""
+    return replace(found, fleet=replace(found.fleet, tasks=found.fleet.tasks.taking(task)))
+
+
+def noted(found: Step, reason: str, weight: Weight = "story") -> Step:
+    """With a row of the fleet's own."""
+    return replace(found, decisions=(*found.decisions, Decision(None, reason=reason, weight=weight)))
+
+
+def _look_at_run(found: Step, task: Task, now: Moment) -> Step:
+    agent = found.fleet.agents.get(task.agent)
+    if agent is None or agent.spec.task != task.id:
+        return finish(found, task, "failed", f"its worker {task.agent} was removed", now)
+    if isinstance(agent.state, Stopped | Quarantined):
+        return _collect(found, task, agent, now)
+    if task.cut is None and task.due is not None and task.due <= now.at:
+        words = f"it took longer than {in_words(task.timeout)} (--timeout)"
+        return cut_off(found, replace(task, cut=Cut("timeout", words), why=words), now)
+    return found
+
+
+def _collect(found: Step, task: Task, agent: Agent, now: Moment) -> Step:
+    collecting = replace(task, state="collecting", ordered=task.ordered + 1, due=now.at + COLLECTED_WITHIN)
+    order = CollectTask(agent.name, agent.incarnation, task.id, task.runs)
+    reason = f"task {task.id}: its worker has ended, collecting what it left"
+    told = Decision(None, (order,), reason, weight="detail")
+    return replace(taken(found, collecting), decisions=(*found.decisions, told))
+
+
+def _collect_again(found: Step, task: Task, now: Moment) -> Step:
+    agent = found.fleet.agents.get(task.agent)
+    if agent is not None and task.ordered < MOST_ORDERED:
+        return _collect(found, task, agent, now)
+    problem = f"what it left could not be collected within {in_words(MOST_ORDERED * COLLECTED_WITHIN)}"
+    return _judged(found, task, Outcome("missing", problem=problem), now)
+
+
+def _judged(found: Step, task: Task, outcome: Outcome, now: Moment) -> Step:
+    agent = found.fleet.agents.get(task.agent)
+    end = agent.last_exit if agent is not None else None
+    judged = verdict.judge(task, end, outcome, stopped=agent is not None and _was_stopped(agent))
+    spared = task.spared + judged.spared
+    known = replace(task, outcome=outcome, spared=spared, ordered=0)
+    if judged.again is None:
+        return finish(found, known, judged.state, judged.why, now)
+    why = f"{judged.why}; again in {in_words(judged.again)}"
+    waiting = replace(known, state="waiting", due=now.at + judged.again, why=why, since_wall=now.wall)
+    return noted(taken(found, waiting), f"task {task.id}, run {task.runs}: {why}")
+
+
+def _was_stopped(agent: Agent) -> bool:
+    """Whether somebody's order ended its run: an end of its own that was none of its purpose is a failure."""
+    end = agent.last_exit
+    if not isinstance(agent.state, Stopped) or agent.state.failed:
+        return False
+    return end is None or not restart.ended_well(agent.spec, end)
+
+
+def _begin(found: Step, now: Moment) -> Step:
+    for task in found.fleet.tasks.open:
+        if task.state != "waiting":
+            continue
+        held = queue.held(task, found.fleet.tasks, found.fleet.jobs, now)
+        if held is None:
+            found = _start(found, task, now)
+        elif held.hopeless:
+            found = finish(found, task, "failed", held.why, now)
+        elif held.why != task.why:
+            found = taken(found, replace(task, why=held.why))
+    return found
+
+
+def _start(found: Step, task: Task, now: Moment) -> Step:
+    fleet = found.fleet
+    agent = fleet.agents.get(task.agent)
+    if agent is not None and agent.spec.task != task.id:
+        return finish(found, task, "failed", f"there is an agent {task.agent}, which is none of its", now)
+    assert task.spec is not None
+    if agent is None:
+        agent = declared(task.spec, now, fleet.retired.get(task.agent, 0))
+    started = requests.start(agent, StartRequested(agent.name, by=f"task {task.id}"), now)
+    running = replace(
+        task, state="running", due=now.at + task.timeout, runs=task.runs + 1, since_wall=now.wall,
+        why=f"{task.agent} works on it",
+    )  # fmt: skip
+    found = taken(put(found, started, now), running)
+    return noted(found, f"task {task.id} begins, run {running.runs}: {task.agent}", "detail")

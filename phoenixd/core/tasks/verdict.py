@@ -1,0 +1,76 @@
+"""What the end of a worker's run means for its task: done, failed, canceled, or one more try (E59, F-PH-7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.core import restart
+from phoenixd.core.agent import LastExit
+from phoenixd.core.moment import in_words
+from phoenixd.core.tasks.state import Outcome, Task
+
+ENDINGS = {"failed": "failed", "interrupted": "was broken off", "cut": "was cut before its answer was whole"}
+MOST_SPARED = 5
+"""Runs of one task that may end by nobody's fault before that counts as well."""
+PAUSE, PAUSE_MAX = 10.0, 600.0
+LIMIT_PAUSE = 15 * 60.0
+"""Seconds before the next run: after a failure, doubled each time; after a limit that the run had met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of the task. again: seconds until the next run, None for none. spared: this run does not count."""
+
+    state: Literal["done", "failed", "canceled"]
+    why: str
+    again: float | None = None
+    spared: bool = False
+
+
+def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool = False) -> Verdict:
+    """Judge the newest run of a task. end: how the run ended; None where none began. stopped: by somebody's order."""
+    if task.cut is not None:
+        return Verdict("canceled" if task.cut.kind == "canceled" else "failed", task.cut.words)
+    if stopped:
+        return Verdict("canceled", f"its worker {task.agent} was stopped by an order")
+    if end is None:
+        return _once_more(task, "its worker could not be started")
+    if end.code == 0 and end.cause == "exit":
+        return _finished(task, outcome)
+    how = _in_words(end, outcome)
+    if end.code in (restart.NOT_EXECUTABLE, restart.NOT_FOUND) and not end.lived >= PAUSE:
+        return Verdict("failed", f"the command cannot run: {how}")
+    is_spared = (restart.is_blameless(end) or end.limited) and task.spared < MOST_SPARED
+    if is_spared:
+        return Verdict("failed", f"{how}, which does not count", LIMIT_PAUSE if end.limited else PAUSE, spared=True)
+    return _once_more(task, how)
+
+
+def _finished(task: Task, outcome: Outcome) -> Verdict:
+    match outcome.stop:
+        case "done" | "none":
+            return Verdict("done", "its worker ended with 0")
+        # What ended with 0 may have done its work: to do it twice would be worse than to give it back.
+        case "missing":
+            lacks = outcome.problem or "it left no transcript from which its answer can be read"
+            return Verdict("failed", f"its worker ended with 0, and {lacks}")
+        case "open":
+            return Verdict("failed", "its worker ended with 0 in the middle of a turn")
+        case _:
+            said = f": {outcome.words}" if outcome.words else ""
+            return _once_more(task, f"its last turn {ENDINGS.get(outcome.stop, outcome.stop)}{said}")
+
+
+def _once_more(task: Task, why: str) -> Verdict:
+    if task.counted >= task.tries:
+        runs = f"run {task.counted} of {task.tries}"
+        return Verdict("failed", f"{why} ({runs})")
+    pause = min(PAUSE_MAX, PAUSE * 2.0 ** max(0, task.counted - 1))
+    return Verdict("failed", why, pause)
+
+
+def _in_words(end: LastExit, outcome: Outcome) -> str:
+    how = f"its worker ended with {end.text} after {in_words(end.lived)}"
+    how = how if end.cause in ("exit", "hung", "overtime") else f"{how} ({end.told})"
+    return f"{how}: {outcome.words}" if outcome.words else how

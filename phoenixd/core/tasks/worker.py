@@ -1,0 +1,45 @@
+"""From the specification of whoever asks to that of a worker: the same login and place, a life of one task (E53)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.spec import (
+    AgentSpec,
+    BreakerRules,
+    BriefRules,
+    CleanupRules,
+    Kind,
+    LoopRules,
+    RestartPolicy,
+    RestartRules,
+    ResumeRules,
+)
+
+
+def worker_of(base: AgentSpec, name: str, task: str, prompt: str) -> AgentSpec:
+    """The worker of a task. base: whose command, directory, environment, account, fence and limits it has.
+
+    Each run begins fresh, and no rule of the agent's own starts it again: the task decides what follows of its end.
+    """
+    return replace(
+        base,
+        name=name,
+        kind=Kind.EPHEMERAL,
+        prompt=prompt,
+        autostart=False,
+        heartbeat_file=None,
+        hold_permissions=False,
+        restart=RestartRules(policy=RestartPolicy.NEVER, early_exit=0.0),
+        resume=replace(ResumeRules(), enabled=False, window=base.resume.window),
+        loop=LoopRules(),
+        brief=BriefRules(daily=False, on_change=False),
+        cleanup=CleanupRules(),
+        breaker=BreakerRules(),
+        limits=replace(base.limits, reprompt=False),
+        turn_of=None,
+        source="",
+        seat="",
+        generation=0,
+        task=task,
+    )

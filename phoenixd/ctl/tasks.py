@@ -1,0 +1,23 @@
+"""`task run PROMPT|-`: what stands on standard input for -, under a key, so that no repetition runs it twice."""
+
+from __future__ import annotations
+
+import sys
+
+from phoenixd.api import exits
+from phoenixd.api.operations import BODY_LIMIT
+from phoenixd.ctl import absence
+from phoenixd.ctl.calls import ask, places, tell
+from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
+
+
+def run(command: Command) -> int:
+    """Hand the task over, and print its id."""
+    prompt = command.given["prompt"]
+    if prompt == "-":
+        prompt = sys.stdin.buffer.read(BODY_LIMIT + 1).decode("utf-8", "replace")
+    if not prompt.strip():
+        return refuse(exits.USAGE, "there is nothing to do", "phoenixctl task run PROMPT, or - for standard input")
+    answer = ask(command, command.operation, {**command.given, "prompt": prompt})
+    return tell(command, answer) if answer is not None else absence.explain(places(command))

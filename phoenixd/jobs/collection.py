@@ -1,0 +1,115 @@
+"""Takes in what a worker left: its last answer by its transcript, its outputs, and writes manifest and report (E55).
+
+Nothing is read from the terminal. A worker may have written anything, so what cannot be read is told and never raised;
+what cannot be written of ours is, and the collection is ordered again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from anyio import to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.tasks import verdict
+from phoenixd.core.tasks.state import Outcome, Stop, Task
+from phoenixd.directories import Directories, make_private
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.task_report import Left, manifest, report
+from phoenixd.errors import PhoenixdError
+
+ANSWER_CHARS = 400_000
+WORDS_LIMIT = 300
+MANIFEST, REPORT, OUTPUTS = "manifest.json", "report.md", "outputs"
+
+
+class Gather(Protocol):
+    """Copies what a directory holds; see phoenixd.drivers.files.outputs.gather, which is adapted in wiring."""
+
+    def __call__(self, source: Path, target: Path) -> Left: ...
+
+
+class Collection:
+    """Implements ports.Jobs.
+
+    facts, conversation: what the worker's transcript says. knows_transcript: whether its CLI is known to keep one.
+    clean: a text without the agent's secrets. write: puts a file in place, durably.
+    """
+
+    def __init__(
+        self,
+        directories: Directories,
+        gather: Gather,
+        facts: Callable[[Agent], Awaitable[SessionFacts | None]],
+        conversation: Callable[[Agent, int], Awaitable[Conversation | None]],
+        knows_transcript: Callable[[Agent], bool],
+        clean: Callable[[str | None, str], str],
+        write: Callable[[Path, bytes], None],
+    ) -> None:
+        self._directories = directories
+        self._gather = gather
+        self._facts = facts
+        self._conversation = conversation
+        self._knows_transcript = knows_transcript
+        self._clean = clean
+        self._write = write
+
+    async def collect(self, agent: Agent, task: Task) -> Outcome:
+        """Read, copy and write; raises PhoenixdError where ours cannot be written."""
+        stop, words, answer = await self._read(agent)
+        try:
+            return await to_thread.run_sync(self._keep, agent, task, Outcome(stop, words), answer)
+        except OSError as error:
+            place = self._directories.task(task.id)
+            raise PhoenixdError(
+                f"what {task.agent} left could not be kept in {place}: {error.strerror or error}", f"df -h {place}"
+            ) from error
+
+    async def _read(self, agent: Agent) -> tuple[Stop, str, str]:
+        if not self._knows_transcript(agent):
+            return "none", "", ""
+        facts = await self._facts(agent)
+        if facts is None:
+            return "missing", "", ""
+        talk = await self._conversation(agent, ANSWER_CHARS)
+        spoken = [one for one in talk.utterances if one.speaker == "assistant" and not one.tool] if talk else []
+        answer = spoken[-1].text if spoken else ""
+        cut = facts.cut_at_end
+        words = facts.error.text if facts.error is not None else f"({cut.how})" if cut is not None else ""
+        return stop_of(facts), one_line(self._clean(agent.name, words), WORDS_LIMIT), self._clean(agent.name, answer)
+
+    def _keep(self, agent: Agent, task: Task, outcome: Outcome, answer: str) -> Outcome:
+        place = self._directories.task(task.id)
+        make_private(place)
+        found = self._gather(self._directories.task_out(task.id, agent.incarnation), place / OUTPUTS)
+        left = replace(found, answer=answer)
+        session_id = agent.session.session_id if agent.session is not None else ""
+        self._write(place / MANIFEST, manifest(task, left, session_id))
+        kept = Outcome(
+            outcome.stop, outcome.words, os.fspath(place / REPORT), len(left.outputs), len(left.refused) + left.beyond
+        )
+        end = agent.last_exit.text if agent.last_exit is not None else "it never began"
+        prompt = self._clean(agent.name, agent.spec.prompt or "")
+        judged = verdict.judge(task, agent.last_exit, kept)
+        told = f"{judged.state}: {one_line(judged.why, WORDS_LIMIT)}"
+        self._write(place / REPORT, report(task, left, kept, end, prompt, told))
+        return kept
+
+
+def stop_of(facts: SessionFacts) -> Stop:
+    """How the last turn ended, by what its transcript tells."""
+    if facts.error is not None:
+        return "failed"
+    if facts.cut_at_end is not None and not facts.went_on:
+        return "cut"
+    if facts.ending is not None and facts.turn_open is False:
+        return facts.ending.how
+    # Where the CLI does not write that a turn is over: its process has ended, so an answer was the last word.
+    is_answered = facts.turn_open is None and facts.newest_kind == "assistant" and not facts.tools_in_flight
+    return "done" if is_answered else "open"

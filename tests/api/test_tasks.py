@@ -1,0 +1,140 @@
+"""Who may hand out tasks, for which project and by whose login (E58); what is refused, and with which exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phoenixd.core.spec import Kind
+from phoenixd.core.tasks.state import Task
+from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
+
+TOKENS = {"boss's": "shop", "worker's": "shop-t1", "plain's": "docs"}
+
+
+@pytest.fixture
+def fleet(daemon: FakeDaemon) -> FakeDaemon:
+    """Two orchestrators, a hand of one of them, and an agent that leads nothing."""
+    daemon.declare("shop", kind=Kind.ORCHESTRATOR, cwd="/srv/shop")
+    daemon.declare("bank", kind=Kind.ORCHESTRATOR, cwd="/srv/bank", project="money")
+    daemon.declare("hand", project="shop", cwd="/srv/hand", start=False)
+    daemon.declare("docs")
+    daemon.tokens |= TOKENS
+    return daemon
+
+
+def newest(daemon: FakeDaemon) -> Task:
+    return max((*daemon.state.tasks.open, *daemon.state.tasks.ended), key=lambda one: int(one.id[1:]))
+
+
+async def run(live: Live, who: str = "", **given: Any) -> Any:
+    token = {"authorization": f"Bearer {who}"} if who else {}
+    return await live.ask("POST", "/v1/tasks", {"prompt": "Do it.", **given}, **token)
+
+
+async def test_e58_an_orchestrator_hands_out_its_own_tasks(live: Live, fleet: FakeDaemon) -> None:
+    answer = await run(live, "boss's", task="4")
+
+    assert (answer.status, answer.json["task"]["id"]) == (201, "t1")
+    task = newest(fleet)
+    assert (task.asked_by, task.project, task.plan, task.agent) == ("shop", "shop", "4", "shop-t1")
+    assert task.spec is not None
+    assert (task.spec.cwd, task.spec.env_of, task.spec.task) == ("/srv/shop", "shop", "t1")
+
+
+@pytest.mark.parametrize(
+    ("who", "given"),
+    [
+        ("plain's", {}),
+        ("worker's", {}),
+        ("boss's", {"project": "money"}),
+        ("boss's", {"agent": "docs"}),
+        ("boss's", {"agent": "bank"}),
+    ],
+)
+async def test_e58_nobody_else_may_and_no_orchestrator_for_another_project(
+    live: Live, fleet: FakeDaemon, who: str, given: dict[str, str]
+) -> None:
+    await run(live, "boss's")
+    answer = await run(live, who, **given)
+
+    assert (answer.status, answer.exit) == (403, 5)
+    assert newest(fleet).id == "t1"
+
+
+async def test_a_hand_of_its_project_lends_its_command_and_place(live: Live, fleet: FakeDaemon) -> None:
+    await run(live, "boss's", agent="hand")
+
+    spec = newest(fleet).spec
+    assert spec is not None
+    assert (spec.cwd, spec.env_of, spec.name) == ("/srv/hand", "hand", "shop-t1")
+
+
+async def test_another_cli_has_the_orchestrators_place_and_not_its_account(live: Live, fleet: FakeDaemon) -> None:
+    await run(live, "boss's", agent="codex")
+
+    spec = newest(fleet).spec
+    assert spec is not None
+    assert (spec.harness, spec.argv, spec.cwd, spec.account) == ("codex", ("codex",), "/srv/shop", None)
+
+
+async def test_an_orchestrator_sees_and_ends_its_own_tasks_alone(live: Live, fleet: FakeDaemon) -> None:
+    await run(live, "boss's")
+    await run(live, project="money")
+    boss = {"authorization": "Bearer boss's"}
+
+    assert [one["id"] for one in (await live.ask("GET", "/v1/tasks", **boss)).json["tasks"]] == ["t1"]
+    assert [one["id"] for one in (await live.ask("GET", "/v1/tasks")).json["tasks"]] == ["t1", "t2"]
+    for path, method in (("/v1/tasks/t2", "GET"), ("/v1/tasks/t2/cancel", "POST")):
+        assert (await live.ask(method, path, **boss)).exit == 4
+    assert (await run(live, "boss's", after="t2")).exit == 4
+    assert (await live.ask("POST", "/v1/tasks/t1/cancel", **boss)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({}, 2),
+        ({"prompt": "  ", "project": "shop"}, 2),
+        ({"project": "nobodys"}, 4),
+        ({"agent": "nobody"}, 4),
+        ({"project": "shop", "reads": True, "writes": True}, 2),
+        ({"project": "shop", "after": "t1"}, 4),
+        ({"project": "shop", "after": "../x"}, 2),
+        ({"project": "shop", "task": "../x"}, 2),
+        ({"project": "../x"}, 2),
+        ({"project": "shop", "tries": 0}, 2),
+        ({"project": "shop", "prompt": "a\0b"}, 2),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_and_nothing_is_queued(
+    live: Live, fleet: FakeDaemon, given: dict[str, Any], code: int
+) -> None:
+    answer = await run(live, **given)
+
+    assert answer.exit == code, answer.text
+    assert fleet.state.tasks.open == ()
+    assert answer.json["remedy"]
+
+
+async def test_the_same_key_is_the_same_task(live: Live, fleet: FakeDaemon) -> None:
+    """Also where the daemon that took it has died meanwhile: the key stands with the task."""
+    key = {"idempotency_key": "a-word-of-mine"}
+    first = await live.ask("POST", "/v1/tasks", {"prompt": "Do it.", "project": "shop"}, **key)
+    second = await live.ask("POST", "/v1/tasks", {"prompt": "Do it.", "project": "shop"}, **key)
+
+    assert first.json["task"]["id"] == second.json["task"]["id"] == "t1"
+
+
+async def test_what_people_read_fits_and_ends_with_the_next_command(live: Live, fleet: FakeDaemon) -> None:
+    await run(live, "boss's", task="4")
+    await run(live, "boss's")
+    listed = (await live.ask("GET", "/v1/tasks", text=True)).text
+    one = (await live.ask("GET", "/v1/tasks/t2", text=True)).text
+
+    assert max(map(len, (listed + one).splitlines())) <= 80
+    assert "1 of 2 workers run, 1 task wait" in listed
+    assert "t2 is waiting: t1 writes in /srv/shop" in one
+    assert one.splitlines()[-1] == "end it: phoenixctl task cancel t2"

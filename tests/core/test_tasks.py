@@ -1,0 +1,409 @@
+"""Tasks: queued, begun, judged by their workers' ends, given back, and told of (E53 to E59, E86, F-PH-5, F-PH-7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.actions import CollectTask, Deliver, Release, Spawn
+from phoenixd.core.agent import Mode, PromptKind, Stopped
+from phoenixd.core.events import (
+    AgentExited,
+    AgentStarted,
+    Delivered,
+    LimitsDeclared,
+    NotDelivered,
+    Rebooted,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    TaskCollected,
+)
+from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
+from phoenixd.core.tasks.names import is_reserved, worker_name
+from phoenixd.core.tasks.state import MOST_OPEN, JobRules, Outcome, Tasks
+from phoenixd.documents.codec import decode, encode
+from phoenixd.documents.hooks import hook_of
+from tests.core.story import spec
+from tests.core.workers import DONE, Works, boss
+
+
+def test_e53_a_task_is_a_worker_of_its_own_that_begins_fresh_and_goes_when_it_is_done() -> None:
+    works = Works()
+    works.ask("Write the schema.", asked_by="shop", project="shop", plan="3")
+    spawn = works.of(Spawn)[-1]
+    worker = works.worker("t1")
+    assert (worker.name, worker.spec.kind, worker.spec.prompt) == ("shop-t1", Kind.EPHEMERAL, "Write the schema.")
+    assert (spawn.agent, spawn.mode, spawn.prompt) == ("shop-t1", Mode.FRESH, PromptKind.GOAL)
+    assert (worker.spec.restart.policy, worker.spec.task, worker.spec.autostart) == (RestartPolicy.NEVER, "t1", False)
+    assert works.states() == {"t1": "running"}
+
+    works.ends("t1")
+    assert works.states() == {"t1": "collecting"}
+    assert "shop-t1" in works.fleet.agents, "its transcript is found by the agent"
+    works.collected("t1")
+    assert works.states() == {"t1": "done"}
+    assert "shop-t1" not in works.fleet.agents
+    assert Release("shop-t1") in works.actions
+
+
+def test_e58_at_once_counts_the_fleet_and_the_next_one_begins_when_one_is_collected() -> None:
+    works = Works(boss("shop"), boss("bank", cwd="/srv/bank"), boss("mill", cwd="/srv/mill"))
+    for name in ("shop", "bank", "mill"):
+        works.ask(spec=works.fleet.agents[name].spec, asked_by=name)
+    assert works.states() == {"t1": "running", "t2": "running", "t3": "waiting"}
+    assert "2 workers run: t1, t2 ([jobs] at_once = 2)" in works.task("t3").why
+    works.ends("t1")
+    assert works.states()["t3"] == "waiting", "what it left is still being read"
+    works.collected("t1")
+    assert works.states() == {"t1": "done", "t2": "running", "t3": "running"}
+
+
+def test_a_changed_at_once_holds_at_once() -> None:
+    works = Works()
+    for place in "abc":
+        works.ask(spec=replace(works.agent.spec, cwd=f"/srv/{place}"))
+    works.tell(LimitsDeclared(FleetLimits(), JobRules(at_once=3)))
+    assert list(works.states().values()) == ["running"] * 3
+
+
+def test_one_writing_worker_in_a_workspace_and_readers_beside_it() -> None:
+    works = Works()
+    works.tell(LimitsDeclared(FleetLimits(), JobRules(at_once=8)))
+    works.ask()
+    works.ask()
+    works.ask(writes=False)
+    works.ask(spec=replace(works.agent.spec, cwd="/srv/other"))
+    assert works.states() == {"t1": "running", "t2": "waiting", "t3": "running", "t4": "running"}
+    assert works.task("t2").why == "t1 writes in /srv/shop: one writing worker at a time"
+    works.finishes("t1")
+    assert works.states()["t2"] == "running"
+
+
+def test_one_workspace_under_two_names_is_one_workspace() -> None:
+    works = Works()
+    works.ask(place="/srv/shop")
+    works.ask(spec=replace(works.agent.spec, cwd="/home/x/shop"), place="/srv/shop")
+    assert works.states() == {"t1": "running", "t2": "waiting"}
+
+
+def test_e86_dependencies_are_kept_and_what_cannot_follow_any_more_is_given_back() -> None:
+    works = Works()
+    works.ask()
+    works.ask(after=("t1",), writes=False)
+    works.ask(after=("t2",), writes=False)
+    assert works.task("t2").why == "after t1, which is running"
+    works.finishes("t1")
+    assert works.states() == {"t1": "done", "t2": "running", "t3": "waiting"}
+    works.cancel("t2")
+    works.ends("t2", None, 15)
+    works.collected("t2")
+    assert works.states() == {"t1": "done", "t2": "canceled", "t3": "failed"}
+    assert "t2, which it was to follow, is canceled" in works.task("t3").why
+
+
+@pytest.mark.parametrize(
+    ("after", "code", "words"),
+    [(("t9",), "not_found", "there is no task t9"), (("t1",), "conflict", "t1 is failed, and nothing can follow it")],
+)
+def test_f_ph_5_what_cannot_come_about_is_refused(after: tuple[str, ...], code: str, words: str) -> None:
+    """A task follows only what was asked for before it, so there is no circle."""
+    works = Works()
+    works.ask(tries=1)
+    works.finishes("t1", 3)
+    refusal = works.ask(after=after)
+    assert refusal is not None
+    assert (refusal.code, words in refusal.message, works.states()) == (code, True, {"t1": "failed"})
+
+
+def test_a_task_of_the_plan_is_in_one_hand() -> None:
+    works = Works()
+    works.ask(project="shop", plan="4")
+    refusal = works.ask(project="shop", plan="4")
+    assert refusal is not None
+    assert refusal.message == "task 4 of the plan of shop is in hand already: t1"
+    assert works.ask(project="bank", plan="4") is None
+    works.finishes("t1")
+    assert works.ask(project="shop", plan="4") is None
+
+
+def test_the_same_request_with_its_key_is_one_task_also_after_it_has_ended() -> None:
+    works = Works()
+    works.ask(key="k", tries=1)
+    works.ask(key="k")
+    works.finishes("t1")
+    works.ask(key="k")
+    assert works.states() == {"t1": "done"}
+
+
+def test_no_more_than_so_many_wait() -> None:
+    works = Works()
+    for _ in range(MOST_OPEN):
+        assert works.ask() is None
+    refusal = works.ask()
+    assert refusal is not None
+    assert refusal.code == "conflict"
+
+
+def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budget() -> None:
+    works = Works()
+    works.ask(asked_by="shop", tries=2)
+    works.finishes("t1", 3, Outcome("open"))
+    task = works.task("t1")
+    assert (task.state, task.runs) == ("waiting", 1)
+    assert "its worker ended with exit 3" in task.why
+    assert isinstance(works.worker("t1").state, Stopped)
+    works.wait(11)
+    assert works.states() == {"t1": "running"}
+    assert works.worker("t1").incarnation == 2
+    again = works.of(Spawn)[-1]
+    assert (again.mode, again.prompt) == (Mode.FRESH, PromptKind.GOAL)
+    works.finishes("t1", 3, Outcome("open"))
+    assert works.states() == {"t1": "failed"}
+    assert "(run 2 of 2)" in works.task("t1").why
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome("failed", "overloaded"), "its last turn failed: overloaded"),
+        (Outcome("interrupted"), "its last turn was broken off"),
+        (Outcome("cut", "(output limit)"), "was cut before its answer was whole: (output limit)"),
+        (Outcome("open"), "in the middle of a turn"),
+        (Outcome("missing"), "left no transcript"),
+    ],
+)
+def test_exit_0_alone_is_no_result_the_transcript_says_how_its_turn_ended(outcome: Outcome, words: str) -> None:
+    works = Works()
+    works.ask(tries=1)
+    works.finishes("t1", 0, outcome)
+    assert works.states() == {"t1": "failed"}
+    assert words in works.task("t1").why
+
+
+def test_a_command_of_which_no_transcript_is_known_is_judged_by_its_exit() -> None:
+    works = Works(spec("shop", kind=Kind.ORCHESTRATOR))
+    works.ask()
+    works.finishes("t1", 0, Outcome("none"))
+    assert works.states() == {"t1": "done"}
+
+
+def test_an_end_by_nobodys_fault_counts_against_nobody_and_not_for_ever() -> None:
+    works = Works()
+    works.ask(tries=1)
+    for number in range(5):
+        works.finishes("t1", None, Outcome("open"), signal=9, cause="terminal_lost")
+        assert (works.task("t1").state, works.task("t1").spared) == ("waiting", number + 1)
+        works.wait(11)
+    works.finishes("t1", None, Outcome("open"), signal=9, cause="terminal_lost")
+    assert works.states() == {"t1": "failed"}
+
+
+def test_a_reboot_loses_no_task() -> None:
+    works = Works()
+    works.ask(tries=1)
+    works.begins("t1")
+    works.tell(Rebooted("other"))
+    works.collected("t1", Outcome("open"))
+    works.wait(11)
+    assert (works.states(), works.task("t1").runs) == ({"t1": "running"}, 2)
+
+
+def test_f_ph_7_a_worker_that_never_ends_is_ended_and_the_task_given_back() -> None:
+    works = Works()
+    works.ask(timeout=600.0)
+    works.begins("t1")
+    for _ in range(9):
+        works.wait(60)
+        works.tell(hook_of("shop-t1", 1, "tool-start", tool="Bash", tool_use_id="x"))
+        works.tell(hook_of("shop-t1", 1, "tool-end", tool="Bash", tool_use_id="x"))
+    assert works.states() == {"t1": "running"}
+    works.wait(61)
+    works.ends("t1", None, 15)
+    works.collected("t1", Outcome("open"))
+    assert works.states() == {"t1": "failed"}
+    assert works.task("t1").why == "it took longer than 10 min (--timeout)"
+
+
+def test_cancel_ends_what_runs_and_what_waits_and_says_what_is_over() -> None:
+    works = Works()
+    works.ask()
+    works.ask()
+    assert works.cancel("t2") is None
+    assert works.states() == {"t1": "running", "t2": "canceled"}
+    works.begins("t1")
+    assert works.cancel("t1") is None
+    refused = works.cancel("t1")
+    assert refused is not None
+    assert refused.message == "t1 is being ended already"
+    works.ends("t1", None, 15)
+    works.collected("t1", Outcome("open"))
+    assert works.states() == {"t1": "canceled", "t2": "canceled"}
+    again, missing = works.cancel("t1"), works.cancel("t9")
+    assert again is not None
+    assert missing is not None
+    assert (again.code, missing.code) == ("conflict", "not_found")
+
+
+def test_a_worker_runs_when_its_task_says_so_and_an_operators_stop_cancels_the_task() -> None:
+    works = Works()
+    works.ask()
+    works.begins("t1")
+    for order in (StartRequested("shop-t1"), RestartRequested("shop-t1")):
+        refusal = works.tell(order)
+        assert refusal is not None
+        assert refusal.message == "shop-t1 is the worker of task t1"
+    works.tell(StopRequested("shop-t1"))
+    works.ends("t1", None, 15)
+    works.collected("t1", Outcome("open"))
+    assert works.states() == {"t1": "canceled"}
+
+
+def test_a_collection_that_is_not_answered_is_ordered_again_and_then_the_task_is_judged_without() -> None:
+    works = Works()
+    works.ask(tries=1)
+    works.ends("t1")
+    works.wait(1000)
+    assert len(works.of(CollectTask)) == 3
+    assert works.states() == {"t1": "failed"}
+
+
+def test_an_answer_about_an_earlier_run_is_none_about_this_one() -> None:
+    works = Works()
+    works.ask()
+    works.finishes("t1", 1)
+    works.wait(11)
+    works.ends("t1", 1)
+    works.tell(TaskCollected("t1", 1, DONE))
+    assert works.states() == {"t1": "collecting"}
+
+
+def idle(works: Works) -> Works:
+    works.works()
+    works.hook("stop")
+    return works
+
+
+def test_e58_the_one_who_asked_is_told_in_one_line_at_its_next_idle_moment() -> None:
+    works = Works()
+    works.works()
+    works.ask(asked_by="shop", project="shop", plan="3")
+    works.finishes("t1")
+    assert works.typed() == []
+    works.hook("stop")
+    assert works.typed() == ["phoenixd: task t1 (plan 3) is done; report: /tasks/report.md"]
+    works.tell(Delivered("shop", 1, works.of(Deliver)[-1].message_id, "prompt-submit"))
+    assert works.task("t1").told == "told"
+    assert works.fleet.tasks.open == ()
+    works.hook("stop")
+    works.wait(3600)
+    assert len(works.typed()) == 1
+
+
+def test_several_ends_are_one_message() -> None:
+    works = Works()
+    works.works()
+    works.ask(asked_by="shop", tries=1)
+    works.ask(asked_by="shop", writes=False)
+    works.finishes("t1", 4)
+    works.finishes("t2")
+    works.hook("stop")
+    assert len(works.of(Deliver)) == 1
+    assert [line.split()[2:5] for line in works.typed()] == [["t1", "is", "failed,"], ["t2", "is", "done;"]]
+
+
+def test_what_could_not_be_typed_is_typed_later_and_what_an_agent_took_is_not_typed_again() -> None:
+    works = idle(Works())
+    works.ask(asked_by="shop")
+    works.finishes("t1")
+    first = works.of(Deliver)[-1]
+    works.tell(NotDelivered("shop", 1, first.message_id, "a dialog opened"))
+    works.wait(29)
+    assert len(works.of(Deliver)) == 1
+    works.wait(2)
+    assert len(works.of(Deliver)) == 2
+    works.hook("prompt-submit", text=first.text)
+    assert works.task("t1").told == "told"
+    assert works.agent.last_prompt is None, "it is no task that a person gave"
+
+
+def test_an_end_waits_for_an_agent_that_is_down_and_for_none_that_is_gone() -> None:
+    works = idle(Works())
+    works.ask(asked_by="shop")
+    works.stop()
+    works.exited(signal=15)
+    works.finishes("t1")
+    works.wait(3600)
+    assert works.typed() == []
+    idle(works)
+    assert len(works.typed()) == 1
+
+
+def test_an_operators_task_is_told_to_nobody() -> None:
+    works = idle(Works())
+    works.ask()
+    works.finishes("t1")
+    assert (works.typed(), works.task("t1").told, works.fleet.tasks.open) == ([], "nobody", ())
+
+
+def test_the_fleet_of_a_daemon_that_comes_back_goes_on_from_what_was_saved() -> None:
+    works = Works()
+    works.ask(asked_by="shop")
+    works.ask(asked_by="shop")
+    works.ends("t1")
+    saved = decode(Tasks, encode(works.fleet.tasks))
+    assert saved == replace(works.fleet.tasks, open=tuple(replace(one) for one in works.fleet.tasks.open))
+    assert decode(Tasks, {}) == Tasks(), "an older journal knows of none"
+    works.fleet = replace(works.fleet, tasks=saved)
+    works.wait(121)
+    works.collected("t1")
+    assert works.states() == {"t1": "done", "t2": "running"}
+
+
+def test_a_fleet_without_tasks_needs_no_tick_for_them() -> None:
+    assert next_deadline(Fleet(), Works().now) is None
+    works = Works()
+    works.ask(timeout=60.0)
+    works.finishes("t1")
+    assert next_deadline(works.fleet, works.now) is None
+
+
+def test_names_of_workers_are_reserved_and_fit() -> None:
+    longest = "o" * 32
+    assert [worker_name("shop", 7), len(worker_name(longest, 123456))] == ["shop-t7", 32]
+    assert all(map(is_reserved, ("shop-t7", worker_name(longest, 1))))
+    assert not any(map(is_reserved, ("shop", "t7", "shop-t", "shop-t7-x")))
+
+
+def test_an_agent_that_has_a_workers_name_since_before_is_left_alone() -> None:
+    works = Works(boss(), spec("shop-t1"))
+    works.ask()
+    assert works.states() == {"t1": "failed"}
+    assert "shop-t1" in works.fleet.agents
+
+
+def test_an_exit_of_an_older_run_changes_nothing() -> None:
+    works = Works()
+    works.ask()
+    works.tell(AgentExited("shop-t1", 7, "other", 0, None))
+    assert works.states() == {"t1": "running"}
+
+
+def test_whoever_holds_the_seat_is_told_also_of_what_an_earlier_generation_asked_for() -> None:
+    works = Works()
+    works.ask(asked_by="shop")
+    works.finishes("t1")
+    seat = works.fleet.seats["shop"]
+    heir = replace(works.agent.spec, name="shop-g2", generation=2)
+    agents = {**works.fleet.agents, "shop-g2": replace(works.agent, spec=heir)}
+    works.fleet = replace(works.fleet, agents=agents, seats={"shop": replace(seat, generation=2, fenced=1)})
+    works.tell(StartRequested("shop"))
+    agent = works.fleet.agents["shop-g2"]
+    assert agent.run is not None
+    works.tell(AgentStarted("shop-g2", agent.run.incarnation, agent.run.run_id, 7, 70))
+    begun = {"session_id": agent.run.session_id, "source": "startup"}
+    works.tell(hook_of("shop-g2", agent.run.incarnation, "session-start", **begun))
+    works.tell(hook_of("shop-g2", agent.run.incarnation, "stop"))
+    assert [one.agent for one in works.of(Deliver)] == ["shop-g2"]

@@ -1,0 +1,216 @@
+"""Tasks through a real daemon, done by `command` workers: outputs, rights, timeout, cancel, kill -9 (E53 to E59)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.demo.stage import Stage
+
+pytestmark = pytest.mark.slow
+
+WORKER = """
+import os, subprocess, sys, time
+prompt, out = sys.argv[1], os.environ["PHOENIX_OUT"]
+assert open(os.environ["PHOENIX_PROMPT"]).read() == prompt
+verb, _, rest = prompt.partition(" ")
+if verb == "write":
+    os.makedirs(f"{out}/src")
+    with open(f"{out}/src/a.txt", "w") as file:
+        file.write(rest)
+    os.symlink("/etc/passwd", f"{out}/link")
+    with open(os.path.join(os.getcwd(), "done"), "a") as file:
+        file.write(os.environ["PHOENIX_TASK"] + chr(10))
+elif verb == "fail":
+    sys.exit(3)
+elif verb == "ask":
+    ran = subprocess.run(["phoenixctl", *rest.split()], capture_output=True, text=True)
+    with open(f"{out}/asked", "w") as file:
+        file.write(f"{ran.returncode} {ran.stderr}{ran.stdout}")
+else:
+    until = os.path.join(os.getcwd(), rest or "never")
+    while not os.path.exists(until):
+        time.sleep(0.05)
+    with open(os.path.join(os.getcwd(), "done"), "a") as file:
+        file.write(os.environ["PHOENIX_TASK"] + chr(10))
+"""
+BOSS = """
+import json, os, subprocess, sys
+told = lambda kind, text: subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=text, text=True)
+told("session-start", '{"session_id": "s", "source": "startup"}')
+place = os.getcwd()
+for line in sys.stdin:
+    line = line.rstrip(chr(10))
+    told("prompt-submit", json.dumps({"session_id": "s", "prompt": line}))
+    if line.startswith("run "):
+        ran = subprocess.run(["phoenixctl", *line.split()[1:]], capture_output=True, text=True)
+        with open(f"{place}/ran", "a") as file:
+            file.write(f"{ran.returncode} {' '.join((ran.stdout + ran.stderr).split())}" + chr(10))
+    else:
+        with open(f"{place}/heard", "a") as file:
+            file.write(line + chr(10))
+    told("stop", '{"session_id": "s"}')
+"""
+PATIENCE = 90.0
+PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/hand-tasks-to-workers.md"
+
+
+class Shop:
+    """A stage with an orchestrator of project shop, and a declared worker of its."""
+
+    def __init__(self, stage: Stage, room: Path) -> None:
+        self.stage, self.work = stage, room / "work"
+        self.work.mkdir()
+        for name, source in (("worker", WORKER), ("boss", BOSS)):
+            (room / f"{name}.py").write_text(source)
+        self._declare("boss", room, 'kind = "orchestrator"\nproject = "shop"\nprompt_via = "paste"\n', [])
+        self._declare("hand", room, 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n', ["{prompt}"], "worker")
+
+    def _declare(self, name: str, room: Path, keys: str, more: list[str], program: str = "") -> None:
+        argv = [sys.executable, "-u", str(room / f"{program or name}.py"), *more]
+        self.stage.declare(
+            name, f"[agent.{name}]\nargv = {json.dumps(argv)}\ncwd = {json.dumps(str(self.work))}\n{keys}"
+        )
+
+    def run(self, prompt: str, *more: str, agent: str = "hand") -> str:
+        told = self.stage.ask("task", "run", "--json", "--agent", agent, *more, prompt)
+        return str(json.loads(told)["task"]["id"])
+
+    def task(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.stage.ctl("task", "status", name, "--json").stdout)["task"]
+        return found
+
+    def until(self, name: str, *states: str) -> dict[str, Any]:
+        self.stage.until(f"{name} is {' or '.join(states)}", lambda: self.task(name)["state"] in states, PATIENCE)
+        return self.task(name)
+
+    def lines(self, name: str) -> list[str]:
+        path = self.work / name
+        return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def shop(stage: Stage, short_tmp: Path) -> Shop:
+    return Shop(stage, short_tmp)
+
+
+def test_e58_e55_a_task_is_done_by_a_worker_and_its_outputs_stand_in_a_manifest(shop: Shop) -> None:
+    shop.stage.up()
+    name = shop.run("write hello", "--task", "4")
+    done = shop.until(name, "done", "failed")
+    assert (done["state"], done["plan_task"], done["project"], done["runs"]) == ("done", "4", "shop", 1)
+    place = shop.stage.state / "tasks" / name
+    manifest = json.loads((place / "manifest.json").read_text())
+    digest = sha256(b"hello").hexdigest()
+    assert manifest["files"] == [{"path": "src/a.txt", "size": 5, "sha256": digest, "task": name}]
+    assert manifest["refused"] == [{"path": "link", "why": "it is a symbolic link"}]
+    assert (place / "outputs/src/a.txt").read_text() == "hello"
+    assert done["report"] == str(place / "report.md")
+    report = (place / "report.md").read_text()
+    assert "- verdict: done" in report
+    assert "> write hello" in report
+    assert set(shop.stage.rows()) == {"boss", "hand"}, "the worker is removed"
+    assert shop.stage.ctl("task", "status", name).returncode == 0
+
+
+def test_a_task_that_fails_is_given_back_with_its_reason_and_what_followed_it_as_well(shop: Shop) -> None:
+    shop.stage.up()
+    first = shop.run("fail", "--tries", "1", "--reads")
+    failed = shop.until(first, "failed")
+    assert "its worker ended with exit 3" in failed["reason"]
+    assert shop.stage.ctl("task", "status", first).returncode == 3
+    refused = shop.stage.ctl("task", "run", "--agent", "hand", "--after", first, "write x")
+    assert (refused.returncode, "nothing can follow it" in refused.stderr) == (6, True)
+    listed = shop.stage.ask("task", "status")
+    assert first in listed
+    assert "failed" in listed
+
+
+def test_f_ph_7_timeout_and_cancel_end_the_worker(shop: Shop) -> None:
+    shop.stage.up()
+    late = shop.run("wait never", "--timeout", "2s", "--reads")
+    held = shop.run("wait never", "--reads")
+    assert shop.until(late, "failed")["reason"] == "it took longer than 2 s (--timeout)"
+    shop.until(held, "running")
+    shop.stage.ask("task", "cancel", held)
+    assert shop.until(held, "canceled")["reason"].startswith("canceled by operator")
+    assert set(shop.stage.rows()) == {"boss", "hand"}
+
+
+def test_x25_kill_9_of_the_daemon_loses_no_task_and_does_none_twice(shop: Shop) -> None:
+    """Killed while one runs and others wait, once more while one has ended unseen."""
+    shop.stage.up()
+    first, second = shop.run("wait go"), shop.run("wait go")
+    third = shop.run("write x", "--after", second)
+    shop.until(first, "running")
+    shop.stage.until_running(shop.task(first)["agent"], 1)
+    assert "one writing worker at a time" in shop.task(second)["reason"]
+    shop.stage.kill()
+    shop.stage.up()
+    assert shop.task(first)["state"] == "running"
+    shop.stage.kill()
+    (shop.work / "go").touch()
+    shop.stage.until("the worker has ended while no daemon lives", lambda: shop.lines("done") == [first], PATIENCE)
+    shop.stage.up()
+    shop.until(third, "done", "failed")
+    assert [shop.task(name)["state"] for name in (first, second, third)] == ["done"] * 3
+    assert shop.lines("done") == [first, second, third]
+    assert [shop.task(name)["runs"] for name in (first, second, third)] == [1, 1, 1]
+
+
+def test_e15_e58_an_orchestrator_hands_out_its_own_tasks_and_is_told_in_one_line(shop: Shop) -> None:
+    shop.stage.up()
+    shop.stage.until_running("boss", 1)
+    shop.stage.ask("send", "boss", "run task run --agent hand wait")
+    shop.stage.until("it got an id", lambda: len(shop.lines("ran")) == 1, PATIENCE)
+    assert shop.lines("ran")[0].startswith("0 t1 is ")
+    shop.stage.ask("task", "cancel", "t1")
+    shop.stage.until("it was told", lambda: len(shop.lines("heard")) == 1, PATIENCE)
+    report = shop.stage.state / "tasks/t1/report.md"
+    assert shop.lines("heard") == [f"phoenixd: task t1 is canceled, canceled by operator; report: {report}"]
+    shop.stage.until("that is known", lambda: shop.task("t1")["told"], PATIENCE)
+
+
+def test_e58_a_worker_may_ask_for_nothing_but_its_own_and_an_orchestrator_for_no_other_project(shop: Shop) -> None:
+    shop.stage.up()
+    name = shop.run("ask task status")
+    shop.until(name, "done")
+    asked = (shop.stage.state / "tasks" / name / "outputs/asked").read_text()
+    assert asked.startswith("5 ")
+    assert "may not task status" in asked
+    shop.stage.until_running("boss", 1)
+    shop.stage.ask("send", "boss", "run task run --project bank x")
+    shop.stage.until("it was answered", lambda: len(shop.lines("ran")) == 1, PATIENCE)
+    assert shop.lines("ran")[0].startswith("5 ")
+
+
+def test_the_names_of_workers_are_refused_at_declaration(shop: Shop) -> None:
+    shop.stage.up()
+    refused = shop.stage.ctl("add", "shop-t1", "--", "sleep", "1")
+    assert refused.returncode == 2
+    assert "is a worker's" in refused.stderr
+
+
+def test_the_how_to_page_does_what_it_says(shop: Shop) -> None:
+    """Every command of the page, in its order, in one shell."""
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE))
+    assert commands.count("phoenixctl") == 4
+    shop.stage.up()
+    shop.stage.until_running("boss", 1)
+    phoenixctl = f"{sys.executable} -m phoenixd.ctl --socket {shop.stage.runtime / 'api.sock'}"
+
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", f'phoenixctl() {{ {phoenixctl} "$@"; }}\n{commands}'],
+        env=shop.stage.environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "1 of 2 workers run" in ran.stdout
+    assert shop.until("t1", "canceled")["agent"] == "boss-t1"

@@ -1,0 +1,106 @@
+"""The three real CLIs as workers: headless, their answers read from their transcripts (E53, E55, E58, E59, F-PH-7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.census import survivors
+from tests.real.agent_stage import NAME, PATIENCE, AgentStage
+from tests.real.clis import CONTRACTED, Contracted
+from tests.real.installed import require
+from tests.stub.scenario import Step
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+PROMPT = 'Write "hello" into $PHOENIX_OUT; `never` $(push) --force.\n-- and tell the number.'
+
+
+class Worker:
+    """One CLI that hands are lent by: it never runs itself."""
+
+    def __init__(self, stage: AgentStage) -> None:
+        self.stage = stage
+        assert isinstance(stage.cli, Contracted)
+        self.cli = stage.cli
+
+    def up(self) -> None:
+        self.stage.up(prompt=None, keys='kind = "ephemeral"\nautostart = false')
+
+    def run(self, *more: str, prompt: str = PROMPT) -> str:
+        told = self.stage.stage.ask("task", "run", "--json", "--agent", NAME, "--tries", "1", *more, prompt)
+        return str(json.loads(told)["task"]["id"])
+
+    def until(self, task: str, *states: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+
+        def reached() -> bool:
+            found.update(self.stage.get(f"/v1/tasks/{task}")["task"])
+            return found["state"] in states
+
+        self.stage.stage.until(f"{task} is {' or '.join(states)}", reached, PATIENCE)
+        return found
+
+    def place(self, task: str) -> Path:
+        return self.stage.stage.state / "tasks" / task
+
+
+@pytest.fixture(params=CONTRACTED)
+def worker(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Worker]:
+    with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
+        yield Worker(made)
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def test_e55_e58_a_worker_does_its_task_and_its_answer_is_read_from_its_transcript(worker: Worker) -> None:
+    worker.stage.scenario.add(worker.cli.shell("printf hello > $PHOENIX_OUT/made.txt"), Step("The number is 42."))
+    worker.up()
+
+    task = worker.run()
+    done = worker.until(task, "done", "failed")
+
+    assert (done["state"], done["stop"], done["runs"], done["outputs"]) == ("done", "done", 1, 1), done
+    assert PROMPT in worker.stage.stub.wait_for_main().whole_text, "byte for byte, and never through a shell"
+    report = (worker.place(task) / "report.md").read_text()
+    assert "> The number is 42." in report
+    manifest = json.loads((worker.place(task) / "manifest.json").read_text())
+    assert [(one["path"], one["size"], one["task"]) for one in manifest["files"]] == [("made.txt", 5, task)]
+    assert manifest["session_id"]
+    assert [row["name"] for row in worker.stage.get("/v1/agents")["agents"]] == [NAME]
+
+
+def test_e59_a_turn_that_the_api_refuses_is_a_failure_with_its_words(worker: Worker) -> None:
+    for _ in range(12):
+        worker.stage.scenario.add(Step(error=worker.cli.refused))
+    worker.up()
+
+    failed = worker.until(worker.run(), "done", "failed")
+
+    assert failed["state"] == "failed", failed
+    assert failed["report"]
+
+
+def test_f_ph_7_x25_timeout_cancel_and_kill_9_of_the_daemon_meanwhile(worker: Worker) -> None:
+    worker.stage.scenario.add(Step("The number is 42.", hold="go"), Step(fault="hang"), Step(fault="hang"))
+    worker.up()
+    first = worker.run("--reads")
+    worker.until(first, "running")
+    worker.stage.stub.wait_for_main()
+    worker.stage.stage.kill()
+    worker.stage.stage.up()
+    assert worker.until(first, "running", "done", "failed")["state"] == "running"
+    worker.stage.stage.kill()
+    worker.stage.stub.open_gate("go")
+    worker.stage.stage.up()
+    assert worker.until(first, "done", "failed")["state"] == "done"
+    late = worker.run("--reads", "--timeout", "5s")
+    held = worker.run("--reads")
+    assert worker.until(late, "done", "failed")["reason"] == "it took longer than 5 s (--timeout)"
+    worker.until(held, "running")
+    worker.stage.stage.ask("task", "cancel", held)
+    assert worker.until(held, "canceled")["runs"] == 1
