@@ -42,7 +42,7 @@ def known(messages: list[Message], number: int) -> str:
 
 @dataclass
 class Model:
-    """A healthy one, with a window that it never exceeds unless it is given one. view: what it makes of the messages."""
+    """A healthy one, whose window holds everything unless it is given one. view: what it sees of the messages."""
 
     view: Callable[[list[Message]], list[Message]] = field(default=lambda messages: messages)
     requests: list[list[Message]] = field(default_factory=list)

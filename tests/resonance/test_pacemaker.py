@@ -127,8 +127,19 @@ def test_f_re_9_a_third_loss_within_an_hour_is_no_longer_restored() -> None:
     pace = pacemaker(model, now=lambda: 1_790_000_000.0)
 
     with pytest.raises(MarkerLost, match="3 times within an hour"):
-        for _ in range(400):
-            pace.turn("Go on with the next part of it.")
+        _ = [pace.turn("Go on with the next part of it.") for _ in range(400)]
+
+
+def test_r39_the_seed_of_a_new_session_holds_no_code_of_an_older_one() -> None:
+    model = Model(view=dropping(WINDOW))
+    pace = pacemaker(model, transport="stateless")
+
+    assert until_lost(pace, model)[1] > 0
+
+    given = {one.code for one in pace.records.given}
+    sent = codes_in(model.requests[-1][0]["content"]) & given
+    assert sent == set(pace._session.planting.hexes())
+    assert "[code]" in model.requests[-1][0]["content"]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
