@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
+from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.core.boot import Boot
-from phoenixd.core.events import Event
+from phoenixd.core.events import Event, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter.reading import UsageSample
@@ -682,6 +682,16 @@ class Notifier(Protocol):
         ...
 
 
+class Handover(Protocol):
+    """The work on a project's files that handoffs order. No method raises for what the disk or a document refuses."""
+
+    async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed: ...
+
+    async def write(self, action: WritePackage) -> PackageWritten | PackageFailed: ...
+
+    async def record(self, action: RecordSessions) -> None: ...
+
+
 class Jobs(Protocol):
     """What workers leave."""
 
@@ -711,6 +721,7 @@ class Outside:
     notifier: Notifier
     work: Work
     cleaner: Cleaner
+    handover: Handover
     jobs: Jobs
 
 

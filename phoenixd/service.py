@@ -31,7 +31,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
-from phoenixd.core.seat.state import project_of
+from phoenixd.core.seat.state import Seat, project_of
 from phoenixd.core.spec import Kind
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
@@ -85,6 +85,12 @@ class Starts(Protocol):
         ...
 
 
+class Handover(Protocol):
+    """What the service asks of the packages on disk."""
+
+    async def is_changed(self, seat: Seat) -> bool: ...
+
+
 @dataclass(slots=True)
 class DaemonService:
     """Implements api.service.Service. It holds nothing that the journal or the files do not."""
@@ -108,6 +114,7 @@ class DaemonService:
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
+    handover: Handover
     list_projects: Callable[[str], tuple[str, ...]]
     read_project: Callable[[str, str], Tree]
     """A workspace's projects by name, and one of them as its files are."""
@@ -166,6 +173,10 @@ class DaemonService:
             raise PhoenixdError(
                 f"the brief could not be written: {error.strerror or error}", "phoenixctl doctor"
             ) from error
+
+    async def is_package_changed(self, seat: str) -> bool:
+        found = self.fleet().seats.get(seat)
+        return found is not None and await self.handover.is_changed(found)
 
     async def order(self, event: Event) -> Refusal | None:
         if isinstance(event, StartRequested | RestartRequested):

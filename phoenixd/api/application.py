@@ -23,6 +23,7 @@ from phoenixd.api.handlers import (
     answers,
     briefs,
     commands,
+    handoffs,
     loops,
     phases,
     queries,
@@ -50,7 +51,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs, recovering, tokens, phases, tasks)
+    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

@@ -106,6 +106,10 @@ LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines"
 TEXT_FORM = (WIDTH, COLOUR)
 TIMED_OUT = (8, "it did not come about in time; it may still")
 NOT_NOW = (6, "the agent's present state does not allow it")
+SEAT = Parameter(
+    "agent", "body", "string", "the orchestrator; default: this pane's agent, else the session's", pattern=NAME_PATTERN,
+)
+SESSION = Parameter("session_id", "body", "string", "the one whose session this is", flag="--session-id")
 PROJECT = Parameter(
     "project", "query", "string", "the project; default: the only one of the workspace", flag="--project",
 )
@@ -375,6 +379,44 @@ OPERATIONS: tuple[Operation, ...] = (
             *TEXT_FORM,
         ),
         path="/v1/tokens", rights="agent", response="Tokens", exits=((3, "a handoff is due"),),
+    ),
+    Operation(
+        "handoff_start", ("handoff", "start"), "Hand an orchestrator's seat over to a successor",
+        (
+            SEAT, SESSION,
+            Parameter("project", "body", "string", "its project; another one is refused", flag="--project"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/handoff", rights="own", response="Handoff", idempotent=False,
+        exits=((6, "one goes on already, or it does not run"),),
+    ),
+    Operation(
+        "handoff_status", ("handoff", "status"), "How far a handoff is: its steps, its checks, and how long each took",
+        (
+            Parameter(
+                "agent", "query", "string", "the orchestrator; default: this pane's agent", pattern=NAME_PATTERN,
+            ),
+            Parameter("session_id", "query", "string", "the one whose session this is", flag="--session-id"),
+            *TEXT_FORM,
+        ),
+        path="/v1/handoff", rights="agent", response="Handoff",
+    ),
+    Operation(
+        "handoff_rollback", ("handoff", "rollback"), "Call a handoff off: the predecessor goes on",
+        (SEAT, *TEXT_FORM), method="POST", path="/v1/handoff/rollback", rights="operate", response="Handoff",
+        exits=((6, "none goes on, or its successor holds the seat already"),),
+    ),
+    Operation(
+        "handoff_ack", ("handoff", "ack"), "A successor's word that it has loaded what it was handed",
+        (
+            Parameter("said", "body", "string", "what it quotes, as a JSON object", required=True),
+            Parameter(
+                "agent", "body", "string", "the orchestrator; default: this pane's agent", flag="--agent",
+                pattern=NAME_PATTERN,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/handoff/ack", rights="own", response="Handoff", idempotent=False,
+        exits=((6, "it does not prove that; the reason is told"),),
     ),
     Operation(
         "task_run", ("task", "run"), "Hand a task to a worker of its own; answers its id at once",

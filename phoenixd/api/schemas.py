@@ -124,6 +124,43 @@ SCHEMAS: dict[str, Schema] = {
             "alerts": _list(_ref("Alert")),
         }
     ),
+    "Handoff": _object(
+        {
+            "name": AGENT_NAME,
+            "project": STRING,
+            "generation": COUNT,
+            "handoff": {
+                "oneOf": [
+                    _object(
+                        {
+                            "id": STRING,
+                            "step": _words(
+                                "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
+                                "rollback", "done", "rolled_back",
+                            ),
+                            "trigger": _words("operator", "meter", "recycle"),
+                            "why": STRING,
+                            "by": STRING,
+                            "began_at": TIME,
+                            "since": TIME,
+                            "held": _or_null(STRING),
+                            "predecessor": COUNT,
+                            "successor": COUNT,
+                            "tries": COUNT,
+                            "degraded": _list(STRING),
+                            "package": _or_null(STRING),
+                            "why_back": _or_null(STRING),
+                            "letters": COUNT,
+                            "times": _list(_object({"step": STRING, "began_at": TIME, "seconds": NUMBER})),
+                        }
+                    ),
+                    {"type": "null"},
+                ]
+            },
+            "checks": _list(_object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})),
+            "message": STRING,
+        }
+    ),
     "Tokens": _object(
         {
             "name": AGENT_NAME,

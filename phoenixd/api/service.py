@@ -154,6 +154,10 @@ class Service(Protocol):
         """Write the agent's brief anew now, also where nothing changed."""
         ...
 
+    async def is_package_changed(self, seat: str) -> bool:
+        """Whether a handoff's package on disk is no longer the one that was written."""
+        ...
+
     async def projects(self, workspace: str) -> tuple[str, ...]:
         """The names of a workspace's projects."""
         ...

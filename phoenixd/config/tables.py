@@ -18,6 +18,7 @@ from phoenixd.core.spec import (
     BriefRules,
     ContextRules,
     FleetLimits,
+    HandoffRules,
     LimitRules,
     LivenessRules,
     LoopRules,
@@ -43,6 +44,7 @@ _RESTART, _RESUME, _LIVENESS, _STOP, _LOOP, _LIMITS = (
     RestartRules(), ResumeRules(), LivenessRules(), StopRules(), LoopRules(), LimitRules(),
 )  # fmt: skip
 _BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules(), ContextRules()
+_HANDOFF = HandoffRules()
 _JOBS = JobRules()
 _PHASE = PhaseRules()
 
@@ -223,6 +225,24 @@ class ContextTable(Table):
         return self
 
 
+class HandoffTable(Table):
+    """How an orchestrator's seat passes to the next generation."""
+
+    writer: str = _HANDOFF.writer
+    drain: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.drain
+    ack: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.ack
+    tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries
+    spacing: Annotated[Duration, Field(le=7 * 24 * 3600)] = _HANDOFF.spacing
+
+    @model_validator(mode="after")
+    def _known_writer(self) -> HandoffTable:
+        if self.writer in ("command", "model"):
+            raise refuse(f'writer = "{self.writer}" does not exist yet; write "deterministic", which needs no model')
+        if self.writer != "deterministic":
+            raise refuse(f'writer = "{self.writer[:40]}" is unknown; write "deterministic"')
+        return self
+
+
 class PhaseTable(Table):
     """How long the plans of an orchestrator's project may be."""
 
@@ -323,6 +343,7 @@ class AgentTable(Table):
     cleanup: CleanupTable = CleanupTable()
     limits: LimitsTable = LimitsTable()
     context: ContextTable = ContextTable()
+    handoff: HandoffTable = HandoffTable()
     phase: PhaseTable = PhaseTable()
     brief: AgentBriefTable = AgentBriefTable()
     reports: ReportsTable = ReportsTable()

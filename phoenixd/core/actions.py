@@ -252,6 +252,32 @@ class LookForFile:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdatePapers:
+    """Bring a project's plans, contexts and manifests up to date, by ledger and reports. agent: the seat."""
+
+    agent: str
+    handoff: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WritePackage:
+    """Write the package of a handoff to both sessions' directories. agent: the seat."""
+
+    agent: str
+    handoff: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSessions:
+    """Say in the records of both sessions what became of a handoff. agent: the seat."""
+
+    agent: str
+    handoff: str
+
+
+@dataclass(frozen=True, slots=True)
 class CollectTask:
     """Take in what a worker left: its answer from the transcript, its outputs; write manifest and report."""
 
@@ -285,5 +311,8 @@ Action = LookForFile | (
     | TakeSession
     | Alert
     | Reassure
+    | UpdatePapers
+    | WritePackage
+    | RecordSessions
     | ObserveTerminal
 )

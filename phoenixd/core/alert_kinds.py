@@ -12,6 +12,7 @@ from typing import Literal
 
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
 from phoenixd.core.breaker import Closed, Open
+from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.spec import Kind
 
@@ -108,7 +109,8 @@ def _is_linked(standing: StandingAlert, agent: Agent) -> bool:
 
 
 def _is_metered(standing: StandingAlert, agent: Agent) -> bool:
-    return read(agent.meter, agent.spec.context).verdict is not None or _is_another_run(standing, agent)
+    # An earlier run's reading tells nothing of this one: the alert would be over as soon as it is raised, for ever.
+    return read(meters.of(agent), agent.spec.context).verdict is not None or _is_another_run(standing, agent)
 
 
 def _is_productive_later(standing: StandingAlert, agent: Agent) -> bool:
@@ -367,6 +369,15 @@ TABLE: tuple[AlertKind, ...] = (
         "a command's prompt could not be typed, or nobody knows whether it was",
         "a later run is at work, or nobody wants one",
         _was_told,
+    ),
+    AlertKind(
+        "handoff",
+        (
+            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or its successor had "
+            "more than half of its context taken when it acknowledged"
+        ),
+        "its run has ended, or the next handoff is done",
+        _is_another_run,
     ),
     AlertKind(
         "port held",

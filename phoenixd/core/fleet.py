@@ -44,6 +44,7 @@ from phoenixd.core.events import (
     WatchEvent,
 )
 from phoenixd.core.facts import Weight
+from phoenixd.core.handoff import dues as handoffs
 from phoenixd.core.limits import groups
 from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
@@ -115,6 +116,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         # A start that waits for the journal may not have been ordered yet.
         marks.first(roster, SPAWN) if fleet.halted is None else None,
         limit_marks.next_due(roster, fleet.gates, now),
+        handoffs.next_due(fleet.seats, fleet.agents, now),
         queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
     )
     return min((at for at in found if at is not None), default=None)

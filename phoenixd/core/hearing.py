@@ -38,6 +38,7 @@ from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.handoff import asking, following
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import dead_end
@@ -58,10 +59,8 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
 TASKS: Row = (steps.follow, telling.tell)
-SHARED: Row = (outage.follow, fleet.follow_sequences, *TASKS, *DUE)
+SHARED: Row = (outage.follow, fleet.follow_sequences, following.follow, seats.do_held, *TASKS, *DUE)
 RUN: Row = (accounts.follow, *SHARED)
-# Where a run may end, and so a generation of a seat may go: what waited for that is done.
-LIFE: Row = (seats.do_held, *RUN)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
@@ -69,14 +68,19 @@ TOLD: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook,
 TURN_OVER: Row = (
     fleet.overhear,
     (workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
-    fleet.give_answer, *RUN,
+    asking.hear_last_words, fleet.give_answer, *RUN,
 )  # fmt: skip
 # The short way: that a call began or ended decides nothing for accounts, outages and sequences.
-EVIDENCE: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, *DUE)
+# A handoff's deadlines stand still while a person is asked, and what answers that is often the end of a call.
+EVIDENCE: Row = (
+    fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, following.follow,
+    *DUE,
+)  # fmt: skip
 CALL: Row = (
     fleet.overhear,
     (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED),
     fleet.give_answer,
+    following.follow,
     *DUE,
 )
 
@@ -120,7 +124,7 @@ TABLE: dict[type[Any], Row] = {
     # Other signs of life, and what was looked at.
     events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
     events.CallWorkSeen: ((liveness.hear,), *DUE),
-    events.UsageSeen: ((meter.hear,), *DUE),
+    events.UsageSeen: ((meter.hear,), following.follow, *DUE),
     events.AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     events.ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
@@ -134,18 +138,18 @@ TABLE: dict[type[Any], Row] = {
         ),
         seats.name_session, fleet.give_answer, *RUN,
     ),
-    events.StartFailed: ((lifecycle.hear_failed_start,), *LIFE),
+    events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
     events.AgentExited: (
-        fleet.overhear, (lifecycle.hear_exit,), seats.do_held, accounts.follow, outage.follow, fleet.follow_sequences,
-        fleet.brake, *TASKS, *DUE,
+        fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
+        following.follow, seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
     events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
     events.ShimLost: (
-        (lifecycle.hear_lost_shim,), seats.do_held, accounts.follow, outage.follow, fleet.follow_sequences,
-        fleet.brake, *TASKS, *DUE,
+        (lifecycle.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
+        seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
-    events.RunMissing: ((lifecycle.hear_lost_shim,), *LIFE),
-    events.TreeGone: ((lifecycle.hear_empty_tree,), *LIFE),
+    events.RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
+    events.TreeGone: ((lifecycle.hear_empty_tree,), *RUN),
     events.TreeLingers: ((lifecycle.hear_lingering,), *RUN),
     events.IncidentRecorded: ((lifecycle.hear_record,), *RUN),
     events.LinkLost: ((deafness.hear_loss,), *RUN),
@@ -155,21 +159,23 @@ TABLE: dict[type[Any], Row] = {
     events.AttendanceSeen: ((interrupt.hear,), *SHARED),
     events.ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
-    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), telling.hear, *RUN),
-    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), telling.hear, *RUN),
+    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
     events.HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     events.HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.
     events.AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
     events.AgentWithdrawn: (
-        (plan.settle, requests.withdraw, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
+        (plan.settle, requests.withdraw, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
+        *SHARED,
     ),
     events.StartRequested: (
         (plan.settle, requests.hear_start, reports.hear_order, weights.note_order), fleet.renew_plan,
         fleet.take_up_turns, *SHARED,
     ),
     events.StopRequested: (
-        (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, fleet.renew_plan, *SHARED,
+        (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
+        *SHARED,
     ),
     events.RestartRequested: (
         (plan.settle, requests.hear_restart, reports.hear_order, weights.note_order), fleet.renew_plan,
@@ -180,6 +186,14 @@ TABLE: dict[type[Any], Row] = {
     events.BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
     events.BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
+    # Handoffs.
+    events.HandoffRequested: (asking.request, *SHARED),
+    events.RollbackRequested: (asking.roll_back, *SHARED),
+    events.HandoffAcked: (asking.acknowledge, *SHARED),
+    events.PapersUpdated: (asking.hear_work, *SHARED),
+    events.PapersFailed: (asking.hear_work, *SHARED),
+    events.PackageWritten: (asking.hear_work, *SHARED),
+    events.PackageFailed: (asking.hear_work, *SHARED),
     # Tasks.
     events.TaskRequested: (requested.request, *SHARED),
     events.TaskCancelRequested: (requested.cancel, *SHARED),
@@ -192,10 +206,10 @@ TABLE: dict[type[Any], Row] = {
     events.TroubleSeen: (fleet.watch, *SHARED),
     events.TroubleGone: (fleet.watch, *SHARED),
     events.StateEdited: (fleet.watch, *SHARED),
-    events.Tick: (fleet.tick, seats.do_held, *SHARED),
-    events.Rebooted: (fleet.reboot, seats.after_reboot, seats.do_held, *SHARED),
+    events.Tick: (fleet.tick, *SHARED),
+    events.Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
     events.JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
-    events.EpochBegun: (fleet.begin_epoch, *SHARED),
+    events.EpochBegun: (fleet.begin_epoch, asking.begin_anew, *SHARED),
     events.RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     events.TerminalSeen: (fleet.see_terminal, *SHARED),
     events.LimitsDeclared: (fleet.set_limits, *SHARED),
@@ -211,6 +225,8 @@ def step(before: Fleet, event: Event, now: Moment) -> Step:
         if isinstance(met, Step):
             return met
         event = met
+        if (waits := asking.at_the_door(before, event, now)) is not None:
+            return waits
     found = Step(before)
     for part in TABLE[type(event)]:
         found = (

@@ -186,6 +186,22 @@ class ContextRules:
     status_line: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class HandoffRules:
+    """How an orchestrator's seat passes to the next generation. Durations in seconds.
+
+    writer: who brings the project's files up to date. drain: how long the predecessor's turn is waited for. ack: how
+    long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
+    spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it.
+    """
+
+    writer: str = "deterministic"
+    drain: float = 10 * MINUTE
+    ack: float = 5 * MINUTE
+    tries: int = 2
+    spacing: float = 10 * MINUTE
+
+
 class WriterKind(StrEnum):
     """Who writes an agent's brief. AUTO: its own CLI, where that can."""
 
@@ -279,6 +295,7 @@ class AgentSpec:
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
     context: ContextRules = ContextRules()
+    handoff: HandoffRules = HandoffRules()
     phase: PhaseRules = PhaseRules()
     project: str | None = None
     """What an orchestrator leads; without one, its own name (see core.seat)."""
@@ -290,6 +307,8 @@ class AgentSpec:
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
     source: str = ""
     """The file that declared it, for messages."""
+    opening: str = field(default="", repr=False)
+    """What the first run of a successor is told in place of the prompt, until it holds its seat."""
     task: str = ""
     """The task that it was made for, as its worker."""
     env_of: str = ""

@@ -45,6 +45,13 @@ EVENT_NAMES: dict[type[Any], str] = {
     events.HooksRefused: "hooks_refused",
     events.Delivered: "delivered",
     events.NotDelivered: "not_delivered",
+    events.HandoffRequested: "handoff_requested",
+    events.RollbackRequested: "rollback_requested",
+    events.HandoffAcked: "handoff_acked",
+    events.PapersUpdated: "papers_updated",
+    events.PapersFailed: "papers_failed",
+    events.PackageWritten: "package_written",
+    events.PackageFailed: "package_failed",
     events.TaskRequested: "task_requested",
     events.TaskCancelRequested: "task_cancel_requested",
     events.TaskCollected: "task_collected",
@@ -95,6 +102,9 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.TakeSession: "take_session",
     actions.Alert: "alert",
     actions.Reassure: "reassure",
+    actions.UpdatePapers: "update_papers",
+    actions.WritePackage: "write_package",
+    actions.RecordSessions: "record_sessions",
     actions.ObserveTerminal: "observe_terminal",
 }
 

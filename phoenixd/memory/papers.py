@@ -23,6 +23,7 @@ from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.memory.breakers import BreakerFiles
@@ -104,6 +105,10 @@ class Papers:
             tasks.start_soon(self._watch.run)
             if self._changes is not None:
                 tasks.start_soon(follow_edits, self._changes, self.publication.look_for_edit)
+
+    def ledger_of(self, name: str) -> SessionLedger | None:
+        """What the agent's session has done, as far as it was heard."""
+        return self.publication.desk(name).ledger
 
     def clean(self, name: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's own variables as far as they are known."""

@@ -11,8 +11,10 @@ from phoenixd.core.events import (
     AgentDeclared,
     AgentExited,
     Event,
+    HandoffAcked,
     JournalBehind,
     LimitsDeclared,
+    PackageWritten,
     Rebooted,
     TaskCollected,
     TaskRequested,
@@ -24,6 +26,8 @@ from phoenixd.documents.journal_names import action_name, event_name
 
 NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
+OF_HANDOFFS = frozenset({"word", "facts", "opening"})
+"""Fields of events about handoffs that only a successor may know, from its package."""
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
@@ -50,6 +54,8 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     detail: dict[str, Any] = {"kind": event.kind} if isinstance(event, Hook) else {}
     for one in fields(event):
         value = getattr(event, one.name)
+        if one.name in OF_HANDOFFS and isinstance(event, PackageWritten | HandoffAcked):
+            continue
         if one.name in NOT_TOLD or value in (None, "", False, ()):
             continue
         if isinstance(event, WorkMeasured) and one.name == "deeds":

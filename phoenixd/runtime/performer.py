@@ -31,12 +31,15 @@ from phoenixd.core.actions import (
     ObserveTerminal,
     Reassure,
     RecordIncident,
+    RecordSessions,
     Release,
     ReleaseHold,
     SeeAttendance,
     Spawn,
     TakeSession,
     Terminate,
+    UpdatePapers,
+    WritePackage,
 )
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.causes import Obstacle
@@ -47,6 +50,8 @@ from phoenixd.core.events import (
     HoldAnswered,
     IncidentRecorded,
     NotDelivered,
+    PackageFailed,
+    PapersFailed,
     ScreenSeen,
     StartFailed,
     TaskCollected,
@@ -158,6 +163,10 @@ class Performer:
             self._tell(WorkMeasured(action.agent, action.number, action.at_end, None, why, turn=action.turn))
         if isinstance(action, SeeAttendance):
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
+        if isinstance(action, UpdatePapers):
+            self._tell(PapersFailed(action.agent, action.handoff, why))
+        if isinstance(action, WritePackage):
+            self._tell(PackageFailed(action.agent, action.handoff, why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -208,6 +217,12 @@ class Performer:
                 await self._release(action)
             case TakeSession(agent=agent, seat=seat, generation=generation):
                 await self._outside.terminal.take_session(agent, seat, generation)
+            case UpdatePapers():
+                self._tell(await self._outside.handover.update(action))
+            case WritePackage():
+                self._tell(await self._outside.handover.write(action))
+            case RecordSessions():
+                await self._outside.handover.record(action)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -474,6 +489,8 @@ def _lane_of(action: Action) -> str:
             return f"task {task}"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
+        case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
+            return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent
         case _:

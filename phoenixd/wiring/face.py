@@ -48,6 +48,7 @@ def make_service(
         left_alone=lambda name: left_alone(outside, ground.epochs, name),
         adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
+        handover=house.handover,
         list_projects=projects_of,
         read_project=read_project,
         agents_cgroup=cgroups.agents_path if cgroups else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from collections.abc import Awaitable
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.outputs import gather
+from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
 from phoenixd.drivers.notify.command import CommandRoute
@@ -39,6 +41,7 @@ from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
 from phoenixd.memory.changes import DOCUMENT as EDITED
+from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
@@ -109,7 +112,19 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
     )
-    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall))
+    handover = Handover(
+        ProjectFiles(),
+        supervisor.find,
+        lambda name: supervisor.fleet.seats.get(name),
+        lambda: clock.now().wall,
+        lambda: secrets.token_hex(6),
+        papers.ledger_of,
+        papers.clean,
+        lambda project: frozenset(
+            one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
+        ),
+    )
+    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
 
 
 def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
@@ -155,6 +170,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
         notifier=notifier,
         work=WorkPrints([directories.state, directories.runtime], tokens_of, ground.supervisor.everybody),
         cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
+        handover=house.handover,
         jobs=Collection(
             directories,
             gathered,

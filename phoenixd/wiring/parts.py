@@ -19,6 +19,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.harness.screens import Screens
+from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
@@ -71,6 +72,7 @@ class House:
     papers: Papers
     starter: Starter
     screens: Screens
+    handover: Handover
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,11 @@ from phoenixd.core.events import (
     AgentWithdrawn,
     Delivered,
     Event,
+    HandoffRequested,
     HoldAnswered,
     NotDelivered,
+    PackageWritten,
+    PapersUpdated,
     SendRequested,
     StartFailed,
     StartRequested,
@@ -157,6 +160,7 @@ class FakeDaemon:
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
 
     stale_days: int = 14
+    changed_packages: frozenset[str] = frozenset()
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
         return tuple(self.open.get(agent, {}).values())
@@ -233,6 +237,14 @@ class FakeDaemon:
         kind = Kind(keys.pop("kind", "resident"))
         spec = AgentSpec(name, keys.pop("argv", ("agent",)), keys.pop("cwd", "/srv"), kind, **keys)
         self.happen(AgentDeclared(spec, start))
+
+    def hand_over(self, name: str) -> None:
+        """Bring an orchestrator's handoff to where its successor is to acknowledge."""
+        self.happen(HandoffRequested(name))
+        handoff = self.fleet().seats[name].handoff
+        assert handoff is not None
+        self.happen(PapersUpdated(name, handoff.id))
+        self.happen(PackageWritten(name, handoff.id, "p", "w"))
 
     def wait(self, name: str, tool: str = "Bash", text: str = "", held: bool = False) -> None:
         """Have a running agent ask a person for permission. held: the shim holds it for an answer."""
@@ -369,6 +381,9 @@ class FakeDaemon:
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
+
+    async def is_package_changed(self, seat: str) -> bool:
+        return seat in self.changed_packages
 
     async def look_at_breaker(self, name: str) -> None:
         """Its file is as it was."""

@@ -54,6 +54,10 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("brief_generate", "POST", "/v1/agents/docs/brief", None),
     ("list_loops", "GET", "/v1/loops", None),
     ("tokens_check", "GET", "/v1/tokens?agent=docs", None),
+    ("handoff_start", "POST", "/v1/handoff", {"agent": "boss"}),
+    ("handoff_status", "GET", "/v1/handoff?agent=boss", None),
+    ("handoff_rollback", "POST", "/v1/handoff/rollback", {"agent": "boss"}),
+    ("handoff_ack", "POST", "/v1/handoff/ack", {"agent": "boss", "said": '{"package": "p", "word": "w"}'}),
     ("task_run", "POST", "/v1/tasks", {"prompt": "Do it.", "agent": "docs"}),
     ("list_tasks", "GET", "/v1/tasks", None),
     ("show_task", "GET", "/v1/tasks/t1", None),
@@ -92,6 +96,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
     promised = """status up down run add remove start stop restart attach logs send events explain doctor config-check
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
+        handoff-start handoff-status handoff-rollback handoff-ack
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
         task-run task-status task-cancel"""
@@ -107,6 +112,9 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.declare("docs")
     daemon.declare("asks")
     daemon.wait("asks", text="npm test", held=True)
+    daemon.declare("boss", kind="orchestrator")
+    if name.startswith("handoff_") and name != "handoff_start":
+        daemon.hand_over("boss")
     daemon.happen(TerminalSeen(alive=False))
     daemon.changes = (Change("docs", "change", "argv", restart=True),)
     daemon.findings = (Finding("warning", "w", "d", "r"),)
@@ -352,6 +360,7 @@ async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDa
 def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
+              "handoff_start", "handoff_rollback", "handoff_ack",
               "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 

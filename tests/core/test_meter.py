@@ -330,3 +330,14 @@ def test_an_older_journal_has_no_meter_and_a_saved_one_comes_back() -> None:
     older = json.loads(dump_agent(story.agent))
     del older["meter"]
     assert load_agent(json.dumps(older)).meter == Meter()
+
+
+def test_a_reading_of_an_earlier_run_does_not_end_the_alert_of_this_one() -> None:
+    """The alert was over as soon as it was raised, and the alarm rang for ever."""
+    story = Story(claude(kind=Kind.ORCHESTRATOR)).works()
+    story.tell(UsageSeen("a", 1, 100_000, 200_000, "transcript", story.wall))
+    story.restart()
+    story.exited(143)
+    story.works()
+    story.wait(1200)
+    assert story.alerts().count("context unknown") == 1

@@ -82,6 +82,13 @@ recovery_confirmed
 saving_halted
 saving_resumed
 armed_used
+handoff_requested
+rollback_requested
+handoff_acked
+papers_updated
+papers_failed
+package_written
+package_failed
 answer_cut
 task_requested
 task_cancel_requested
@@ -109,6 +116,9 @@ release
 alert
 reassure
 observe_terminal
+update_papers
+write_package
+record_sessions
 arm
 disarm
 collect_task

@@ -60,7 +60,6 @@ def stage(short_tmp: Path) -> Iterator[ArmingStage]:
 
 
 def test_promise_1_kill_9_between_arming_and_use_costs_no_answer_and_gives_none_twice(stage: ArmingStage) -> None:
-    """Planted: where adoption armed again what was spent, and the shim took it for new, the last stop was blocked."""
     agent = Armed(stage)
     agent.hook("prompt-submit", prompt=f"Work. {arm('f-1', 'stop', REASON)} {arm('d-1', 'tool', 'No.', times=9)}")
     stage.until_armed("a", "1.stop")

@@ -27,6 +27,7 @@ from phoenixd.runtime.world import Faced
 from tests.simulate.fakes import (
     SimulatedCleaner,
     SimulatedEvidence,
+    SimulatedHandover,
     SimulatedJobs,
     SimulatedLauncher,
     SimulatedNotifier,
@@ -86,6 +87,7 @@ class Daemon:
             notifier=ports.notifier,
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
+            handover=SimulatedHandover(),
             jobs=SimulatedJobs(host),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)

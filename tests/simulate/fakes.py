@@ -8,10 +8,10 @@ from typing import Any
 
 import anyio
 
-from phoenixd.core.actions import Alert, Reassure, RecordIncident, Spawn
+from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
-from phoenixd.core.events import Event, EvidenceSeen
+from phoenixd.core.events import Event, EvidenceSeen, PackageWritten, PapersUpdated
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
@@ -240,3 +240,20 @@ class SimulatedNotifier:
         self._host.seen[f"alert: {word.kind}" if isinstance(word, Alert) else f"over: {word.kind}"] += 1
         if isinstance(word, Alert) and word.kind == "quarantined" and word.agent is not None:
             self._host.ledger.given_up(word.agent)
+
+
+class SimulatedHandover:
+    """A project whose files are always there: each package that is written has another hash."""
+
+    def __init__(self) -> None:
+        self.written = 0
+
+    async def update(self, action: UpdatePapers) -> PapersUpdated:
+        return PapersUpdated(action.agent, action.handoff)
+
+    async def write(self, action: WritePackage) -> PackageWritten:
+        self.written += 1
+        return PackageWritten(action.agent, action.handoff, f"{self.written:064x}", "heron")
+
+    async def record(self, action: RecordSessions) -> None:
+        """There are no files to say it in."""

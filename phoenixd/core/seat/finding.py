@@ -66,7 +66,7 @@ def successor(fleet: Fleet, seat: Seat) -> Agent | None:
 
 def is_passing(fleet: Fleet, seat: Seat) -> bool:
     """Whether the seat is being passed on, so that orders about its specification and its run have to wait."""
-    return bool(others(fleet, seat))
+    return (seat.handoff is not None and not seat.handoff.is_over) or bool(others(fleet, seat))
 
 
 def is_other(fleet: Fleet, agent: Agent) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.names import generation_name, is_too_long
 from phoenixd.core.spec import AgentSpec, Kind
 
@@ -31,6 +32,8 @@ class Seat:
     """A specification that was declared while another generation lived, and waits until there is one again."""
     restart: HeldRestart | None = None
     """A restart that waits likewise."""
+    handoff: Handoff | None = None
+    """The one that goes on, else the last one."""
 
     @property
     def holder(self) -> str:

@@ -8,6 +8,7 @@ from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import TaskCancelRequested, TaskRequested
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.moment import Moment
+from phoenixd.core.seat import finding
 from phoenixd.core.tasks.names import worker_name
 from phoenixd.core.tasks.state import MOST_OPEN, Cut, Task, Tasks
 from phoenixd.core.tasks.steps import cut_off, finish, noted
@@ -21,7 +22,7 @@ def request(before: Fleet, found: Step, event: TaskRequested, now: Moment) -> St
     tasks = before.tasks
     if event.key and any(one.key == event.key for one in (*tasks.open, *tasks.ended)):
         return found
-    refusal = _refusal(tasks, event)
+    refusal = _refusal(tasks, event) or _handed_over(before, event)
     if refusal is not None:
         return _refused(found, refusal)
     number = tasks.next
@@ -48,6 +49,16 @@ def request(before: Fleet, found: Step, event: TaskRequested, now: Moment) -> St
     fleet = replace(found.fleet, tasks=tasks.with_new(task))
     of_plan = f", task {task.plan} of the plan of {task.project}" if task.plan else ""
     return noted(replace(found, fleet=fleet), f"task {task_id}{of_plan} is asked for by {event.by}")
+
+
+def _handed_over(fleet: Fleet, event: TaskRequested) -> Refusal | None:
+    """No new work begins once a handoff was triggered (E20)."""
+    seat = finding.of(fleet, event.asked_by) if event.asked_by else None
+    handoff = seat.handoff if seat is not None else None
+    if seat is None or handoff is None or not handoff.is_before_fence:
+        return None
+    message = f"{seat.name} is being handed over (handoff {handoff.id}), and begins nothing new"
+    return Refusal("conflict", message, f"phoenixctl handoff status {seat.name}")
 
 
 def cancel(before: Fleet, found: Step, event: TaskCancelRequested, now: Moment) -> Step:

@@ -36,9 +36,15 @@ def tell(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         if agent is None:
             for task in mine:
                 found = taken(found, _told(task, "nobody"))
-        elif _is_idle(agent) and found.fleet.halted is None:
+        elif _is_idle(agent) and found.fleet.halted is None and not _is_handed_over(found.fleet, name):
             found = _type(found, agent, mine, now)
     return found
+
+
+def _is_handed_over(fleet: Fleet, name: str) -> bool:
+    """Whether its seat passes on now: then who holds it afterwards is told."""
+    seat = finding.of(fleet, name)
+    return seat is not None and seat.handoff is not None and not seat.handoff.is_over
 
 
 def hear(before: Fleet, found: Step, event: Delivered | NotDelivered, now: Moment) -> Step:

@@ -61,7 +61,12 @@ def spoken_lines(tokens: list[Token]) -> tuple[list[int], list[tuple[int, str]]]
         quoted += (token.type == "blockquote_open") - (token.type == "blockquote_close")
         if quoted or token.type != "inline" or not token.map or tokens[at - 1].type == "heading_open":
             continue
-        for number, line in enumerate(token.content.split("\n")):
+        lines = token.content.split("\n")
+        if len(lines) != token.map[1] - token.map[0]:
+            # Lines of Unicode blanks alone (U+2028) are paragraphs to Markdown, which then strips them away: where the
+            # others stand is no longer known.
+            continue
+        for number, line in enumerate(lines):
             places.append(token.map[0] + number)
             texts.append((token.level, line))
     return places, texts

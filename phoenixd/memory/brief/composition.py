@@ -87,6 +87,8 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
     goal = agent.spec.prompt
     asked = leftover.sentence(agent)
     match kind:
+        case PromptKind.GOAL if agent.spec.opening:
+            return agent.spec.opening
         case PromptKind.GOAL:
             answered = leftover.has_answer(agent) and goal is not None
             return f"{goal}\n\n{asked}" if answered else goal

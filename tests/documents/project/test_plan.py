@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phoenixd.documents.project.editing import set_status, with_statuses
@@ -208,6 +208,7 @@ MARKUP = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@example("### Task 1: a\n\u2028\n**Status**: blocked\n", "pending", False)
 @given(MARKUP, st.sampled_from(["pending", "in_progress", "completed", "blocked"]), st.booleans())
 def test_any_edit_of_any_plan_says_what_was_meant_or_is_refused(text: str, status: TaskStatus, noted: bool) -> None:
     plan = read_plan(text.encode(), "plan.md")

@@ -1,0 +1,153 @@
+"""Handing an orchestrator's seat over: begin it, look at it, call it off, acknowledge it (E29, E75 to E77)."""
+
+from __future__ import annotations
+
+import json
+
+from phoenixd.api import exits, problems
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.pages.handoffs import of_seat
+from phoenixd.api.problems import Problem
+from phoenixd.api.times import rfc3339
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event, HandoffAcked, HandoffRequested, RollbackRequested
+from phoenixd.core.handoff import checks, verdict
+from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.seat import finding
+from phoenixd.core.seat.names import generation_name
+from phoenixd.core.seat.state import Seat
+from phoenixd.documents.project import layout
+from phoenixd.errors import BadProject
+
+ACK_LIMIT = 8000
+
+
+async def handoff_start(ask: Ask) -> Reply:
+    seat = _seat(ask)
+    project = ask.arguments["project"]
+    if project is not None and project != seat.project:
+        raise Problem(
+            "not_found", f"{seat.name} does not lead a project {str(project)[:64]!r}: it leads {seat.project}",
+            f"phoenixctl handoff start {seat.name} --project {seat.project}",
+        )  # fmt: skip
+    try:
+        layout.project_name(seat.project)
+    except BadProject as error:
+        raise Problem("conflict", error.message, error.remedy) from error
+    await _order(ask, HandoffRequested(seat.name, ask.caller.name))
+    return _told(ask, seat.name, "begun")
+
+
+async def handoff_status(ask: Ask) -> Reply:
+    seat = _seat(ask)
+    return _told(ask, seat.name, "")
+
+
+async def handoff_rollback(ask: Ask) -> Reply:
+    seat = _seat(ask)
+    await _order(ask, RollbackRequested(seat.name, ask.caller.name))
+    return _told(ask, seat.name, "called off")
+
+
+async def handoff_ack(ask: Ask) -> Reply:
+    seat = _seat(ask)
+    generation = seat.handoff.successor if seat.handoff is not None else seat.generation
+    # An agent speaks for itself alone; an operator for the successor.
+    agent = ask.caller.process if ask.caller.agent is not None else generation_name(seat.name, generation)
+    package, word, facts = verdict.read(_quoted(str(ask.arguments["said"])))
+    changed = await ask.service.is_package_changed(seat.name)
+    await _order(ask, HandoffAcked(str(agent), package, word, facts, ask.caller.name, changed))
+    return _told(ask, seat.name, "acknowledged")
+
+
+def _quoted(text: str) -> dict[str, object]:
+    try:
+        found = json.loads(text) if len(text) <= ACK_LIMIT else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        remedy = """phoenixctl handoff ack '{"package": "...", "word": "...", ...}'"""
+        raise Problem("invalid", "the acknowledgement is no JSON object", remedy)
+    return found
+
+
+def _seat(ask: Ask) -> Seat:
+    """The seat by name, by the session of one of its generations, or that of the agent that asks."""
+    fleet, own = ask.service.fleet(), ask.caller.agent
+    named, session_id = ask.arguments["agent"], ask.arguments.get("session_id")
+    name = str(named) if named is not None else None
+    if session_id is not None:
+        of_session = next((one for one in fleet.agents.values() if str(session_id) in _sessions(one)), None)
+        if of_session is None:
+            raise Problem("not_found", f"no session is called {str(session_id)[:64]!r} now", "phoenixctl status")
+        if name is not None and finding.of(fleet, name) is not finding.of(fleet, of_session.name):
+            raise Problem("not_found", f"the session {str(session_id)[:64]!r} is none of {name}", "phoenixctl status")
+        name = of_session.name
+    name = name if name is not None else own
+    if name is None:
+        raise Problem("invalid", "nothing says whose handoff is meant", "phoenixctl handoff status NAME")
+    seat = finding.of(fleet, name)
+    if own is not None and (seat is None or seat.name != own):
+        raise Problem("denied", f"agent {own} may not ask about {name}: {ask.caller.why}", "phoenixctl handoff status")
+    if seat is None:
+        if finding.meant(fleet, name) is None:
+            raise problems.no_agent(name)
+        kind = 'declare it with kind = "orchestrator" and a name of at most 26 characters'
+        raise Problem("conflict", f"{name} is no orchestrator with a seat, and is not handed over", kind)
+    return seat
+
+
+def _sessions(agent: Agent) -> tuple[str, ...]:
+    """The ids by which a generation's session is known: its CLI's and the names under which it is declared."""
+    of_cli = (agent.session.session_id,) if agent.session is not None else ()
+    return (agent.name, *of_cli)
+
+
+async def _order(ask: Ask, event: Event) -> None:
+    refusal = await ask.service.order(event)
+    if refusal is not None:
+        raise problems.of_refusal(refusal)
+
+
+def _told(ask: Ask, name: str, done: str) -> Reply:
+    fleet = ask.service.fleet()
+    seat = fleet.seats.get(name)
+    if seat is None:
+        raise problems.no_agent(name)
+    found = checks.checks(fleet, seat)
+    handoff = seat.handoff
+    message = f"handoff {handoff.id} of {name} is {done}" if handoff is not None and done else ""
+    body = {
+        "name": name,
+        "project": seat.project,
+        "generation": seat.generation,
+        "handoff": _handoff(handoff) if handoff is not None else None,
+        "checks": [{"name": one.name, "well": one.well, "what": one.what} for one in found],
+        "message": message,
+    }
+    if message:
+        return Reply(body, said(f"{message}. See: phoenixctl handoff status {name}"), exits.OK)
+    return Reply(body, lambda here: of_seat(seat, found, ask.service.now(), here))
+
+
+def _handoff(handoff: Handoff) -> dict[str, object]:
+    return {
+        "id": handoff.id,
+        "step": handoff.step.value,
+        "trigger": handoff.trigger,
+        "why": handoff.why,
+        "by": handoff.by,
+        "began_at": rfc3339(handoff.began_wall),
+        "since": rfc3339(handoff.since_wall),
+        "held": handoff.held or None,
+        "predecessor": handoff.predecessor,
+        "successor": handoff.successor,
+        "tries": handoff.tries,
+        "degraded": list(handoff.degraded),
+        "package": handoff.package or None,
+        "why_back": handoff.why_back or None,
+        "letters": len(handoff.letters),
+        "times": [
+            {"step": one.step.value, "began_at": rfc3339(one.began_wall), "seconds": one.took} for one in handoff.times
+        ],
+    }

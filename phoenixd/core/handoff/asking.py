@@ -1,0 +1,216 @@
+"""What is asked of handoffs and told of them: requests, acks, work on files, texts. Parts of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.agent import Running
+from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.events import (
+    AgentWithdrawn,
+    Delivered,
+    EpochBegun,
+    Event,
+    HandoffAcked,
+    HandoffRequested,
+    NotDelivered,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+    RollbackRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.handoff import freezing, machine, orders, verdict
+from phoenixd.core.handoff import state as states
+from phoenixd.core.handoff.following import begin, orders_of_others, taken
+from phoenixd.core.handoff.machine import WORK_LIMIT, Move
+from phoenixd.core.handoff.state import Handoff, Letter, Said
+from phoenixd.core.hooks import TurnEnded
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import read
+from phoenixd.core.moment import Moment
+from phoenixd.core.seat import finding
+from phoenixd.core.seat.state import Seat
+
+MOST_LETTERS = 20
+"""Texts that wait for the holder of afterwards."""
+
+
+def at_the_door(before: Fleet, event: Event, now: Moment) -> Step | None:
+    """What waits while a handoff is under way: texts go to the holder of afterwards, and a start changes nothing."""
+    if not isinstance(event, SendRequested | StartRequested):
+        return None
+    seat = finding.of(before, event.agent)
+    holder = before.agents.get(seat.holder) if seat is not None else None
+    if seat is None or holder is None or seat.handoff is None or seat.handoff.is_over:
+        return None
+    handoff = seat.handoff
+    if isinstance(event, StartRequested):
+        if holder.run is not None or not handoff.is_before_fence:
+            return None
+        told = Decision(holder, reason=f"start asked by {event.by}: its handoff {handoff.id} goes on", weight="story")
+        return answer(Step(before), told, now)
+    if len(handoff.letters) >= MOST_LETTERS:
+        refusal = Refusal(
+            "conflict", f"{MOST_LETTERS} texts wait for the end of handoff {handoff.id} already",
+            f"phoenixctl handoff status {seat.name}",
+        )  # fmt: skip
+        return answer(Step(before), Decision(holder, refusal=refusal), now)
+    letter = Letter(event.message_id, event.text, event.by)
+    kept = _kept(Step(before), replace(handoff, letters=(*handoff.letters, letter)))
+    why = f"{len(event.text)} characters from {event.by} wait for the holder after handoff {handoff.id}"
+    return answer(kept, Decision(holder, reason=why, weight="story"), now)
+
+
+def request(before: Fleet, found: Step, event: HandoffRequested, now: Moment) -> Step:
+    """An operator, or the orchestrator itself, wants the seat handed over."""
+    seat = finding.of(before, event.agent)
+    holder = before.agents.get(seat.holder) if seat is not None else None
+    if seat is None or holder is None:
+        message = f"{event.agent} is no orchestrator with a seat" if event.agent in before.agents else (
+            f"there is no agent {event.agent}"
+        )  # fmt: skip
+        return replace(found, refusal=Refusal("not_found", message, "phoenixctl status"))
+    why_not = _why_not(found, seat)
+    if why_not is not None:
+        return answer(found, Decision(holder, refusal=why_not), now)
+    return begin(found, seat, "operator", event.why, event.by, now)
+
+
+def roll_back(before: Fleet, found: Step, event: RollbackRequested, now: Moment) -> Step:
+    """An operator wants the predecessor to go on."""
+    seat = finding.of(before, event.agent)
+    holder = before.agents.get(seat.holder) if seat is not None else None
+    if seat is None or holder is None:
+        return replace(found, refusal=Refusal("not_found", f"{event.agent} has no seat", "phoenixctl status"))
+    handoff = seat.handoff
+    if handoff is None or not handoff.is_before_fence:
+        step = f"its last one, {handoff.id}, is at {handoff.step.value}" if handoff is not None else "it had none"
+        refusal = Refusal(
+            "conflict", f"no handoff of {seat.name} can be rolled back: {step}",
+            f"phoenixctl handoff status {seat.name}",
+        )  # fmt: skip
+        return answer(found, Decision(holder, refusal=refusal), now)
+    return taken(found, machine.back(handoff, f"asked by {event.by}", now), now)
+
+
+def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) -> Step:
+    """A successor says that it has loaded what it was handed; it is believed by what it quotes."""
+    agent = before.agents.get(event.agent)
+    seat = before.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
+    if agent is None or seat is None:
+        return replace(found, refusal=Refusal("not_found", f"{event.agent} is no generation of a seat", ""))
+    handoff = seat.handoff
+    if handoff is None:
+        refusal = Refusal("conflict", f"{seat.name} has had no handoff", f"phoenixctl handoff status {seat.name}")
+        return answer(found, Decision(agent, refusal=refusal), now)
+    if event.changed and handoff.step is states.Step.AWAIT_ACK and event.package != handoff.package:
+        again = replace(handoff, attempt=1, deadline=max(handoff.deadline or 0.0, now.at + WORK_LIMIT))
+        found = taken(found, Move(again, "the package file was changed: it is written again", ("write",)), now)
+        why = "the package file was changed after it was written; it is being written again: read it again, then ack"
+        return answer(found, Decision(agent, refusal=Refusal("conflict", why, "phoenixctl handoff ack")), now)
+    why_refused = verdict.refusal(handoff, agent.spec.generation, event.package, event.word, event.facts)
+    if why_refused is not None:
+        refusal = Refusal("conflict", why_refused, f"phoenixctl handoff status {seat.name}")
+        return answer(found, Decision(agent, refusal=refusal), now)
+    share = read(meters.of(agent), agent.spec.context).share
+    return taken(found, machine.acked(handoff, share), now)
+
+
+def hear_last_words(before: Fleet, found: Step, event: TurnEnded, now: Moment) -> Step:
+    """An answer of the successor's may end in its ack, where no command can be run (a dialog, a sandbox)."""
+    if event.sub or "HANDOFF-ACK" not in event.text:
+        return found
+    agent = found.fleet.roster.living(event.agent, event.incarnation)
+    seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
+    handoff = seat.handoff if seat is not None else None
+    if agent is None or handoff is None or handoff.step is not states.Step.AWAIT_ACK or handoff.acked:
+        return found
+    said = verdict.in_last_words(event.text)
+    if said is None or agent.spec.generation != handoff.successor:
+        return found
+    package, word, facts = said
+    told = acknowledge(found.fleet, replace(found, refusal=None), HandoffAcked(agent.name, package, word, facts), now)
+    return replace(told, refusal=None)
+
+
+def hear_work(
+    before: Fleet, found: Step, event: PapersUpdated | PapersFailed | PackageWritten | PackageFailed, now: Moment
+) -> Step:
+    """Work on the project's files is done, or failed."""
+    seat = before.seats.get(event.agent)
+    handoff = seat.handoff if seat is not None else None
+    if handoff is None or handoff.id != event.handoff:
+        return found
+    old = orders.old_of(found, handoff)
+    match event:
+        case PapersUpdated() if handoff.step is states.Step.UPDATE:
+            return taken(found, machine.updated(handoff, now), now)
+        case PapersFailed(why=why, final=final) if handoff.step is states.Step.UPDATE:
+            return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
+        case PackageWritten() if handoff.step in (states.Step.SNAPSHOT, states.Step.AWAIT_ACK):
+            return taken(found, machine.written(handoff, event, now), now)
+        case PackageFailed(why=why, final=final) if handoff.step is states.Step.SNAPSHOT:
+            return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
+        case _:
+            return found
+
+
+def hear_text(before: Fleet, found: Step, event: Delivered | NotDelivered, now: Moment) -> Step:
+    """The word to finish arrived, or did not."""
+    agent = before.agents.get(event.agent)
+    seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
+    handoff = seat.handoff if seat is not None else None
+    if handoff is None or handoff.said != "sending" or event.message_id != freezing.message_id(handoff):
+        return found
+    said: Said = "sent" if isinstance(event, Delivered) else "unsaid"
+    return taken(found, Move(replace(handoff, said=said), f"the word to finish: {said}"), now)
+
+
+def hear_order(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn, now: Moment) -> Step:
+    """A seat that is stopped or removed stays so: its handoff is given up, and starts nothing more (promise 3)."""
+    agent = before.agents.get(event.agent)
+    seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
+    if seat is None or found.refusal is not None or seat.handoff is None or not seat.handoff.is_before_fence:
+        return found
+    what = "removed by the operator" if isinstance(event, AgentWithdrawn) else f"stopped by {event.by}"
+    return taken(found, machine.back(seat.handoff, what, now, stays=True), now)
+
+
+def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:
+    """Another daemon: work on files that was under way died with the one before, and is ordered again."""
+    for seat in tuple(found.fleet.seats.values()):
+        handoff = seat.handoff
+        if handoff is not None and handoff.step is states.Step.FREEZE and handoff.said == "sending":
+            # Nobody will tell any more whether it arrived. If it did, a turn is open, and is waited for.
+            unsure = replace(handoff, said="unsaid")
+            found = taken(found, Move(unsure, "a daemon began: whether it was told to finish is not known"), now)
+        if handoff is None or handoff.step not in (states.Step.UPDATE, states.Step.SNAPSHOT):
+            continue
+        again = replace(handoff, deadline=now.at + WORK_LIMIT)
+        order: machine.Order = "update" if handoff.step is states.Step.UPDATE else "write"
+        found = taken(found, Move(again, "a daemon began: ordered again", (order,)), now)
+    return found
+
+
+def _why_not(found: Step, seat: Seat) -> Refusal | None:
+    handoff, holder = seat.handoff, found.fleet.agents[seat.holder]
+    if handoff is not None and not handoff.is_over:
+        message = f"handoff {handoff.id} of {seat.name} goes on: it is at {handoff.step.value}"
+        return Refusal("conflict", message, f"phoenixctl handoff status {seat.name}")
+    if orders_of_others(found, seat):
+        return Refusal("conflict", f"a generation of {seat.name} is still going", f"phoenixctl status {seat.name}")
+    if not isinstance(holder.state, Running):
+        message = f"{seat.name} is {holder.state_name}, and only one that runs is handed over"
+        return Refusal("conflict", message, f"phoenixctl start {seat.name} --wait")
+    return None
+
+
+def _kept(found: Step, handoff: Handoff) -> Step:
+    seat = found.fleet.seats[handoff.seat]
+    seats = {**found.fleet.seats, seat.name: replace(seat, handoff=handoff)}
+    return replace(found, fleet=replace(found.fleet, seats=seats))

@@ -1,0 +1,75 @@
+"""What a person looks at where a handoff went wrong, or its successor is full (E75, E76). It decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import read
+from phoenixd.core.seat.names import generation_name
+from phoenixd.core.seat.state import Seat
+
+ROOM = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look. well: None where it cannot be told yet."""
+
+    name: str
+    well: bool | None
+    what: str
+
+
+def checks(fleet: Fleet, seat: Seat) -> tuple[Check, ...]:
+    """All of them, for the handoff that goes on or the last one; none where there was none."""
+    handoff = seat.handoff
+    if handoff is None:
+        return ()
+    return (_updates(handoff), _package(handoff), _loaded(handoff), _predecessor(fleet, handoff), _room(fleet, handoff))
+
+
+def _updates(handoff: Handoff) -> Check:
+    past = _is_past(handoff, Step.UPDATE)
+    failed = [one for one in handoff.degraded if "predecessor" not in one and "turn was cut" not in one]
+    if handoff.step is Step.UPDATE or not past:
+        return Check("updates finished", None, f"the project's files are at {handoff.step.value}")
+    return Check("updates finished", not failed, "; ".join(failed) or "plans, contexts and manifests are up to date")
+
+
+def _package(handoff: Handoff) -> Check:
+    if handoff.package:
+        return Check("package written", True, f"hash {handoff.package[:12]}, session {handoff.session}")
+    over = handoff.step in (Step.ROLLBACK, Step.ROLLED_BACK)
+    return Check("package written", False if over else None, handoff.why_back or "not yet")
+
+
+def _loaded(handoff: Handoff) -> Check:
+    if handoff.acked:
+        return Check("package loaded", True, f"generation {handoff.successor} quoted it")
+    over = handoff.step in (Step.ROLLBACK, Step.ROLLED_BACK)
+    return Check("package loaded", False if over else None, f"tries: {handoff.tries}; no good ack yet")
+
+
+def _predecessor(fleet: Fleet, handoff: Handoff) -> Check:
+    name = generation_name(handoff.seat, handoff.predecessor)
+    agent = fleet.agents.get(name)
+    if handoff.step is Step.DONE:
+        return Check("predecessor down", agent is None, "it is gone" if agent is None else f"{name} is still there")
+    return Check("predecessor down", None, f"{name} is {agent.state_name}" if agent is not None else f"{name} is gone")
+
+
+def _room(fleet: Fleet, handoff: Handoff) -> Check:
+    agent = fleet.agents.get(generation_name(handoff.seat, handoff.successor))
+    share = handoff.share
+    if share is None and agent is not None:
+        share = read(meters.of(agent), agent.spec.context).share
+    if share is None:
+        return Check("room in the successor", None, "how full it is was not told")
+    return Check("room in the successor", share <= ROOM, f"{share:.1%} of its window was taken at its ack")
+
+
+def _is_past(handoff: Handoff, step: Step) -> bool:
+    return any(one.step is step for one in handoff.times)

@@ -1,0 +1,159 @@
+"""Every handoff goes as far as it can with each event; those that are due begin. Parts of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import requests
+from phoenixd.core.actions import Action, Alert, RecordSessions
+from phoenixd.core.agent import Agent, Running
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import Event, SendRequested, Tick
+from phoenixd.core.fleet import Fleet, Step, put
+from phoenixd.core.handoff import freezing, machine, orders, triggers
+from phoenixd.core.handoff import state as states
+from phoenixd.core.handoff.machine import Move
+from phoenixd.core.handoff.state import Handoff, Trigger
+from phoenixd.core.moment import Moment
+from phoenixd.core.seat.state import Seat
+
+ALERT = "handoff"
+"""The alert that a handoff came to nothing, or that its successor is half full already."""
+
+ROOM = 0.5
+"""The share of its window beyond which a successor cannot have read its package and little else (E76, F-HO-17)."""
+
+MOST_MOVES = 50
+"""Moves of one handoff by one event. A rule that goes round is a fault, and must not stop the daemon's loop."""
+
+
+def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Advance every handoff as far as it goes now; begin what is due."""
+    for name in tuple(found.fleet.seats):
+        found = _follow_one(found, name, event, now)
+    return found
+
+
+def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Moment) -> Step:
+    """Begin a handoff of a seat that has none under way."""
+    started = machine.begin(seat.name, seat.project, seat.generation, seat.handoff, trigger, why, by, now)
+    started = replace(started, letters=seat.handoff.letters if seat.handoff is not None else ())
+    said = f"begun by {by}: {why}" if why else f"begun by {by}"
+    return taken(found, Move(started, said), now)
+
+
+def taken(found: Step, move: Move, now: Moment) -> Step:
+    """Take a move into the fleet: the value first, then what it orders."""
+    handoff = move.handoff
+    seat = found.fleet.seats[handoff.seat]
+    found = replace(
+        found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: replace(seat, handoff=handoff)})
+    )
+    agent = _teller(found, handoff)
+    actions: tuple[Action, ...] = _alerts(agent, handoff)
+    if handoff.is_over and handoff.session:
+        actions = (*actions, RecordSessions(handoff.seat, handoff.id))
+    reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
+    if agent is not None:
+        found = put(found, Decision(agent, actions, reason, _readings(handoff), weight="story"), now)
+    else:
+        found = replace(found, decisions=(*found.decisions, Decision(None, (), reason, weight="story")))
+    for order in move.orders:
+        found = orders.carry_out(found, found.fleet.seats[handoff.seat].handoff or handoff, order, now)
+    return found
+
+
+def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
+    for _ in range(MOST_MOVES):
+        seat = found.fleet.seats.get(name)
+        if seat is None:
+            return found
+        handoff = seat.handoff
+        if handoff is None or handoff.is_over:
+            found = _deliver_letters(found, seat, now)
+            return _begin_if_due(found, found.fleet.seats[name], event, now)
+        old, new = orders.old_of(found, handoff), orders.new_of(found, handoff)
+        holder = old if old is not None else new
+        if holder is None:
+            return found
+        move = machine.advance(
+            handoff, old, new, holder.spec.handoff, freezing.way_to_tell(old), _waits(found.fleet), now
+        )
+        if move is None:
+            return found
+        found = taken(found, move, now)
+    return found
+
+
+def _begin_if_due(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
+    if not isinstance(event, Tick) and getattr(event, "agent", None) not in (seat.name, seat.holder):
+        return found
+    holder = found.fleet.agents.get(seat.holder)
+    due = triggers.found(holder, seat.handoff, now) if holder is not None and not holder.removing else None
+    if due is None or orders_of_others(found, seat):
+        return found
+    trigger, why = due
+    return _follow_one(begin(found, seat, trigger, why, "phoenixd", now), seat.name, event, now)
+
+
+def orders_of_others(found: Step, seat: Seat) -> bool:
+    """Whether the next generation's name is still taken by one that goes."""
+    return any(
+        agent.spec.seat == seat.name and agent.spec.generation != seat.generation
+        for agent in found.fleet.agents.values()
+    )
+
+
+def _deliver_letters(found: Step, seat: Seat, now: Moment) -> Step:
+    """What was sent meanwhile goes to the holder of afterwards, as soon as it can read."""
+    handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
+    if handoff is None or not handoff.letters or holder is None or not isinstance(holder.state, Running):
+        return found
+    if requests.unheard(holder) is not None:
+        return found
+    kept = replace(seat, handoff=replace(handoff, letters=()))
+    found = replace(found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: kept}))
+    for letter in handoff.letters:
+        order = SendRequested(holder.name, letter.message_id, letter.text, letter.by)
+        sent = requests.send(holder, order, Seen(holder, Decision(holder)), now)
+        holder = sent.agent or holder
+        found = put(found, replace(sent, reason=f"kept over the handoff: {sent.reason}", weight="story"), now)
+    return found
+
+
+def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
+    if agent is None:
+        return ()
+    if handoff.step is states.Step.ROLLED_BACK and not handoff.stays:
+        most = triggers.MOST_ROLLBACKS
+        last = f"; after {most} in a row phoenixd begins none by itself" if handoff.rollbacks >= most else ""
+        text = (
+            f"handoff {handoff.id} was rolled back: {handoff.why_back}{last}. "
+            f"Look: phoenixctl handoff status {handoff.seat}; once more: phoenixctl handoff start {handoff.seat}"
+        )
+        return (Alert(agent.name, ALERT, text),)
+    if handoff.step is states.Step.DONE and handoff.share is not None and handoff.share > ROOM:
+        text = (
+            f"handoff {handoff.id}: {handoff.share:.0%} of the successor's window was taken at its acknowledgement. "
+            f"Look whether only the present phase is loaded: phoenixctl handoff status {handoff.seat}"
+        )
+        return (Alert(agent.name, ALERT, text),)
+    return ()
+
+
+def _teller(found: Step, handoff: Handoff) -> Agent | None:
+    """The generation in whose story a move stands: the holder's."""
+    seat = found.fleet.seats[handoff.seat]
+    holder: Agent | None = found.fleet.agents.get(seat.holder)
+    return holder
+
+
+def _readings(handoff: Handoff) -> tuple[tuple[str, str | int | float | None], ...]:
+    return (("handoff", handoff.id), ("step", handoff.step.value), ("tries", handoff.tries))
+
+
+def _waits(fleet: Fleet) -> str:
+    """Why no agent can be started now."""
+    if fleet.halted is not None:
+        return "starts wait for the journal"
+    return "starts wait for the terminal" if fleet.hold_until is not None else ""

@@ -1,0 +1,159 @@
+"""What the steps of a handoff order of the fleet. Each order is a pure function: the fleet before, the fleet after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from phoenixd.core import requests
+from phoenixd.core.actions import UpdatePapers, WritePackage
+from phoenixd.core.agent import Afterwards, Agent, BackingOff, Parked, Running, Starting, Stopped
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import StartRequested
+from phoenixd.core.fleet import Step as Found
+from phoenixd.core.fleet import put
+from phoenixd.core.handoff import freezing
+from phoenixd.core.handoff.machine import Order
+from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.moment import Moment
+from phoenixd.core.seat import succession
+from phoenixd.core.seat.names import generation_name
+from phoenixd.core.transitions import end_run, enter
+
+Doing = Callable[[Found, Handoff, Moment], Found]
+
+
+def carry_out(found: Found, handoff: Handoff, order: Order, now: Moment) -> Found:
+    """The fleet after one order of a handoff, whose value stands in its seat already."""
+    return DOINGS[order](found, handoff, now)
+
+
+def old_of(found: Found, handoff: Handoff) -> Agent | None:
+    """The predecessor, where it exists."""
+    agent: Agent | None = found.fleet.agents.get(generation_name(handoff.seat, handoff.predecessor))
+    return agent
+
+
+def new_of(found: Found, handoff: Handoff) -> Agent | None:
+    """The successor, where it exists."""
+    agent: Agent | None = found.fleet.agents.get(generation_name(handoff.seat, handoff.successor))
+    return agent
+
+
+def _freeze(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _of_the_old(found, handoff, freezing.freeze, now)
+
+
+def _silence(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _of_the_old(found, handoff, freezing.silence, now)
+
+
+def _unfreeze(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _of_the_old(found, handoff, freezing.unfreeze, now)
+
+
+def _of_the_old(
+    found: Found, handoff: Handoff, rule: Callable[[Agent, Handoff, Moment], Decision], now: Moment
+) -> Found:
+    old = old_of(found, handoff)
+    decision = rule(old, handoff, now) if old is not None else None
+    return put(found, decision, now) if decision is not None and decision.is_worth_keeping else found
+
+
+def _leave(found: Found, handoff: Handoff, now: Moment) -> Found:
+    """It stays wanted, so that a rollback starts it again; nothing else does."""
+    old = old_of(found, handoff)
+    if old is None or not isinstance(old.state, BackingOff | Parked):
+        return found
+    return put(found, enter(old, Stopped(), f"{old.reason}; its handoff goes on without it", now), now)
+
+
+def _cut(found: Found, handoff: Handoff, now: Moment) -> Found:
+    old = old_of(found, handoff)
+    if old is None or not isinstance(old.state, Starting | Running):
+        return found
+    return put(found, end_run(old, Afterwards.STAY, "its handoff cannot wait any longer", now), now)
+
+
+def _update(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _with_action(found, handoff, UpdatePapers(handoff.seat, handoff.id, handoff.attempt), now)
+
+
+def _write(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _with_action(found, handoff, WritePackage(handoff.seat, handoff.id, handoff.attempt), now)
+
+
+def _with_action(found: Found, handoff: Handoff, action: UpdatePapers | WritePackage, now: Moment) -> Found:
+    agent = old_of(found, handoff)
+    if agent is None:
+        return found
+    what = "its project's files" if isinstance(action, UpdatePapers) else "the package"
+    return put(found, Decision(agent, (action,), f"handoff {handoff.id}: ordered, {what}", weight="detail"), now)
+
+
+def _make(found: Found, handoff: Handoff, now: Moment) -> Found:
+    fleet, decisions = succession.declare_successor(found.fleet, handoff.seat, now)
+    found = replace(found, fleet=fleet, decisions=(*found.decisions, *decisions))
+    new = new_of(found, handoff)
+    assert new is not None
+    found = _noting(found, handoff, base=new.incarnation)
+    told = replace(new, spec=replace(new.spec, opening=handoff.opening))
+    return put(found, requests.start(told, StartRequested(new.name, by=f"handoff {handoff.id}"), now), now)
+
+
+def _dismiss(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _gone(found, handoff, handoff.successor, now)
+
+
+def _remind(found: Found, handoff: Handoff, now: Moment) -> Found:
+    new = new_of(found, handoff)
+    decision = freezing.remind(new, handoff, now) if new is not None else None
+    return put(found, decision, now) if decision is not None and decision.is_worth_keeping else found
+
+
+def _retire(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _gone(found, handoff, handoff.predecessor, now)
+
+
+def _gone(found: Found, handoff: Handoff, generation: int, now: Moment) -> Found:
+    fleet, decisions = succession.retire(found.fleet, handoff.seat, generation, now)
+    return replace(found, fleet=fleet, decisions=(*found.decisions, *decisions))
+
+
+def _pass(found: Found, handoff: Handoff, now: Moment) -> Found:
+    fleet, decisions = succession.succeed(found.fleet, handoff.seat, now)
+    return replace(found, fleet=fleet, decisions=(*found.decisions, *decisions))
+
+
+def _resume(found: Found, handoff: Handoff, now: Moment) -> Found:
+    old = old_of(found, handoff)
+    if old is None or not isinstance(old.state, Stopped):
+        return found
+    return put(found, requests.queue(old, f"handoff {handoff.id} was rolled back", now), now)
+
+
+def _noting(found: Found, handoff: Handoff, *, base: int) -> Found:
+    seat = found.fleet.seats[handoff.seat]
+    noted = replace(seat, handoff=replace(handoff, base=base))
+    return replace(found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: noted}))
+
+
+def _id(handoff: Handoff, what: str) -> str:
+    return f"handoff-{handoff.id}-{handoff.rounds}-{what}"
+
+
+DOINGS: dict[Order, Doing] = {
+    "freeze": _freeze,
+    "silence": _silence,
+    "unfreeze": _unfreeze,
+    "leave": _leave,
+    "cut": _cut,
+    "update": _update,
+    "write": _write,
+    "make": _make,
+    "dismiss": _dismiss,
+    "remind": _remind,
+    "pass": _pass,
+    "retire": _retire,
+    "resume": _resume,
+}

@@ -1,0 +1,126 @@
+"""What a handoff has come to: the value that the journal keeps, from which the next step is derived.
+
+Nothing here imports the agent or the fleet, which hold it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from phoenixd.core.moment import Instant
+
+
+class Step(StrEnum):
+    """How far a handoff has come. Before FENCE the predecessor holds the seat, from it on the successor does."""
+
+    FREEZE = "freeze"
+    DRAIN = "drain"
+    UPDATE = "update"
+    SNAPSHOT = "snapshot"
+    SPAWN = "spawn"
+    AWAIT_ACK = "await_ack"
+    FENCE = "fence"
+    SHUTDOWN = "shutdown"
+    ROLLBACK = "rollback"
+    DONE = "done"
+    ROLLED_BACK = "rolled_back"
+
+
+OVER = frozenset({Step.DONE, Step.ROLLED_BACK})
+BEFORE_FENCE = frozenset({Step.FREEZE, Step.DRAIN, Step.UPDATE, Step.SNAPSHOT, Step.SPAWN, Step.AWAIT_ACK})
+
+Trigger = Literal["operator", "meter", "recycle"]
+"""Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101."""
+
+Said = Literal["", "armed", "sending", "sent", "unsaid"]
+"""Whether the predecessor was told to finish: by an armed answer, by a text that is under way or arrived, or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """A step that is over: which, when it began (wall), and how many supervised seconds it took (E92)."""
+
+    step: Step
+    began_wall: float
+    took: float
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it."""
+
+    message_id: str
+    text: str = field(repr=False)
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """One handoff of a seat, from its request to its end.
+
+    predecessor: the generation that holds the seat; the successor is the next one. since, since_wall: when the present
+    step began. deadline: when it is overdue; None while only an end of processes is waited for. held, held_at: why the
+    deadline stands still, and since when. tries: successors that were made; made: the newest is there; base: the
+    incarnation that its name had before. attempt: how often the present file work was ordered. degraded: what of it
+    went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
+    told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
+    begins anew; rounds: for which time. why_back: why it is rolled back. package: the hash of the package on disk.
+    word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
+    previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
+    successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
+    meanwhile. rollbacks: how many handoffs in a row, this one included, came to nothing. ended: when it was over.
+    """
+
+    id: str
+    seat: str
+    project: str
+    predecessor: int
+    trigger: Trigger
+    why: str
+    began_wall: float
+    step: Step
+    since: Instant
+    since_wall: float
+    by: str = "phoenixd"
+    deadline: Instant | None = None
+    held: str = ""
+    held_at: Instant = 0.0
+    tries: int = 0
+    made: bool = False
+    base: int = 0
+    attempt: int = 0
+    degraded: tuple[str, ...] = ()
+    alone: bool = False
+    said: Said = ""
+    stays: bool = False
+    again: bool = False
+    rounds: int = 1
+    why_back: str = ""
+    package: str = ""
+    word: str = field(default="", repr=False)
+    facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    opening: str = field(default="", repr=False)
+    previous_session: str = ""
+    session: str = ""
+    acked: bool = False
+    reminded: bool = False
+    share: float | None = None
+    letters: tuple[Letter, ...] = ()
+    times: tuple[StepTime, ...] = ()
+    rollbacks: int = 0
+    ended: Instant = 0.0
+
+    @property
+    def successor(self) -> int:
+        """The generation that is to follow."""
+        return self.predecessor + 1
+
+    @property
+    def is_over(self) -> bool:
+        return self.step in OVER
+
+    @property
+    def is_before_fence(self) -> bool:
+        return self.step in BEFORE_FENCE

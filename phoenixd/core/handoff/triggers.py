@@ -1,0 +1,44 @@
+"""When a handoff begins by itself: a full context, or an orchestrator that asks to be recycled. Pure."""
+
+from __future__ import annotations
+
+from phoenixd.core import restart
+from phoenixd.core.agent import Agent, BackingOff, Running
+from phoenixd.core.handoff.state import Handoff, Step, Trigger
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import read
+from phoenixd.core.moment import Instant, Moment
+
+MOST_ROLLBACKS = 2
+"""Handoffs in a row that may come to nothing; a further one is an operator's to ask for (E80, F-HO-21)."""
+
+
+def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, str] | None:
+    """Why a handoff is to begin now; None where it is not."""
+    if last is not None and last.step is Step.ROLLED_BACK and last.rollbacks >= MOST_ROLLBACKS:
+        return None
+    state = holder.state
+    spaced = last is None or now.at >= last.ended + holder.spec.handoff.spacing
+    if isinstance(state, Running) and state.exit_due is None:
+        gauge = read(meters.of(holder), holder.spec.context)
+        # What came to nothing a moment ago would do so again, however full the context is.
+        failed = last is not None and last.step is Step.ROLLED_BACK
+        hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not failed
+        if gauge.verdict == "HANDOFF" and (spaced or hard):
+            return "meter", gauge.reason
+    end = holder.last_exit
+    if isinstance(state, BackingOff) and end is not None and end.incarnation == holder.incarnation:
+        # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
+        if restart.is_recycling(end) and spaced and holder.spec.project is not None:
+            return "recycle", f"{end.text}: it asks to be recycled"
+    return None
+
+
+def due(holder: Agent, last: Handoff | None) -> Instant | None:
+    """When the spacing between two handoffs is over, where one waits for that."""
+    if last is None or not isinstance(holder.state, Running):
+        return None
+    if last.step is Step.ROLLED_BACK and last.rollbacks >= MOST_ROLLBACKS:
+        return None
+    is_wanted = read(meters.of(holder), holder.spec.context).verdict == "HANDOFF"
+    return last.ended + holder.spec.handoff.spacing if is_wanted else None

@@ -1,0 +1,24 @@
+"""What agents are told of a handoff. Facts and no percentages: an agent is not to manage its own context (X1)."""
+
+FINISH = (
+    "phoenixd hands this project over to a fresh session now. Finish the step that you are at, and begin nothing new. "
+    "Then write down, as your last answer, what only you know: decisions and their reasons, what you tried in vain, "
+    "and what is half done. Do not start tasks or background work; whatever is open is kept for your successor."
+)
+
+BEGIN_NOTHING = (
+    "phoenixd is handing this project over to a fresh session: no new work may begin here. Finish what you are at, and "
+    "say in your last answer what your successor has to know."
+)
+
+HANDS_OFF = (
+    "phoenixd has handed this project over to a fresh session, and what you changed now would be lost to it. Use no "
+    "tools; answer in words what is asked of you."
+)
+
+CALLED_OFF = "phoenixd has called the handover of this project off. Go on with your work as before."
+
+REMINDER = (
+    "phoenixd has no acknowledgement of the handover from you yet. Read your handoff package as your first prompt "
+    "says, and run phoenixctl handoff ack as it is told there, or end your answer in the line HANDOFF-ACK JSON."
+)

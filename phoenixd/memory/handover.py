@@ -1,0 +1,228 @@
+"""The work on files that a handoff orders: the project brought up to date, the package and the session records written.
+
+All of it runs in a thread. What is written can be written again; a crash leaves each file old or new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from anyio import to_thread
+
+from phoenixd.core.actions import RecordSessions, UpdatePapers, WritePackage
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.seat.names import generation_name
+from phoenixd.core.seat.state import Seat
+from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
+from phoenixd.documents.project.jobs import JOBS, Job
+from phoenixd.documents.project.models import SessionRecord, SessionStatus
+from phoenixd.documents.project.reading import read_document, render_document
+from phoenixd.documents.project.tree import Changes, Tree
+from phoenixd.documents.project.update import Sources, state_after
+from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.times import timestamp
+from phoenixd.errors import PhoenixdError
+
+FIRST_PHASE = "phase-01-work"
+"""The phase of a project that had no files before its first handoff."""
+
+
+class ProjectFiles(Protocol):
+    """Projects on disk. Both may raise PhoenixdError and OSError."""
+
+    def read_project(self, workspace: str, project: str) -> Tree: ...
+
+    def edit_project(self, workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree: ...
+
+    def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None:
+        """Put these in the place of whatever plain files stand there."""
+        ...
+
+    def read_file(self, workspace: str, path: str, limit: int) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Does that work. word: a fresh one-time word; ledger_of: what an agent's session has done, as far as was heard."""
+
+    files: ProjectFiles
+    find: Callable[[str], Agent | None]
+    seat_of: Callable[[str], Seat | None]
+    wall: Callable[[], float]
+    word: Callable[[], str]
+    ledger_of: Callable[[str], SessionLedger | None]
+    clean: Callable[[str | None, str], str]
+    in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
+    """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
+
+    async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
+        """The three jobs, one after the other, each under the project's lock (X29)."""
+        found = self._of(action.agent, action.handoff)
+        if found is None:
+            return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
+        return await to_thread.run_sync(self._update, *found)
+
+    async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
+        """The package in both sessions' directories, the first prompt, and the records of both sessions."""
+        found = self._of(action.agent, action.handoff)
+        if found is None:
+            return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
+        return await to_thread.run_sync(self._write, *found)
+
+    async def record(self, action: RecordSessions) -> None:
+        """Say in both session records what became of the handoff (E50)."""
+        found = self._of(action.agent, action.handoff)
+        if found is not None and found[0].session:
+            await to_thread.run_sync(self._record, *found)
+
+    async def is_changed(self, seat: Seat) -> bool:
+        """Whether the package on disk is no longer the one that was written (F-HO-8)."""
+        handoff = seat.handoff
+        if handoff is None or not handoff.package or handoff.step is not Step.AWAIT_ACK:
+            return False
+        agent = self.find(generation_name(seat.name, handoff.predecessor))
+        return agent is not None and await to_thread.run_sync(self._is_changed, handoff, agent.spec.cwd)
+
+    def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
+        seat = self.seat_of(name)
+        if seat is None or seat.handoff is None or seat.handoff.id != handoff:
+            return None
+        agent = self.find(generation_name(name, seat.handoff.predecessor)) or self.find(seat.holder)
+        return (seat.handoff, agent) if agent is not None else None
+
+    def _update(self, handoff: Handoff, old: Agent) -> PapersUpdated | PapersFailed:
+        workspace, what = old.spec.cwd, "reading the project"
+        if (writer := old.spec.handoff.writer) != "deterministic":
+            why = f'nothing here writes as handoff.writer = "{writer}" says'
+            return PapersFailed(handoff.seat, handoff.id, why, final=True)
+        try:
+            tree = self.files.read_project(workspace, handoff.project)
+            sources = self._sources(old, tree)
+            if tree.is_empty and handoff.previous_session:
+                why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
+                return PapersFailed(handoff.seat, handoff.id, why, final=True)
+            if tree.is_empty:
+                what = "beginning the project"
+                summary = self.clean(handoff.seat, old.spec.prompt or "")
+                self.files.edit_project(
+                    workspace, handoff.project,
+                    lambda found: beginning.begin(found, (FIRST_PHASE,), sources.now, summary),
+                )  # fmt: skip
+            for name, job in JOBS:
+                what = name
+                self.files.edit_project(workspace, handoff.project, partial(_done, job, sources))
+        except (PhoenixdError, OSError) as failure:
+            return PapersFailed(handoff.seat, handoff.id, f"{what}: {_said(failure)}")
+        return PapersUpdated(handoff.seat, handoff.id)
+
+    def _write(self, handoff: Handoff, old: Agent) -> PackageWritten | PackageFailed:
+        workspace = old.spec.cwd
+        try:
+            tree = self.files.read_project(workspace, handoff.project)
+            sources = self._sources(old, tree)
+            state = tree.state() or state_after(tree, None, sources)
+            previous, session = _sessions(handoff, old)
+            jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
+            made = package.build(
+                tree, state, previous=previous, new=session, created_at=sources.now, generation=handoff.successor,
+                summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
+                failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
+            )  # fmt: skip
+            places = layout.session_paths(session)
+            opening = init_prompt.render(made, places.package, ack.how(made, tree, handoff.seat))
+            content = package.render(made)
+            self.files.put_files(
+                workspace,
+                {
+                    layout.session_paths(previous).package: content,
+                    places.package: content,
+                    places.prompt: opening.encode(),
+                    **self._records(handoff, old, previous, session, "handoff_pending", "running"),
+                },
+            )
+        except (PhoenixdError, OSError) as failure:
+            return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {_said(failure)}")
+        assert made.hash is not None
+        assert made.word is not None
+        return PackageWritten(
+            handoff.seat, handoff.id, made.hash, made.word, ack.facts(made, tree), opening, previous, session
+        )
+
+    def _record(self, handoff: Handoff, agent: Agent) -> None:
+        done = handoff.step is Step.DONE
+        statuses: tuple[SessionStatus, SessionStatus] = ("shutdown", "running") if done else ("running", "shutdown")
+        records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
+        self.files.put_files(agent.spec.cwd, records)
+
+    def _records(
+        self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
+    ) -> dict[str, bytes]:
+        now = timestamp(self.wall())
+        found: dict[str, bytes] = {}
+        for id_, generation, status in ((previous, handoff.predecessor, old), (session, handoff.successor, new)):
+            path = layout.session_paths(id_).record
+            known = self._known_record(agent.spec.cwd, path)
+            run = self.find(generation_name(handoff.seat, generation))
+            record = known or SessionRecord(session_id=id_, project_name=handoff.project, created_at=now)
+            changes = {
+                "status": status, "generation": generation, "agent": generation_name(handoff.seat, generation),
+                "previous_session_id": previous if generation == handoff.successor else record.previous_session_id,
+                "shutdown_at": now if status == "shutdown" else None,
+            }  # fmt: skip
+            if run is not None and run.session is not None:
+                changes["native_session_id"] = run.session.session_id
+            found[path] = render_document(record.model_copy(update=changes))
+        return found
+
+    def _known_record(self, workspace: str, path: str) -> SessionRecord | None:
+        try:
+            return read_document(SessionRecord, self.files.read_file(workspace, path, 1 << 20), path)
+        except (PhoenixdError, OSError):
+            return None
+
+    def _is_changed(self, handoff: Handoff, workspace: str) -> bool:
+        path = layout.session_paths(handoff.session).package
+        try:
+            found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
+        except (PhoenixdError, OSError):
+            return True
+        return found.hash != handoff.package or bool(package.check(found))
+
+    def _sources(self, agent: Agent, tree: Tree) -> Sources:
+        name = agent.spec.seat or agent.name
+        in_hand = self.in_hand(tree.project)
+        return Sources(
+            now=timestamp(self.wall()),
+            ledger=self.ledger_of(agent.name),
+            running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
+            rules=agent.spec.phase,
+            clean=lambda text: self.clean(name, text),
+        )
+
+
+def _sessions(handoff: Handoff, old: Agent) -> tuple[str, str]:
+    """The ids of both sessions. They follow from what is known: a package that is written again has the same."""
+    began = old.session.created_wall if old.session is not None else handoff.began_wall
+    native = old.session.session_id if old.session is not None else handoff.seat
+    previous = handoff.previous_session or _session_id(began, f"{handoff.seat} {handoff.predecessor} {native}")
+    return previous, handoff.session or _session_id(handoff.began_wall, f"{handoff.seat} {handoff.id}")
+
+
+def _done(job: Job, sources: Sources, tree: Tree) -> Changes:
+    return job(tree, sources)
+
+
+def _session_id(wall: float, of: str) -> str:
+    return layout.new_session_id(int(wall * 1000), hashlib.sha256(of.encode()).digest()[:10])
+
+
+def _said(failure: PhoenixdError | OSError) -> str:
+    if isinstance(failure, OSError):
+        return failure.strerror or str(failure)
+    return f"{failure.message}; {failure.remedy}" if failure.remedy else failure.message

@@ -1,0 +1,125 @@
+"""A seat in virtual time: its generations start, work, acknowledge and die as a test says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phoenixd.core.actions import Deliver, UpdatePapers, WritePackage
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import (
+    AgentExited,
+    AgentStarted,
+    Delivered,
+    HandoffAcked,
+    HandoffRequested,
+    PackageWritten,
+    PapersUpdated,
+    UsageSeen,
+)
+from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.documents.hooks import hook_of
+from tests.core.story import Story, claude
+
+HASH, WORD = "5f" * 32, "heron"
+FACTS = (("phase", "phase-02-api"), ("step", "3"))
+OPENING = "Read your package."
+
+
+def orchestrator(name: str = "o", **changes: Any) -> AgentSpec:
+    return claude(name, kind=Kind.ORCHESTRATOR, **changes)
+
+
+class HandoffStory(Story):
+    """The seat `o`. Work on files is done at once unless `files` says otherwise."""
+
+    def __init__(self, *specs: AgentSpec) -> None:
+        super().__init__(*(specs or (orchestrator(),)))
+        self.files = "well"
+
+    @property
+    def seat(self) -> Seat:
+        return self.fleet.seats["o"]
+
+    @property
+    def handoff(self) -> Handoff:
+        assert self.seat.handoff is not None, "no handoff was ever begun"
+        return self.seat.handoff
+
+    @property
+    def step(self) -> Step:
+        """How far the handoff is; a call forgets what was compared before."""
+        return self.handoff.step
+
+    @property
+    def agent(self) -> Agent:
+        """The holder."""
+        return self.fleet.agents[self.seat.holder]
+
+    def find(self, name: str) -> Agent | None:
+        found: Agent | None = self.fleet.agents.get(name)
+        return found
+
+    def tell(self, event: Any) -> Refusal | None:
+        seen = len(self.decisions)
+        refusal = super().tell(event)
+        for action in [one for decision in self.decisions[seen:] for one in decision.actions]:
+            if isinstance(action, UpdatePapers) and self.files != "never":
+                self.tell(PapersUpdated(action.agent, action.handoff))
+            if isinstance(action, WritePackage) and self.files != "never":
+                self.tell(PackageWritten(action.agent, action.handoff, HASH, WORD, FACTS, OPENING))
+        return refusal
+
+    def begins(self, **details: Any) -> Refusal | None:
+        return self.tell(HandoffRequested("o", **details))
+
+    def started_of(self, name: str) -> None:
+        run = self.fleet.agents[name].run
+        assert run is not None, f"{name} was not started: {self.fleet.agents[name].reason}"
+        self.tell(AgentStarted(name, run.incarnation, run.run_id, 200, 2000))
+        self.tell(hook_of(name, run.incarnation, "session-start", session_id=run.session_id, source="startup"))
+        self.tell(hook_of(name, run.incarnation, "prompt-submit", text=OPENING))
+
+    def hook_of(self, name: str, kind: str, **details: Any) -> None:
+        run = self.fleet.agents[name].run
+        assert run is not None
+        self.tell(hook_of(name, run.incarnation, kind, **details))
+
+    def exits(self, name: str, code: int | None = None, signal: int | None = None, **details: Any) -> None:
+        run = self.fleet.agents[name].run
+        assert run is not None, f"{name} does not run"
+        self.tell(AgentExited(name, run.incarnation, run.run_id, code, signal, **details))
+
+    def told_to_finish(self) -> None:
+        """The text arrives, a turn begins with it and ends."""
+        text = self.of(Deliver)[-1]
+        self.hook_of(text.agent, "prompt-submit", text=text.text)
+        self.tell(Delivered(text.agent, text.incarnation, text.message_id, "prompt"))
+        assert self.step is Step.DRAIN
+        self.hook_of(text.agent, "stop")
+
+    def drained(self) -> HandoffStory:
+        """The holder rests, a handoff is asked for, it finishes: a successor is being started."""
+        self.works()
+        self.hook("stop")
+        assert self.begins() is None
+        self.told_to_finish()
+        assert self.step is Step.SPAWN, self.handoff
+        return self
+
+    def awaiting(self) -> HandoffStory:
+        """The successor runs."""
+        self.drained()
+        self.started_of("o-g2")
+        assert self.step is Step.AWAIT_ACK
+        return self
+
+    def ack(self, name: str = "o-g2", **changes: Any) -> Refusal | None:
+        said = {"package": HASH, "word": WORD, "facts": FACTS, **changes}
+        return self.tell(HandoffAcked(name, **said))
+
+    def uses(self, tokens: int, limit: int | None = 200_000) -> None:
+        run = self.run
+        self.tell(UsageSeen(self.agent.name, run.incarnation, tokens, limit, "transcript", self.wall))

@@ -1,0 +1,577 @@
+"""The handoff of a seat: its steps, its deadlines, deaths and orders meanwhile, and what begins one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from phoenixd.core.actions import Deliver, Spawn, UpdatePapers, WritePackage
+from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stopping
+from phoenixd.core.events import (
+    AgentStarted,
+    AgentWithdrawn,
+    EpochBegun,
+    NotDelivered,
+    PackageFailed,
+    PapersFailed,
+    PapersUpdated,
+    Rebooted,
+    RestartRequested,
+    RollbackRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+    TaskRequested,
+    UsageSeen,
+)
+from phoenixd.core.handoff import verdict
+from phoenixd.core.handoff.state import Step
+from phoenixd.core.spec import ContextRules
+from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
+from tests.core.story import spec
+
+STEPS_BEFORE_FENCE = ("freeze", "drain", "update", "snapshot", "spawn", "await_ack")
+
+
+def at(step: str) -> HandoffStory:
+    """A handoff that has come to this step."""
+    story = HandoffStory()
+    match step:
+        case "freeze":
+            story.works()
+            story.hook("stop")
+            story.begins()
+        case "drain":
+            story.works()
+            story.begins()
+            text = story.of(Deliver)[-1]
+            story.tell(NotDelivered("o", 1, text.message_id, "the terminal is busy"))
+        case "update" | "snapshot":
+            story.works()
+            story.hook("stop")
+            story.files = "never"
+            story.begins()
+            story.told_to_finish()
+            if step == "snapshot":
+                story.tell(PapersUpdated("o", story.handoff.id))
+        case "spawn":
+            story.drained()
+        case "await_ack":
+            story.awaiting()
+        case "shutdown":
+            story.awaiting()
+            assert story.ack() is None
+        case _:
+            raise ValueError(step)
+    assert story.step.value == step, story.handoff
+    return story
+
+
+def run_of(story: HandoffStory, name: str = "o-g2") -> Run:
+    run = story.fleet.agents[name].run
+    assert run is not None
+    return run
+
+
+def test_e89_a_handoff_goes_through_its_steps_in_order_and_tells_how_long_each_took() -> None:
+    story = HandoffStory().awaiting()
+    assert story.seat.generation == 1
+    story.pass_over(7)
+    assert story.ack() is None
+    assert story.seat.generation == 2
+    assert story.seat.fenced == 1
+    assert story.step is Step.SHUTDOWN
+    story.exits("o", None, 15)
+    assert story.step is Step.DONE
+    assert list(story.fleet.agents) == ["o-g2"]
+    steps = [one.step.value for one in story.handoff.times]
+    assert steps == [*STEPS_BEFORE_FENCE, "fence", "shutdown"]
+    assert {one.step.value: one.took for one in story.handoff.times}["await_ack"] == 7
+    assert story.agent.desired is Desired.RUNNING
+
+
+def test_e53_e43_the_successor_is_fresh_and_is_told_where_its_package_lies() -> None:
+    story = HandoffStory().drained()
+    spawn = story.of(Spawn)[-1]
+    assert (spawn.agent, spawn.mode.value, spawn.prompt.value) == ("o-g2", "fresh", "goal")
+    assert story.fleet.agents["o-g2"].spec.opening == OPENING
+    story.started_of("o-g2")
+    story.ack()
+    story.exits("o", None, 15)
+    assert story.agent.spec.opening == ""
+    assert story.agent.spec.prompt == "Build the shop."
+
+
+def test_the_word_and_the_prompt_are_forgotten_once_the_handoff_is_over() -> None:
+    story = HandoffStory().awaiting()
+    story.ack()
+    story.exits("o", None, 15)
+    assert (story.handoff.word, story.handoff.facts, story.handoff.opening) == ("", (), "")
+
+
+def test_x17_an_open_turn_is_waited_for_until_the_drain_is_over_and_then_cut() -> None:
+    story = at("drain")
+    story.wait(599)
+    assert story.step is Step.DRAIN
+    story.wait(2)
+    assert isinstance(story.fleet.agents["o"].state, Stopping)
+    story.exits("o", None, 15)
+    assert story.step is Step.SPAWN
+    assert any("cut off" in one for one in story.handoff.degraded)
+    assert isinstance(story.fleet.agents["o"].state, Stopped)
+
+
+def test_x17_at_the_hard_limit_nothing_is_waited_for() -> None:
+    story = at("drain")
+    story.uses(194_000)
+    assert isinstance(story.fleet.agents["o"].state, Stopping)
+
+
+def test_background_tasks_are_waited_for_within_the_drain_and_named_where_they_end_with_it() -> None:
+    story = at("drain")
+    story.hook("stop", jobs=("npm run build",))
+    assert story.step is Step.DRAIN
+    story.wait(601)
+    assert story.step is Step.SPAWN
+    assert any("npm run build" in one for one in story.handoff.degraded)
+
+
+def test_deadlines_stand_still_while_a_person_is_asked() -> None:
+    story = at("drain")
+    story.hook("permission-request", tool="Bash", text="make deploy")
+    assert "asks a person" in story.handoff.held
+    story.wait(5000)
+    assert story.step is Step.DRAIN
+    story.hook("tool-end", tool="Bash")
+    assert story.handoff.held == ""
+    story.wait(599)
+    assert story.step is Step.DRAIN
+    story.wait(2)
+    assert isinstance(story.fleet.agents["o"].state, Stopping)
+
+
+def test_deadlines_stand_still_while_the_successor_asks_a_person() -> None:
+    story = at("await_ack")
+    story.hook_of("o-g2", "permission-request", tool="Bash", text="phoenixctl handoff ack")
+    story.wait(5000)
+    assert story.step is Step.AWAIT_ACK
+    story.hook_of("o-g2", "tool-end", tool="Bash")
+    assert story.ack() is None
+
+
+def test_f_ho_9_a_successor_that_never_confirms_is_ended_one_more_is_tried_then_it_is_rolled_back() -> None:
+    story = at("await_ack")
+    story.wait(301)
+    assert isinstance(story.fleet.agents["o-g2"].state, Stopping)
+    assert story.step is Step.SPAWN
+    first = story.fleet.agents["o-g2"].incarnation
+    story.exits("o-g2", None, 15)
+    assert story.handoff.tries == 2
+    again = story.fleet.agents["o-g2"]
+    assert isinstance(again.state, Starting)
+    assert again.incarnation > first
+    story.started_of("o-g2")
+    story.wait(301)
+    assert story.step is Step.ROLLBACK
+    story.exits("o-g2", None, 15)
+    assert story.step is Step.ROLLED_BACK
+    assert list(story.fleet.agents) == ["o"]
+    assert story.seat.generation == 1
+    assert "handoff" in story.alerts()
+    assert story.of(Deliver)[-1].message_id.endswith("-off"), "the predecessor is told to go on"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"package": "00" * 32}, "package hash"),
+        ({"package": ""}, "package hash"),
+        ({"word": "stork"}, "word"),
+        ({"word": ""}, "word"),
+        ({"facts": ()}, "does not say phase"),
+        ({"facts": FACTS[:1]}, "does not say step"),
+        ({"facts": (("phase", "phase-01-plan"), ("step", "3"))}, "phase is not what stands there"),
+    ],
+)
+def test_f_ho_10_an_ack_that_proves_nothing_is_refused_with_the_reason(changes: dict[str, Any], why: str) -> None:
+    story = at("await_ack")
+    refusal = story.ack(**changes)
+    assert refusal is not None
+    assert refusal.code == "conflict"
+    assert why in refusal.message
+    assert story.step is Step.AWAIT_ACK
+    assert story.seat.generation == 1
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+def test_x13_an_ack_of_the_generation_that_holds_the_seat_is_refused(step: str) -> None:
+    story = at(step)
+    generation = story.seat.generation
+    refusal = story.ack(story.seat.holder)
+    assert refusal is not None
+    assert story.seat.generation == generation
+
+
+def test_e47_an_ack_at_the_end_of_an_answer_counts_as_well() -> None:
+    story = at("await_ack")
+    told = f'{{"package": "{HASH}", "word": "{WORD}", "phase": "phase-02-api", "step": 3}}'
+    story.hook_of("o-g2", "stop", text=f"I have read all of it.\nHANDOFF-ACK {told}")
+    assert story.seat.generation == 2
+
+
+def test_an_answer_that_quotes_an_ack_in_its_middle_is_none() -> None:
+    assert verdict.in_last_words('HANDOFF-ACK {"package": "x"}\nthat is what I would say') is None
+    assert verdict.in_last_words("HANDOFF-ACK {broken") is None
+    assert verdict.in_last_words('```\nHANDOFF-ACK {"package": "x", "word": "y"}\n```') == ("x", "y", ())
+
+
+def test_f_ho_8_a_package_that_was_changed_is_written_again_before_an_ack_counts() -> None:
+    story = at("await_ack")
+    story.files = "never"
+    refusal = story.ack(changed=True, package="00" * 32)
+    assert refusal is not None
+    assert "written again" in refusal.message
+    assert len(story.of(WritePackage)) == 2
+
+
+def test_a_successor_whose_turn_ends_without_an_ack_is_asked_once_more() -> None:
+    """It may have asked while no daemon lived."""
+    story = at("await_ack")
+    for _ in range(2):
+        story.hook_of("o-g2", "stop", text="I have read it.")
+    assert [one.agent for one in story.of(Deliver) if "-ack-" in one.message_id] == ["o-g2"]
+    assert story.ack() is None
+
+
+def test_f_ho_6_a_word_to_finish_that_died_with_the_daemon_is_not_waited_for() -> None:
+    story = at("freeze")
+    story.tell(EpochBegun(5))
+    assert story.step is Step.SPAWN
+
+
+def test_f_ho_16_a_second_request_joins_the_first() -> None:
+    story = at("drain")
+    refusal = story.begins()
+    assert refusal is not None
+    assert (refusal.code, story.handoff.id in refusal.message) == ("conflict", True)
+
+
+def test_a_seat_that_is_down_is_not_handed_over() -> None:
+    story = HandoffStory()
+    refusal = story.begins()
+    assert refusal is not None
+    assert refusal.code == "conflict"
+
+
+# Deaths.
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_the_predecessors_death_before_the_fence_leads_on_from_files_and_it_is_not_restarted(step: str) -> None:
+    story = at(step)
+    story.exits("o", None, 9)
+    story.wait(5)
+    assert isinstance(story.fleet.agents["o"].state, Stopped)
+    assert any("ended before the fence" in one for one in story.handoff.degraded)
+    assert [one.agent for one in story.of(Spawn)].count("o") == 1
+    if step in ("update", "snapshot"):
+        return
+    if step != "await_ack":
+        story.started_of("o-g2")
+    assert story.ack() is None
+    assert story.step is Step.DONE
+    assert list(story.fleet.agents) == ["o-g2"]
+
+
+@pytest.mark.parametrize("step", ["spawn", "await_ack"])
+def test_the_successors_death_before_its_ack_uses_one_try(step: str) -> None:
+    story = at(step)
+    if step == "spawn":
+        story.tell(AgentStarted("o-g2", run_of(story).incarnation, run_of(story).run_id, 200, 2000))
+    story.exits("o-g2", 1)
+    assert story.handoff.tries == 2
+    assert isinstance(story.fleet.agents["o-g2"].state, Starting)
+    story.exits("o-g2", 1)
+    assert story.step is Step.ROLLED_BACK
+    assert isinstance(story.fleet.agents["o"].state, Running)
+
+
+def test_f_ho_18_after_its_ack_the_successor_dies_as_any_agent_does() -> None:
+    story = at("shutdown")
+    story.exits("o", None, 15)
+    story.exits("o-g2", None, 9)
+    story.respawned()
+    assert story.of(Spawn)[-1].agent == "o-g2"
+    assert story.seat.generation == 2
+
+
+@pytest.mark.parametrize("step", ["spawn", "await_ack"])
+def test_a_reboot_before_the_fence_rolls_back_resumes_the_predecessor_and_tries_once_more(step: str) -> None:
+    story = at(step)
+    story.tell(Rebooted("another"))
+    assert story.seat.generation == 1
+    assert "o-g2" not in story.fleet.agents
+    assert story.step is Step.ROLLBACK
+    story.wait(5)
+    assert story.of(Spawn)[-1].agent == "o"
+    story.started_of("o")
+    assert (story.step, story.handoff.rounds) in ((Step.FREEZE, 2), (Step.DRAIN, 2))
+
+
+def test_a_reboot_after_the_fence_leaves_the_successor_alone() -> None:
+    story = at("shutdown")
+    story.tell(Rebooted("another"))
+    story.wait(10)
+    assert list(story.fleet.agents) == ["o-g2"]
+    assert story.step is Step.DONE
+    assert story.of(Spawn)[-1].agent == "o-g2"
+
+
+# Orders.
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+def test_promise_3_a_stop_ends_both_generations_at_every_step_and_nothing_restarts(step: str) -> None:
+    story = at(step)
+    spawned = len(story.of(Spawn))
+    assert story.tell(StopRequested("o")) is None
+    for name in tuple(story.fleet.agents):
+        if story.fleet.agents[name].run is not None:
+            story.exits(name, None, 15)
+    story.wait(4000)
+    assert story.handoff.is_over
+    assert len(story.of(Spawn)) == spawned
+    assert all(isinstance(agent.state, Stopped) for agent in story.fleet.agents.values())
+    assert len(story.fleet.agents) == 1
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+def test_promise_3_a_removal_removes_both_generations_and_the_seat(step: str) -> None:
+    story = at(step)
+    assert story.tell(AgentWithdrawn("o")) is None
+    for name in tuple(story.fleet.agents):
+        if story.fleet.agents[name].run is not None:
+            story.exits(name, None, 15)
+    assert not story.fleet.agents
+    assert not story.fleet.seats
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+def test_what_is_sent_meanwhile_waits_for_the_holder_of_afterwards(step: str) -> None:
+    story = at(step)
+    assert story.tell(SendRequested("o", "m1", "mind the tests")) is None
+    assert not [one for one in story.of(Deliver) if one.message_id == "m1"]
+    assert [one.message_id for one in story.handoff.letters] == ["m1"]
+
+
+def test_what_was_sent_meanwhile_reaches_the_successor() -> None:
+    story = at("await_ack")
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    story.ack()
+    story.exits("o", None, 15)
+    assert [one.agent for one in story.of(Deliver) if one.message_id == "m1"] == ["o-g2"]
+    assert story.handoff.letters == ()
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+def test_a_restart_waits_for_the_end(step: str) -> None:
+    story = at(step)
+    run = story.agent.run
+    assert story.tell(RestartRequested("o")) is None
+    assert story.agent.run is not None
+    assert run is not None
+    assert story.agent.run.run_id == run.run_id
+    assert story.seat.restart is not None
+
+
+def test_a_start_does_not_bring_the_predecessor_back() -> None:
+    story = at("await_ack")
+    story.exits("o", None, 9)
+    assert story.tell(StartRequested("o")) is None
+    story.wait(5)
+    assert isinstance(story.fleet.agents["o"].state, Stopped)
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_e80_an_operators_rollback_leaves_the_predecessor_as_it_was(step: str) -> None:
+    story = at(step)
+    assert story.tell(RollbackRequested("o")) is None
+    if (new := story.find("o-g2")) is not None and new.run is not None:
+        story.exits("o-g2", None, 15)
+    assert story.step is Step.ROLLED_BACK
+    assert list(story.fleet.agents) == ["o"]
+    assert isinstance(story.fleet.agents["o"].state, Running)
+
+
+def test_after_the_fence_no_way_leads_back() -> None:
+    refusal = at("shutdown").tell(RollbackRequested("o"))
+    assert refusal is not None
+    assert refusal.code == "conflict"
+
+
+# Work on files.
+
+
+def test_e73_an_update_that_fails_twice_rolls_back_where_there_is_time() -> None:
+    story = at("update")
+    story.tell(PapersFailed("o", story.handoff.id, "plan.md is a pipe"))
+    assert story.step is Step.UPDATE
+    assert len(story.of(UpdatePapers)) == 2
+    story.tell(PapersFailed("o", story.handoff.id, "plan.md is a pipe"))
+    assert story.step is Step.ROLLED_BACK
+
+
+def test_x30_at_the_hard_limit_it_goes_on_degraded() -> None:
+    story = at("update")
+    story.uses(194_001)
+    for _ in range(2):
+        story.tell(PapersFailed("o", story.handoff.id, "plan.md is a pipe"))
+    assert story.step is Step.SNAPSHOT
+    assert "plan.md is a pipe" in story.handoff.degraded
+
+
+def test_f_ho_20_a_project_that_is_gone_rolls_back_at_once() -> None:
+    story = at("update")
+    story.tell(PapersFailed("o", story.handoff.id, "there is no project shop", final=True))
+    assert story.step is Step.ROLLED_BACK
+    assert "handoff" in story.alerts()
+
+
+def test_a_package_that_cannot_be_written_rolls_back() -> None:
+    story = at("snapshot")
+    for _ in range(2):
+        story.tell(PackageFailed("o", story.handoff.id, "the disk is full"))
+    assert story.step is Step.ROLLED_BACK
+
+
+@pytest.mark.parametrize("step", ["update", "snapshot"])
+def test_f_ho_6_work_that_died_with_the_daemon_is_ordered_again(step: str) -> None:
+    story = at(step)
+    kind = UpdatePapers if step == "update" else WritePackage
+    before = len(story.of(kind))
+    story.tell(EpochBegun(5))
+    assert len(story.of(kind)) == before + 1
+
+
+@pytest.mark.parametrize("step", ["update", "snapshot"])
+def test_work_that_is_never_answered_is_given_up(step: str) -> None:
+    story = at(step)
+    story.wait(241)
+    assert story.step is Step.ROLLED_BACK
+
+
+# Triggers.
+
+
+def no_guess(**changes: Any) -> HandoffStory:
+    story = HandoffStory(replace(orchestrator(), context=ContextRules(predict=False), **changes))
+    story.works()
+    return story
+
+
+def test_e4_at_179_999_nothing_at_180_000_the_handoff_begins() -> None:
+    story = no_guess()
+    story.uses(179_999)
+    assert story.seat.handoff is None
+    story.uses(180_000)
+    assert story.handoff.trigger == "meter"
+
+
+def test_f_ho_17_ten_minutes_lie_between_two_that_begin_by_themselves_except_at_the_hard_limit() -> None:
+    story = no_guess()
+    story.uses(180_000)
+    story.tell(RollbackRequested("o"))
+    assert story.step is Step.ROLLED_BACK
+    first = story.handoff.id
+    story.uses(181_000)
+    story.wait(598)
+    assert story.handoff.id == first
+    story.wait(3)
+    assert story.handoff.id != first
+    second = story.handoff.id
+    story.tell(RollbackRequested("o"))
+    assert (story.handoff.id, story.handoff.rollbacks) == (second, 2)
+    story.uses(195_000)
+    assert story.handoff.id == second, "after two in a row a person has to ask"
+    assert story.begins() is None
+
+
+def test_f_ho_17_the_hard_limit_waits_for_no_spacing_but_for_that_after_a_rollback() -> None:
+    story = no_guess()
+    story.hook("stop")
+    story.begins()
+    story.told_to_finish()
+    story.started_of("o-g2")
+    story.ack()
+    story.exits("o", None, 15)
+    first = story.handoff.id
+    story.uses(181_000)
+    assert story.handoff.id == first
+    story.uses(194_000)
+    second = story.handoff.id
+    assert second != first
+    story.tell(RollbackRequested("o"))
+    story.uses(195_000)
+    assert story.handoff.id == second
+
+
+def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
+    story = at("await_ack")
+    story.tell(UsageSeen("o-g2", run_of(story).incarnation, 101_000, 200_000, "transcript", story.wall))
+    story.ack()
+    story.exits("o", None, 15)
+    assert "handoff" in story.alerts()
+    assert story.handoff.share == 0.505
+
+
+def test_f_ho_19_a_chain_of_five_keeps_its_names() -> None:
+    story = HandoffStory()
+    story.works()
+    for number in range(2, 7):
+        story.hook("stop")
+        assert story.begins() is None
+        story.told_to_finish()
+        name = f"o-g{number}"
+        story.started_of(name)
+        assert story.ack(name) is None
+        story.exits("o" if number == 2 else f"o-g{number - 1}", None, 15)
+        assert list(story.fleet.agents) == [name]
+        assert story.step is Step.DONE
+
+
+@pytest.mark.parametrize("code", [100, 101])
+def test_e88_an_orchestrator_that_asks_to_be_recycled_is_handed_over(code: int) -> None:
+    story = HandoffStory(orchestrator(project="shop"))
+    story.works()
+    story.hook("tool-end", tool="Bash")
+    story.hook("stop")
+    story.pass_over(700)
+    story.exits("o", code)
+    assert (story.handoff.trigger, story.handoff.degraded) == ("recycle", ())
+    story.started_of("o-g2")
+    assert story.ack() is None
+    assert list(story.fleet.agents) == ["o-g2"]
+
+
+def test_f_ho_21_recycles_one_after_the_other_are_no_handoffs() -> None:
+    story = HandoffStory(orchestrator(project="shop"))
+    story.works()
+    story.pass_over(700)
+    story.exits("o", 100)
+    story.started_of("o-g2")
+    story.ack()
+    story.pass_over(30)
+    story.exits("o-g2", 100)
+    assert story.step is Step.DONE
+    story.respawned()
+    assert story.of(Spawn)[-1].agent == "o-g2"
+
+
+def test_e20_no_task_begins_once_a_handoff_was_triggered() -> None:
+    story = at("drain")
+    refusal = story.tell(TaskRequested(spec("worker"), "Do it.", asked_by="o"))
+    assert refusal is not None
+    assert (refusal.code, "begins nothing new" in refusal.message) == ("conflict", True)
+    assert not story.fleet.tasks.open

@@ -1,0 +1,160 @@
+"""A real daemon hands a seat over between agents of the open contract, also where it is killed on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.demo.stage import Stage
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 90.0
+AGENT = Path(__file__).with_name("orchestrator.py")
+PLAN = """# Phase 1: Work
+
+## Tasks
+
+### Task 1: Lay the ground
+- **Status**: completed
+
+### Task 2: Build the shop
+- **Status**: pending
+"""
+
+
+def begun(stage: Stage, keys: str = "") -> Path:
+    """The orchestrator `boss`, at rest, with a project of one phase; its workspace."""
+    work = stage.root / "work"
+    phase = work / ".claude/projects/shop/phase-01-work"
+    phase.mkdir(parents=True)
+    (phase / "plan.md").write_text(PLAN)
+    (phase / "claude.md").write_text("# phase-01-work\n")
+    (phase / "artifacts").mkdir()
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    stage.declare(
+        "boss",
+        '[agent.boss]\nkind = "orchestrator"\nproject = "shop"\nprompt = "Lead the shop."\n'
+        f'cwd = "{work}"\nargv = ["{sys.executable}", "{AGENT}", "{{prompt}}"]\nresume = {{ enabled = false }}\n'
+        f'[agent.boss.env]\nPATH = "{path}"\n[agent.boss.handoff]\n{keys}',
+    )
+    stage.up()
+    until(stage, "it rests", lambda: stage.row("boss")["activity"] == "idle")
+    return work
+
+
+def until(stage: Stage, what: str, condition: Callable[[], bool]) -> None:
+    stage.until(what, condition, PATIENCE)
+
+
+def status(stage: Stage) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(stage.ctl("handoff", "status", "boss", "--json").stdout)
+    return told
+
+
+def step(stage: Stage) -> str:
+    handoff = status(stage)["handoff"]
+    return str(handoff["step"]) if handoff is not None else "none"
+
+
+def test_e5_a_seat_passes_to_a_fresh_session_that_has_proved_what_it_knows(stage: Stage) -> None:
+    work = begun(stage)
+    old = stage.row("boss")
+    done = stage.ctl("handoff", "start", "boss", "--project", "shop")
+    assert done.returncode == 0, done.stderr
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    told, new = status(stage), stage.row("boss")
+    assert told["generation"] == 2
+    assert [one["step"] for one in told["handoff"]["times"]] == [
+        "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
+    ]  # fmt: skip
+    assert told["handoff"]["degraded"] == []
+    assert (new["state"], new["pid"] != old["pid"], new["session_id"] != old["session_id"]) == ("running", True, True)
+    (prompt,) = [path.read_text() for path in work.glob("prompt-*")]
+    sessions = sorted((work / ".claude/orchestrators").iterdir())
+    packages = [json.loads((one / "handoff-package.json").read_text()) for one in sessions]
+    assert packages[0] == packages[1]
+    assert packages[0]["hash"] not in prompt, "the hash stands in the package alone"
+    assert packages[0]["word"] not in prompt
+    assert "Lay the ground" in prompt
+    until(stage, "both records are written", lambda: sorted(records(work)) == ["running", "shutdown"])
+    assert stage.ctl("handoff", "rollback", "boss").returncode == 6
+
+
+def records(work: Path) -> list[str]:
+    found = (work / ".claude/orchestrators").glob("*/session.json")
+    return [json.loads(path.read_text())["status"] for path in found]
+
+
+def test_e47_last_words_that_end_in_an_ack_do_as_well(stage: Stage) -> None:
+    work = begun(stage)
+    (work / "ANSWERS").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    assert status(stage)["generation"] == 2
+
+
+def test_f_ho_9_a_successor_that_never_confirms_is_tried_twice_and_the_predecessor_goes_on(stage: Stage) -> None:
+    work = begun(stage, 'ack = "1s"\n')
+    old = stage.row("boss")
+    (work / "HESITATES").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "it is rolled back", lambda: step(stage) == "rolled_back")
+    told = status(stage)["handoff"]
+    assert told["tries"] == 2
+    row = stage.row("boss")
+    assert (row["state"], row["pid"]) == ("running", old["pid"])
+    assert any(one["kind"] == "handoff" for one in row["alerts"])
+
+
+def test_promise_3_a_stop_in_mid_handoff_leaves_nothing_running(stage: Stage) -> None:
+    work = begun(stage)
+    (work / "HESITATES").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "a successor waits", lambda: step(stage) == "await_ack")
+    assert stage.ctl("stop", "boss").returncode == 0
+    until(stage, "it is rolled back", lambda: step(stage) == "rolled_back")
+    assert stage.row("boss")["state"] == "stopped"
+    assert status(stage)["generation"] == 1
+
+
+def test_x13_an_ack_with_a_wrong_hash_and_a_second_start_are_refused(stage: Stage) -> None:
+    work = begun(stage)
+    (work / "HESITATES").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "a successor waits", lambda: step(stage) == "await_ack")
+    again = stage.ctl("handoff", "start", "boss")
+    assert again.returncode == 6
+    assert status(stage)["handoff"]["id"] in again.stderr
+    wrong = stage.ctl("handoff", "ack", '{"package": "00", "word": "x"}', "--agent", "boss")
+    assert wrong.returncode == 6
+    assert "hash" in wrong.stderr
+    assert stage.ctl("handoff", "ack", "[]", "--agent", "boss").returncode == 2
+    assert stage.ctl("handoff", "start", "nobody").returncode == 4
+    (work / "HESITATES").unlink()
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+
+
+@pytest.mark.parametrize("at", ["freeze", "drain", "spawn", "await_ack", "shutdown"])
+def test_f_ho_6_kill_9_of_the_daemon_in_mid_handoff_ends_in_one_holder(stage: Stage, at: str) -> None:
+    work = begun(stage)
+    (work / "HESITATES").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    if at in ("await_ack", "shutdown"):
+        until(stage, "a successor waits", lambda: step(stage) == "await_ack")
+    if at == "shutdown":
+        (work / "HESITATES").unlink()
+        until(stage, "it is past the ack", lambda: step(stage) in ("shutdown", "done"))
+    stage.kill()
+    (work / "HESITATES").unlink(missing_ok=True)
+    stage.up()
+    until(stage, "the handoff is over", lambda: step(stage) in ("done", "rolled_back"))
+    until(stage, "the holder runs", lambda: stage.row("boss")["state"] == "running")
+    agents = json.loads(stage.ctl("status", "--json").stdout)["agents"]
+    assert [one["name"] for one in agents] == ["boss"]
