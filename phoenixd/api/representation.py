@@ -21,7 +21,7 @@ from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
-from phoenixd.core.tasks.state import Task
+from phoenixd.core.tasks.state import JudgedReport, Task
 from phoenixd.core.turns import is_judged
 from phoenixd.documents.brief.evaluation import EVALUATIONS
 from phoenixd.documents.codec import encode
@@ -114,7 +114,22 @@ def task(one: Task, now: Moment) -> Json:
         "report": (outcome.report or None) if outcome is not None else None,
         "outputs": outcome.outputs if outcome is not None else 0,
         "outputs_refused": outcome.refused if outcome is not None else 0,
+        "claims": _claims(outcome.judged) if outcome is not None and outcome.judged is not None else None,
         "told": one.told == "told",
+    }
+
+
+def _claims(judged: JudgedReport) -> Json:
+    """What became of the claims of a worker's report; the list is bounded, report.md holds all."""
+    return {
+        "source": judged.source,
+        "problem": judged.problem or None,
+        "contradicted": judged.contradicted,
+        "verified": judged.verified,
+        "unverifiable": judged.unverifiable,
+        "listed": [
+            {"kind": one.kind, "said": one.said, "verdict": one.verdict, "why": one.why} for one in judged.claims
+        ],
     }
 
 

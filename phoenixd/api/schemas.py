@@ -447,7 +447,26 @@ SCHEMAS: dict[str, Schema] = {
             "report": _or_null(STRING),
             "outputs": COUNT,
             "outputs_refused": COUNT,
+            "claims": _nullable_ref("TaskClaims"),
             "told": BOOLEAN,
+        }
+    ),
+    "TaskClaims": _object(
+        {
+            "source": STRING,
+            "problem": _or_null(STRING),
+            "contradicted": COUNT,
+            "verified": COUNT,
+            "unverifiable": COUNT,
+            "listed": _list(_ref("TaskClaim")),
+        }
+    ),
+    "TaskClaim": _object(
+        {
+            "kind": STRING,
+            "said": STRING,
+            "verdict": _words("contradicted", "verified", "unverifiable"),
+            "why": STRING,
         }
     ),
     "Tasks": _object({"tasks": _list(_ref("Task")), "at_once": COUNT}),

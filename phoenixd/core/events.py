@@ -491,6 +491,8 @@ class ReportJudged:
     contradicted: tuple[str, ...] = ()
     verified: int = 0
     unverifiable: int = 0
+    beyond: int = 0
+    """Contradicted claims that are not listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def hear(agent: Agent, event: ReportJudged, seen: Seen, now: Moment) -> Decision
         return keep(replace(agent, disproved=others), f"report of {of}: {counts}, none contradicted")
     claims = tuple(one[:CLAIM_LIMIT] for one in event.contradicted[:MOST_CLAIMS])
     noted = replace(agent, disproved=(*others, Disproved(of, claims, now.wall))[-MOST_REPORTS:])
-    count = len(event.contradicted)
+    count = len(event.contradicted) + event.beyond
     text = f"the report of {of} claims what did not happen ({count}): {'; '.join(claims)}"
     decision = keep(noted, f"report of {of}: {count} claim{'' if count == 1 else 's'} contradicted, {counts}")
     return replace(decision, actions=(Alert(agent.name, CONTRADICTED, text, about=(of,)),))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from phoenixd.core.tasks.state import Outcome, Task
+from phoenixd.core.tasks.state import JudgedReport, Outcome, Task
 from phoenixd.documents.plain_text import one_line
 
 VERSION = 1
@@ -33,6 +33,14 @@ class Left:
     beyond: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A report as the task keeps it, and a line for each of its claims."""
+
+    report: JudgedReport
+    lines: tuple[str, ...] = ()
+
+
 def manifest(task: Task, left: Left, session_id: str) -> bytes:
     """manifest.json: each file with size, sha256 and task (E28)."""
     document = {
@@ -50,8 +58,13 @@ def manifest(task: Task, left: Left, session_id: str) -> bytes:
     return (json.dumps(document, indent=2) + "\n").encode()
 
 
-def report(task: Task, left: Left, outcome: Outcome, end: str, prompt: str, verdict: str) -> bytes:
-    """report.md. end: how the run ended; prompt and answer: without secrets. verdict: of this run, in a sentence."""
+def report(
+    task: Task, left: Left, outcome: Outcome, end: str, prompt: str, verdict: str, claims: Sequence[str] = ()
+) -> bytes:
+    """report.md. end: how the run ended; prompt and answer: without secrets. verdict: of this run, in a sentence.
+
+    claims: a line for each claim of the worker's own report.
+    """
     title = f"# Task {task.id}" + (f", task {one_line(task.plan, 100)} of the plan" if task.plan else "")
     lines = [
         title, "",
@@ -62,6 +75,7 @@ def report(task: Task, left: Left, outcome: Outcome, end: str, prompt: str, verd
         f"- its last turn: {STOPS.get(outcome.stop, outcome.stop)}"
         + (f" ({one_line(outcome.words, 300)})" if outcome.words else ""),
         *_listed(left), "",
+        *_claims(outcome.judged, claims),
         "## Asked", "", *_quoted(prompt), "",
         "## Answer", "", *(_quoted(left.answer) if left.answer else ["None is known."]), "",
     ]  # fmt: skip
@@ -86,6 +100,20 @@ def _listed(left: Left) -> Iterable[str]:
     if left.refused:
         yield f"- not taken: {len(left.refused) + left.beyond}"
         yield from (f"  - {one_line(path, 200)}: {why}" for path, why in left.refused[:20])
+
+
+def _claims(judged: JudgedReport | None, lines: Sequence[str]) -> Iterable[str]:
+    """What the worker claims, each beside what the facts say."""
+    if judged is not None:
+        yield from ("## Claims", "", f"{claims_of(judged)}.", "", *_quoted("\n".join(lines)), "")
+
+
+def claims_of(judged: JudgedReport) -> str:
+    """What became of a report, in one line."""
+    if judged.problem:
+        return f"claims ({judged.source}): not judged: {judged.problem}"
+    counts = f"{judged.contradicted} contradicted, {judged.verified} verified, {judged.unverifiable} unverifiable"
+    return f"claims ({judged.source}): {counts}"
 
 
 def _quoted(text: str) -> list[str]:

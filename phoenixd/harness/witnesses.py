@@ -81,7 +81,8 @@ _GEMINI = CliWitness(
     """.split()),
     frozenset({"invoke_agent", "codebase_investigator", "delegate_to_agent", "cli_help"}),
     re.compile(
-        r"\s*(?:\[Operation Cancelled\] Reason: User denied|(?:Error: )?Tool execution (?:for \S+ )?(?:was )?denied"
+        r"\s*(?:\[Operation Cancelled\] Reason: User (?:denied|did not allow)"
+        r"|(?:Error: )?Tool execution (?:for \S+ )?(?:was )?denied"
         r"|Error: Command rejected|Command rejected|[^\n]{0,120}denied by policy)",
         re.IGNORECASE,
     ),

@@ -21,7 +21,7 @@ from phoenixd.directories import Directories, make_private
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.task_report import Left, manifest, report
+from phoenixd.documents.task_report import Judged, Left, manifest, report
 from phoenixd.errors import PhoenixdError
 
 ANSWER_CHARS = 400_000
@@ -35,11 +35,20 @@ class Gather(Protocol):
     def __call__(self, source: Path, target: Path) -> Left: ...
 
 
+class Judging(Protocol):
+    """Holds a worker's own report against the facts; see phoenixd.memory.report.workers."""
+
+    async def verify(self, agent: Agent, task: Task, source: Path, outputs: Path, answer: str) -> Judged | None:
+        """None where the worker left no report. outputs: the copies of what `source` holds."""
+        ...
+
+
 class Collection:
     """Implements ports.Jobs.
 
     facts, conversation: what the worker's transcript says. knows_transcript: whether its CLI is known to keep one.
-    clean: a text without the agent's secrets. write: puts a file in place, durably.
+    clean: a text without the agent's secrets. write: puts a file in place, durably. judging: holds the worker's own
+    report against the facts.
     """
 
     def __init__(
@@ -51,6 +60,7 @@ class Collection:
         knows_transcript: Callable[[Agent], bool],
         clean: Callable[[str | None, str], str],
         write: Callable[[Path, bytes], None],
+        judging: Judging,
     ) -> None:
         self._directories = directories
         self._gather = gather
@@ -59,19 +69,26 @@ class Collection:
         self._knows_transcript = knows_transcript
         self._clean = clean
         self._write = write
+        self._judging = judging
 
     async def collect(self, agent: Agent, task: Task) -> Outcome:
         """Read, copy and write; raises PhoenixdError where ours cannot be written."""
         stop, words, answer = await self._read(agent)
+        place = self._directories.task(task.id)
+        source = self._directories.task_out(task.id, agent.incarnation)
         try:
-            return await to_thread.run_sync(self._keep, agent, task, Outcome(stop, words), answer)
+            left = await to_thread.run_sync(self._gathered, agent, task, source, place)
+            verification = await self._judging.verify(agent, task, source, place / OUTPUTS, answer)
+            left = replace(left, answer=self._clean(agent.name, answer))
+            outcome = Outcome(stop, words)
+            return await to_thread.run_sync(self._keep, agent, task, outcome, left, verification)
         except OSError as error:
-            place = self._directories.task(task.id)
             raise PhoenixdError(
                 f"what {task.agent} left could not be kept in {place}: {error.strerror or error}", f"df -h {place}"
             ) from error
 
     async def _read(self, agent: Agent) -> tuple[Stop, str, str]:
+        """How the last turn ended, and the last answer as it was written, secrets and all."""
         if not self._knows_transcript(agent):
             return "none", "", ""
         facts = await self._facts(agent)
@@ -82,23 +99,29 @@ class Collection:
         answer = spoken[-1].text if spoken else ""
         cut = facts.cut_at_end
         words = facts.error.text if facts.error is not None else f"({cut.how})" if cut is not None else ""
-        return stop_of(facts), one_line(self._clean(agent.name, words), WORDS_LIMIT), self._clean(agent.name, answer)
+        return stop_of(facts), one_line(self._clean(agent.name, words), WORDS_LIMIT), answer
 
-    def _keep(self, agent: Agent, task: Task, outcome: Outcome, answer: str) -> Outcome:
-        place = self._directories.task(task.id)
+    def _gathered(self, agent: Agent, task: Task, source: Path, place: Path) -> Left:
         make_private(place)
-        found = self._gather(self._directories.task_out(task.id, agent.incarnation), place / OUTPUTS)
-        left = replace(found, answer=answer)
+        left = self._gather(source, place / OUTPUTS)
         session_id = agent.session.session_id if agent.session is not None else ""
         self._write(place / MANIFEST, manifest(task, left, session_id))
-        kept = Outcome(
-            outcome.stop, outcome.words, os.fspath(place / REPORT), len(left.outputs), len(left.refused) + left.beyond
+        return left
+
+    def _keep(self, agent: Agent, task: Task, outcome: Outcome, left: Left, found: Judged | None) -> Outcome:
+        place = self._directories.task(task.id)
+        kept = replace(
+            outcome,
+            report=os.fspath(place / REPORT),
+            outputs=len(left.outputs),
+            refused=len(left.refused) + left.beyond,
+            judged=found.report if found is not None else None,
         )
         end = agent.last_exit.text if agent.last_exit is not None else "it never began"
         prompt = self._clean(agent.name, agent.spec.prompt or "")
         judged = verdict.judge(task, agent.last_exit, kept)
         told = f"{judged.state}: {one_line(judged.why, WORDS_LIMIT)}"
-        self._write(place / REPORT, report(task, left, kept, end, prompt, told))
+        self._write(place / REPORT, report(task, left, kept, end, prompt, told, found.lines if found else ()))
         return kept
 
 

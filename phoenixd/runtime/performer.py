@@ -52,6 +52,7 @@ from phoenixd.core.events import (
     NotDelivered,
     PackageFailed,
     PapersFailed,
+    ReportJudged,
     ScreenSeen,
     StartFailed,
     TaskCollected,
@@ -61,7 +62,7 @@ from phoenixd.core.events import (
     WorkMeasured,
 )
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
-from phoenixd.core.tasks.state import Tasks
+from phoenixd.core.tasks.state import JudgedReport, Task, Tasks
 from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
@@ -102,8 +103,10 @@ class Performer:
         messenger: Messenger,
         answerer: Answerer,
         tasks: Callable[[], Tasks] = Tasks,
+        judged: Callable[[Task, JudgedReport], ReportJudged | None] = lambda task, judged: None,
     ) -> None:
         self._tasks_now = tasks
+        self._judged = judged
         self._outside = outside
         self._find = find
         self._tell = tell
@@ -234,6 +237,10 @@ class Performer:
         agent, task = self._find(action.agent), self._tasks_now().find(action.task)
         if agent is not None and task is not None and task.runs == action.run:
             outcome = await self._outside.jobs.collect(agent, task)
+            # Before the end of the task: a daemon that is killed between the two collects and judges once more.
+            event = self._judged(task, outcome.judged) if outcome.judged is not None else None
+            if event is not None:
+                self._tell(event)
             self._tell(TaskCollected(action.task, action.run, outcome))
 
     async def _measure(self, action: MeasureWork) -> None:

@@ -16,6 +16,7 @@ from phoenixd.config.tables import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
+from phoenixd.core.tasks import concerned
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -43,6 +44,7 @@ from phoenixd.jobs.collection import Collection
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
@@ -58,6 +60,7 @@ from phoenixd.start.programs import Programs
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables
 from phoenixd.wiring.parts import Ground, Hands, House, World
+from phoenixd.wiring.reports import ReportWorld
 
 
 def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -> House:
@@ -179,6 +182,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
             lambda agent: house.variables.keeps_transcript(agent),
             house.papers.clean,
             lambda path, content: plain_files.replace(path, content),
+            Judging(ReportWorld(transcripts), house.papers.clean, ground.clock),
         ),
     )
 
@@ -231,5 +235,8 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
     )
-    performer = Performer(outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks)
+    performer = Performer(
+        outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
+        lambda task, judged: concerned.told(supervisor.fleet, task, judged),
+    )  # fmt: skip
     return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers)

@@ -28,6 +28,13 @@ if verb == "write":
     os.symlink("/etc/passwd", f"{out}/link")
     with open(os.path.join(os.getcwd(), "done"), "a") as file:
         file.write(os.environ["PHOENIX_TASK"] + chr(10))
+elif verb == "claim":
+    with open(os.path.join(os.getcwd(), "real.txt"), "w") as file:
+        file.write("here")
+    with open(f"{out}/kept.txt", "w") as file:
+        file.write("kept")
+    with open(f"{out}/report.json", "w") as file:
+        file.write(rest)
 elif verb == "fail":
     sys.exit(3)
 elif verb == "ask":
@@ -189,6 +196,29 @@ def test_e58_a_worker_may_ask_for_nothing_but_its_own_and_an_orchestrator_for_no
     shop.stage.ask("send", "boss", "run task run --project bank x")
     shop.stage.until("it was answered", lambda: len(shop.lines("ran")) == 1, PATIENCE)
     assert shop.lines("ran")[0].startswith("5 ")
+
+
+def test_a_claim_that_the_facts_contradict_stands_beside_the_workers_words_and_is_an_alert(shop: Shop) -> None:
+    files = [{"path": name, "did": "created"} for name in ("real.txt", "never.txt", "kept.txt")]
+    report = {"files": files, "summary": "All is well."}
+    shop.stage.up()
+    shop.stage.until_running("boss", 1)
+
+    name = shop.run(f"claim {json.dumps(report)}")
+
+    done = shop.until(name, "done", "failed")
+    claims = done["claims"]
+    assert [claims[key] for key in ("source", "contradicted", "verified", "unverifiable")] == ["report.json", 1, 2, 1]
+    first = claims["listed"][0]
+    assert (first["verdict"], first["why"]) == ("contradicted", "there is no such file")
+    assert "never.txt" in first["said"]
+    words = 'contradicted: {"path":"never.txt","did":"created"} (there is no such file)'
+    assert f"> {words}" in (shop.stage.state / "tasks" / name / "report.md").read_text()
+    told = shop.stage.ask("task", "status", name)
+    assert "claims (report.json): 1 contradicted, 2 verified, 1 unverifiable" in told
+    assert "never.txt" in told
+    shown = " ".join(shop.stage.ask("status", "boss").split())
+    assert f"the report of task {name} claims what did not happen (1)" in shown
 
 
 def test_the_names_of_workers_are_refused_at_declaration(shop: Shop) -> None:

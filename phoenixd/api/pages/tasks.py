@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.tasks.state import BUSY, Task
+from phoenixd.documents.task_report import claims_of
 
 SIGNS = {"waiting": ".", "running": "*", "collecting": "*", "done": ".", "failed": "!", "canceled": "."}
 ID_COLUMNS, STATE_COLUMNS = 5, 10
@@ -40,6 +41,10 @@ def task(one: Task, here: Page) -> str:
     if outcome is not None and outcome.report:
         left = f"{_count(outcome.outputs, 'output')}" + (f", {outcome.refused} not taken" if outcome.refused else "")
         lines += [left, f"report: {outcome.report}"]
+    if outcome is not None and outcome.judged is not None:
+        lines += wrap(claims_of(outcome.judged), here.width, SET_IN)
+        for claim in outcome.judged.claims:
+            lines += wrap(f"{claim.verdict}: {claim.said} ({claim.why})", here.width, SET_IN)
     if not one.has_ended:
         lines.append(f"end it: phoenixctl task cancel {one.id}")
     return page(lines)

@@ -41,6 +41,31 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """One claim of a worker's report: its words, without secrets, and what the facts say of it."""
+
+    kind: str
+    said: str
+    verdict: Literal["contradicted", "verified", "unverifiable"]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReport:
+    """What became of the claims of a worker's report; of all but the first few, contradicted ones first, the number.
+
+    source: where the report stood. problem: why none of it could be judged.
+    """
+
+    source: str
+    contradicted: int = 0
+    verified: int = 0
+    unverifiable: int = 0
+    claims: tuple[JudgedClaim, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a worker's run left, read when it was over. report: a path. problem: why something could not be read."""
 
@@ -52,6 +77,8 @@ class Outcome:
     refused: int = 0
     """Entries of its directory that were not taken: links, sockets, what is too large."""
     problem: str = ""
+    judged: JudgedReport | None = None
+    """None where the worker left no report of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ Keys that are not known are left alone: other parts of phoenixd ask for some of 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -36,8 +37,11 @@ SIZE_LIMIT = 1 << 20
 MOST_CLAIMS = 500
 WORDS_LIMIT, PATH_LIMIT, LINE_LIMIT, ID_LIMIT = 1000, 4096, 4000, 200
 LARGEST = 10_000_000
+MOST_STARTS = 20
+"""Places of an answer at which an object that reaches to its end is looked for."""
 
 _HASH = re.compile(r"(?:sha256[:-])?([0-9a-f]{64})")
+_BLOCK = re.compile(r"^\{", re.MULTILINE)
 _NUMBER = re.compile(r"-?\d{1,7}")
 _OUT_OF = re.compile(r"(\d{1,7}) ?(?:/|of) ?(\d{1,7})")
 _DONE: dict[str, Did] = {
@@ -73,6 +77,27 @@ def read_report(content: bytes) -> Report:
         else:
             claims.append(one)
     return Report(tuple(claims), left_out)
+
+
+def block_at_end(answer: str) -> str | None:
+    """The object that an answer ends in, bare or between backticks; None where it ends in none."""
+    text = answer.rstrip()
+    if text.endswith("```") and text.rfind("\n") >= 0 and text[text.rfind("\n") :].strip() == "```":
+        lines = text.split("\n")
+        first = next((at for at in range(len(lines) - 2, -1, -1) if lines[at].lstrip().startswith("```")), None)
+        text = "\n".join(lines[first + 1 : -1]).strip() if first is not None else ""
+        return text if text.startswith("{") and text.endswith("}") else None
+    if not text.endswith("}"):
+        return None
+    starts = (found.start() for found in _BLOCK.finditer(text))
+    return next((text[at:] for at in itertools.islice(starts, MOST_STARTS) if _is_object(text[at:])), None)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _refused(what: str) -> ReportRefused:

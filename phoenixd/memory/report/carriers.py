@@ -88,7 +88,7 @@ def may_run(words: tuple[str, ...], program: str, line: str) -> bool:
         return not (rest and set(rest) <= {"-n", "--version"})
     if name in (".", "source"):
         return not (rest and _ACTIVATES.search(rest[0]))
-    if name in SCRIPT_RUNNERS or name == "composer":
+    if name in SCRIPT_RUNNERS or name in ("composer", "bundle", "gem", "pod"):
         return bool(rest) and rest[0] not in INSTALLS
     if name == "find" and not _RUNS_FOUND & set(rest):
         return False

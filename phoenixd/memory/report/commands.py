@@ -66,6 +66,8 @@ def _compared(ran: list[Match], code: int | None, command: Command | None, runs:
         return "verified", f"{shown} ran"
     ended = exit_of(newest)
     if ended is None:
+        ended = _as_before(ran)
+    if ended is None:
         return "unverifiable", f"{shown} ran, and nothing tells how it ended"
     if ended == code or (ended == "failed" and code != 0):
         exact = ended == code
@@ -84,6 +86,15 @@ def _compared(ran: list[Match], code: int | None, command: Command | None, runs:
     if carrier is not None and carrier[0] > newest.run.number:
         return "unverifiable", f"{why}, and later {carrier[1]}"
     return "contradicted", why
+
+
+def _as_before(ran: list[Match]) -> int | str | None:
+    """How a run failed whose own code is hidden, where it printed the very text of an earlier one that failed."""
+    output = (ran[-1].run.ran.output or "").strip()
+    if not output or ran[-1].run.ran.end != "over":
+        return None
+    ends = {exit_of(one) for one in ran[:-1] if (one.run.ran.output or "").strip() == output} - {None}
+    return next(iter(ends)) if len(ends) == 1 and 0 not in ends else None
 
 
 def _refusals(found: list[Match], runs: Runs, command: Command) -> Found | None:

@@ -35,6 +35,8 @@ def of_file(claim: FileClaim, facts: Facts, runs: Runs, deleted: frozenset[str])
     if claim.did == "deleted":
         return _of_deleted(claim, seen, written)
     if seen.state == "absent":
+        if claim.sha256 is not None and claim.path not in deleted and written:
+            return Verdict(claim, "contradicted", "it was written, and was gone again at the report's time")
         if written or claim.path in deleted:
             return Verdict(claim, "unverifiable", "it was written, and is gone again")
         if _elsewhere(claim.path, facts):
@@ -58,7 +60,7 @@ def _of_content(claim: FileClaim, seen: FileSeen, written: bool) -> Verdict:
         return Verdict(claim, "unverifiable", "its content was not read")
     if claim.sha256 is not None and claim.sha256 != seen.sha256:
         return Verdict(claim, "contradicted", f"its SHA-256 at the report's time was {seen.sha256}")
-    if seen.changed is False and not written:
+    if (seen.changed is False and not written) or (seen.sha256 is not None and seen.sha256 == seen.before):
         return Verdict(claim, "contradicted", "it is as it was before the task")
     if claim.sha256 is not None:
         return Verdict(claim, "verified", "its SHA-256 at the report's time is the claimed one")

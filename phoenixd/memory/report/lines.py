@@ -161,7 +161,10 @@ def _commands(line: str, depth: int) -> list[Command]:
 
 
 def _made(words: tuple[str, ...], simple: Simple) -> Command:
-    return Command(words, simple.where, check_of(words, simple.where), simple.if_zero, simple.if_not)
+    check = check_of(words, simple.where)
+    # A directory that an option names (`go -C app test`) is one that the command was sent to.
+    where = check.where if check is not None else simple.where
+    return Command(words, where, check, simple.if_zero, simple.if_not)
 
 
 def _within(one: Command, outer: Simple) -> Command:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from phoenixd.documents.report.claims import CountClaim
 from phoenixd.documents.report.verdicts import Outcome, Verdict
+from phoenixd.memory.report.formats import Lines, sums
 from phoenixd.memory.report.lines import alone, covers, parsed
 from phoenixd.memory.report.runs import Match, Runs, exit_of
 
@@ -101,18 +102,26 @@ def _compared(claim: CountClaim, match: Match) -> tuple[Outcome, str]:
     found = match.run.printed
     passed, failed = _values(found.get("tests_passed", ())), _values(found.get("tests_failed", ()))
     totals = _values((*found.get("tests", ()), *found.get("examples", ())))
+    more = sums(ran.output or "")
+    passed = passed or list(more.passed)
+    totals = totals or list(more.totals)
+    if passed or failed or totals:
+        # Errors beside failures.
+        failed = failed + [one for one in more.failed if one]
+        failed = failed or list(more.failed)
     if not passed and not failed and not totals:
-        return _by_exit(claim, match, shown)
+        return _by_lines(claim, match, shown, more.lines) or _by_exit(claim, match, shown)
     if _is_echo(match):
         return "unverifiable", f"{shown} printed numbers of its own"
     code = exit_of(match)
     failures = _summed(failed) if failed else {0} if passed or code == 0 else set()
     if not passed and totals and failures:
         passes = {total - one for total in _summed(totals) for one in failures}
+        passes |= {some - one for some in passes for one in _summed(more.skipped)}
         # What was skipped is in the total of some programs.
         is_vague = claim.passed is not None and min(totals) >= claim.passed > 0
     else:
-        passes, is_vague = _summed(passed), False
+        passes, is_vague = _summed(passed) if passed else set(), False
     told = _told(passed, failed, totals)
     if not passed and claim.passed is not None and totals and claim.passed > sum(totals):
         return "contradicted", f"{shown} printed {told}"
@@ -126,6 +135,17 @@ def _compared(claim: CountClaim, match: Match) -> tuple[Outcome, str]:
         return "contradicted", f"{shown} printed {told}"
     is_told = (claim.passed is None or claim.passed in passes) and (claim.failed is None or claim.failed in failures)
     return ("verified" if is_told else "unverifiable"), f"{shown} printed {told}"
+
+
+def _by_lines(claim: CountClaim, match: Match, shown: str, lines: Lines | None) -> tuple[Outcome, str] | None:
+    """A line for each test: the outermost ones are counted by some, and all by others."""
+    if lines is None or any(one.is_filter for one in match.run.line.commands) or _is_echo(match):
+        return None
+    told = f"{shown} printed {lines.passed[1]} tests that passed and {lines.failed[1]} that failed"
+    if (claim.passed or 0) > lines.passed[1] or (claim.failed == 0 and lines.failed[1]):
+        return "contradicted", told
+    is_told = claim.passed in (None, *lines.passed) and claim.failed in (None, *lines.failed)
+    return ("verified", told) if is_told else None
 
 
 def _by_exit(claim: CountClaim, match: Match, shown: str) -> tuple[Outcome, str]:

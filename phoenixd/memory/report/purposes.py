@@ -18,7 +18,7 @@ PURPOSES: dict[str, str] = {
         " golangci precommit bandit biome xo standard yamllint markdownlint rustfmt gofmt",
         "build": "build builds compile bundle dist webpack rollup vite assets wheel sdist package proto protos codegen"
         " generate gen",
-        "start": "dev start serve server watch preview run app main index up restart demo repl shell storybook",
+        "start": "dev start serve server watch preview app main index up restart demo repl shell storybook",
         "data": "migrate migration migrations makemigrations seed seeds db database fixtures backup restore import"
         " export etl",
         "docs": "docs doc mkdocs sphinx html pdf site changelog",
@@ -38,6 +38,8 @@ _WORD = re.compile(r"[a-z][a-z0-9]*")
 _WHOLE = frozenset("gradle mvn sbt bazel pants buck2 lein mill ant tox nox docker podman buildah".split())
 """Runners whose builds test, or whose one word stands for many environments."""
 _COMPILERS = frozenset({"tsc", "typecheck", "types"})
+_APART = frozenset({"docs", "clean"})
+"""What is done apart from a project's checks: a target for nothing else runs none that gathers them."""
 MOST_WORDS = 4
 
 
@@ -59,4 +61,6 @@ def is_plausible(carrier: frozenset[str], claimed: frozenset[str], *, is_plain: 
     project's own, such as git."""
     if not carrier:
         return True
+    if not claimed and not is_plain and carrier <= _APART:
+        return False
     return bool(carrier & claimed) if claimed else not is_plain

@@ -70,7 +70,7 @@ class Verification:
 
 async def verify_report(content: bytes, task: Task, world: World) -> Verification:
     """Read a report and judge it. Raises ReportRefused."""
-    report = read_report(content)
+    report = await to_thread.run_sync(read_report, content)
     paths = [one.path for one in report.claims if isinstance(one, FileClaim)]
     seen = dict(await world.files(task.workspace, paths, task.began, task.reported))
     witness = await world.witness(task.agent, task.reported)

@@ -247,3 +247,70 @@ def test_a_thousand_claims_against_a_long_session_are_judged_at_once() -> None:
     known = facts(*((f"pytest -q tests/test_{number}.py", 0, "1 passed in 0.1s") for number in range(2000)))
     claims = tuple(CommandClaim("", f"pytest -q tests/test_{number}.py", 0) for number in range(1000))
     assert {one.outcome for one in judge(Report(claims), known)} == {V}
+
+
+JUNIT = "Tests run: 30, Failures: 0, Errors: 0, Skipped: 4\nTests run: 11, Failures: 0, Errors: 0, Skipped: 0\n"
+LINES = "--- PASS: TestA (0.00s)\n--- PASS: TestB (0.00s)\n    --- PASS: TestB/one (0.00s)\nPASS\nok  \tx.org/m\t0.1s"
+TAP = "1..3\nok 1 - opens\nok 2 - closes\nok 3 - waits # SKIP no network"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "output", "passed", "failed", "verdict"),
+    [
+        ("mvn -B verify", 0, JUNIT, 37, 0, V),
+        ("mvn -B verify", 0, JUNIT, 44, 0, C),
+        ("python -m unittest", 1, "Ran 9 tests in 0.1s\n\nFAILED (failures=2)", 7, 2, V),
+        ("python -m unittest", 1, "Ran 9 tests in 0.1s\n\nFAILED (failures=2, errors=1)", 6, 3, V),
+        ("python -m unittest", 1, "Ran 9 tests in 0.1s\n\nFAILED (failures=2)", 9, 0, C),
+        ("python -m unittest", 1, "Ran 9 tests in 0.1s", 7, 2, U),
+        ("bundle exec rspec", 0, "31 examples, 0 failures, 2 pending", 29, 0, V),
+        ("mix test", 0, "3 doctests, 24 tests, 0 failures, 1 skipped", 23, 0, V),
+        ("mix test", 0, "24 tests, 0 failures", 30, 0, C),
+        ("go test -v ./m", 0, LINES, 2, 0, V),
+        ("go test -v ./m", 0, LINES, 3, 0, V),
+        ("go test -v ./m", 0, LINES, 4, 0, C),
+        ("go test -v ./m", 0, f"[... 40 lines omitted]\n{LINES}", 4, 0, U),
+        ("go test -v ./m | tail -5", 0, LINES, 4, 0, U),
+        ("bats -t test", 0, TAP, 2, 0, V),
+        ("prove -l t", 0, "All tests successful.\nFiles=4, Tests=19,  1 wallclock secs\nResult: PASS", 19, 0, V),
+        ("sbt test", 0, "[info] Passed: Total 8, Failed 0, Errors 0, Passed 8", 9, 0, C),
+        ("make check", 0, "# TOTAL: 9\n# PASS:  8\n# SKIP:  1\n# FAIL:  0", 8, 0, V),
+    ],
+)
+def test_counts_are_read_in_the_form_of_each_runner_and_what_was_skipped_did_not_pass(
+    line: str, code: int, output: str, passed: int, failed: int, verdict: str
+) -> None:
+    assert count(line, passed, failed, facts((line, code, output))) == verdict
+
+
+def test_a_directory_that_an_option_names_is_another_place() -> None:
+    known = facts(("go -C api test ./...", 0, "ok"), ("go -C web test ./...", 1, "FAIL"))
+    assert command("go -C api test ./...", 0, known) == V
+    assert command("go -C web test ./...", 0, known) == C
+
+
+def test_a_hidden_code_is_that_of_the_earlier_run_that_printed_the_same() -> None:
+    red: Told = ("npm run lint", 1, "3 problems")
+    assert command("npm run lint", 0, facts(red, ("npm run lint || true", 0, "3 problems"))) == C
+    assert command("npm run lint", 0, facts(red, ("npm run lint || true", 0, "1 problem"))) == U
+    assert command("npm run lint", 0, facts(red, ("npm run lint || true", 0, "3 problems"), is_whole=False)) == U
+
+
+@pytest.mark.parametrize(
+    ("claimed", "later", "verdict"),
+    [
+        ("make check", "make docs", C),
+        ("make check", "make ship", U),
+        ("make check", "make run", U),
+        ("npm run build", "npm run lint", C),
+        ("npm run build", "npm run release", U),
+    ],
+)
+def test_a_later_run_of_another_purpose_does_not_excuse_a_failure(claimed: str, later: str, verdict: str) -> None:
+    assert command(claimed, 0, facts((claimed, 2, "x"), (later, 0, ""))) == verdict
+
+
+def test_a_script_of_a_name_that_says_nothing_may_have_run_anything() -> None:
+    known = facts(("sh ci/run.sh", 0, "well"))
+    assert command("npm run lint", 0, known) == U
+    assert command("bundle exec standardrb", 0, facts(("bundle install", 0, "Bundle complete!"))) == C
