@@ -52,7 +52,7 @@ def parse(text: str) -> Footer | None:
 
 
 def newest(messages: Iterable[tuple[str, str]], role: str) -> Footer | None:
-    """The newest footer of a conversation, as (who, text) pairs, that names this role.
+    """The newest footer of a conversation, as (who, text) pairs, that names this role (R23).
 
     Only what the assistant said counts: anyone can write a footer into a file, a tool's result or a prompt.
     """

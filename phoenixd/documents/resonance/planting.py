@@ -57,7 +57,7 @@ class Planting:
         return (self.marker.code, *self.codes)
 
     def judge(self, number: int, answer: str) -> Judged:
-        """What an answer proves of the code that was asked for."""
+        """What an answer proves of the code that was asked for: the phrase alone proves nothing (R8)."""
         if len(answer) > MOST_CHARACTERS:
             return "missed"
         found = codes_in(answer)
