@@ -119,6 +119,8 @@ def _watched(act: Callable[[], object], named: list[Any]) -> tuple[tuple[str, ..
     # Its own functions ask the parts; these two take in what a part decided.
     takers = {one.__code__ for one in (hearing.answer, hearing.outage.once, hearing.take)}
     takers |= {hearing.calls.is_known.__code__}
+    # The door turns an order on a seat to its holder before its row is read.
+    takers |= {hearing.door.addressed.__code__, hearing.asking.at_the_door.__code__}
     parts = {part.__code__ for part in named}
     asked: list[str] = []
     calls: list[str] = []

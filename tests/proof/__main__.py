@@ -65,6 +65,11 @@ PROOFS = (
         _pytest("-m", "real_claude", "tests/real/test_cut_answers.py", "tests/real/test_cut_reports.py"),
     ),
     Proof(
+        "resonance",
+        "fronts of contexts that models in process drop: each is found in time, and what lost nothing is left alone",
+        _module("tests.proof.resonance"),
+    ),
+    Proof(
         "opencode",
         "the recipe of docs/how-to, with the real opencode",
         _pytest("-m", "proof", "tests/real/test_opencode.py"),
