@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.actions import Deliver, Spawn, UpdatePapers, WritePackage
+from phoenixd.core.actions import Alert, Deliver, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
     AgentStarted,
@@ -26,8 +26,10 @@ from phoenixd.core.events import (
     TaskRequested,
     UsageSeen,
 )
+from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
+from phoenixd.core.seat import succession
 from phoenixd.core.spec import ContextRules
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
 from tests.core.story import spec
@@ -263,6 +265,29 @@ def test_a_seat_that_is_down_is_not_handed_over() -> None:
     refusal = story.begins()
     assert refusal is not None
     assert refusal.code == "conflict"
+
+
+def test_an_agent_that_an_older_phoenixd_let_be_called_like_the_next_generation_is_none_and_is_kept() -> None:
+    story = HandoffStory()
+    story.works()
+    story.hook("stop")
+    stranger = declared(spec("o-g2"), story.now)
+    story.fleet = replace(story.fleet, agents=story.fleet.roster.taking(stranger))
+    refusal = story.begins()
+    assert refusal is not None
+    assert (refusal.code, refusal.remedy) == ("conflict", "phoenixctl remove o-g2")
+    story.uses(180_000)
+    for _ in range(3):
+        story.hook("notification")
+    story.wait(60)
+
+    assert story.seat.handoff is None
+    assert story.find("o-g2") is stranger
+    assert len([one for one in story.of(Alert) if one.kind == "handoff"]) == 1, (
+        "it is told once, and goes round nowhere"
+    )
+    with pytest.raises(ValueError, match="o-g2"):
+        succession.declare_successor(story.fleet, "o", story.now)
 
 
 # Deaths.

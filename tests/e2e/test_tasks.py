@@ -151,6 +151,18 @@ def test_f_ph_7_timeout_and_cancel_end_the_worker(shop: Shop) -> None:
     assert set(shop.stage.rows()) == {"boss", "hand"}
 
 
+def test_promise_3_down_agents_begins_no_task_that_waited(shop: Shop) -> None:
+    shop.stage.up()
+    names = [shop.run("wait never", "--reads") for _ in range(4)]
+    for name in names[:2]:
+        shop.until(name, "running")
+    assert [shop.task(name)["state"] for name in names[2:]] == ["waiting", "waiting"]
+    shop.stage.ask("down", "--agents")
+    shop.stage.up()
+    assert [shop.task(name)["state"] for name in names] == ["canceled"] * 4
+    assert [shop.task(name)["runs"] for name in names] == [1, 1, 0, 0]
+
+
 def test_x25_kill_9_of_the_daemon_loses_no_task_and_does_none_twice(shop: Shop) -> None:
     """Killed while one runs and others wait, once more while one has ended unseen."""
     shop.stage.up()

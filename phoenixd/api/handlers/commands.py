@@ -22,6 +22,7 @@ from phoenixd.core.events import (
     SendRequested,
     StartRequested,
     StopRequested,
+    TaskCancelRequested,
 )
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat.finding import is_down, meant, shown
@@ -132,19 +133,22 @@ ALL_DOWN = "every agent is stopped, and phoenixd ends"
 async def down(ask: Ask) -> Reply:
     service = ask.service
     if ask.arguments["agents"]:
+        # Tasks first: a worker that ends makes room for one that waits.
+        tasks = [task for task in service.fleet().tasks.open if not task.has_ended]
+        # One that is being ended already refuses, and is waited for below.
+        await asyncio.gather(*(service.order(TaskCancelRequested(task.id, ask.caller.name)) for task in tasks))
+        workers = {task.agent for task in tasks}
         # An order to a seat ends all of its generations.
         up = {
             agent.spec.seat or name
             for name, agent in service.fleet().agents.items()
-            if not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING
+            if name not in workers and (not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING)
         }
         # At once, so that they share a commit.
         await asyncio.gather(*(_order(ask, StopRequested(name, ask.caller.name)) for name in up))
-        everyone = tuple(service.fleet().agents)
         timeout = float(ask.arguments["timeout"])
-        if not await service.wait_for(lambda fleet: all(_is_down(fleet, name) for name in everyone), timeout):
-            left = [name for name in everyone if not _is_down(service.fleet(), name)]
-            names = ", ".join(left[:10])
+        if not await service.wait_for(lambda fleet: not _up(fleet), timeout):
+            names = ", ".join(_up(service.fleet())[:10])
             words = f"still stopping after {ago(timeout)}: {names}; the daemon goes on. See: phoenixctl status"
             return _message(words, done=False)
         return Reply(
@@ -296,10 +300,10 @@ def _runs_since(agent: Agent, previous: int) -> bool:
     return isinstance(agent.state, Running) and agent.incarnation > previous
 
 
-def _is_down(fleet: Fleet, name: str) -> bool:
-    """Whether this very agent is down, whichever generation of a seat it is."""
-    agent = fleet.agents.get(name)
-    return agent is None or isinstance(agent.state, Stopped)
+def _up(fleet: Fleet) -> list[str]:
+    """Agents that are not down yet, whichever generations of seats, and tasks that have not ended."""
+    agents = [name for name, agent in fleet.agents.items() if not isinstance(agent.state, Stopped)]
+    return agents + [f"task {task.id}" for task in fleet.tasks.open if not task.has_ended]
 
 
 def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Reply:

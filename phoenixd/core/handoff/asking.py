@@ -26,7 +26,7 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.handoff import freezing, machine, orders, verdict
 from phoenixd.core.handoff import state as states
-from phoenixd.core.handoff.following import begin, orders_of_others, taken
+from phoenixd.core.handoff.following import begin, name_taken, orders_of_others, taken
 from phoenixd.core.handoff.machine import WORK_LIMIT, Move
 from phoenixd.core.handoff.state import Handoff, Letter, Said
 from phoenixd.core.hooks import TurnEnded
@@ -204,6 +204,9 @@ def _why_not(found: Step, seat: Seat) -> Refusal | None:
         return Refusal("conflict", message, f"phoenixctl handoff status {seat.name}")
     if orders_of_others(found, seat):
         return Refusal("conflict", f"a generation of {seat.name} is still going", f"phoenixctl status {seat.name}")
+    if (stranger := name_taken(found, seat)) is not None:
+        message = f"the next generation of {seat.name} would be called {stranger}, and another agent is"
+        return Refusal("conflict", message, f"phoenixctl remove {stranger}")
     if not isinstance(holder.state, Running):
         message = f"{seat.name} is {holder.state_name}, and only one that runs is handed over"
         return Refusal("conflict", message, f"phoenixctl start {seat.name} --wait")

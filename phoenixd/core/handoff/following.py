@@ -15,6 +15,7 @@ from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.machine import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
 from phoenixd.core.moment import Moment
+from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
 ALERT = "handoff"
@@ -29,7 +30,12 @@ MOST_MOVES = 50
 
 def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Advance every handoff as far as it goes now; begin what is due."""
-    for name in tuple(found.fleet.seats):
+    about = getattr(event, "agent", None)
+    for name, seat in found.fleet.seats.items():
+        handoff = seat.handoff
+        is_idle = handoff is None or (handoff.is_over and not handoff.letters)
+        if is_idle and about not in (name, seat.holder) and not isinstance(event, Tick):
+            continue  # Only its own events and deadlines begin one: the cost of others' does not grow with the seats.
         found = _follow_one(found, name, event, now)
     return found
 
@@ -92,6 +98,9 @@ def _begin_if_due(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
     due = triggers.found(holder, seat.handoff, now) if holder is not None and not holder.removing else None
     if due is None or orders_of_others(found, seat):
         return found
+    if (stranger := name_taken(found, seat)) is not None:
+        assert holder is not None
+        return _told_of_stranger(found, holder, stranger, now)
     trigger, why = due
     return _follow_one(begin(found, seat, trigger, why, "phoenixd", now), seat.name, event, now)
 
@@ -102,6 +111,23 @@ def orders_of_others(found: Step, seat: Seat) -> bool:
         agent.spec.seat == seat.name and agent.spec.generation != seat.generation
         for agent in found.fleet.agents.values()
     )
+
+
+def name_taken(found: Step, seat: Seat) -> str | None:
+    """The next generation's name, where an agent bears it that is none: one from before such names were reserved."""
+    name = generation_name(seat.name, seat.generation + 1)
+    agent = found.fleet.agents.get(name)
+    return name if agent is not None and agent.spec.seat != seat.name else None
+
+
+def _told_of_stranger(found: Step, holder: Agent, stranger: str, now: Moment) -> Step:
+    if any(one.kind == ALERT for one in holder.alerts):
+        return found
+    text = (
+        f"a handoff is due and cannot begin: its next generation would be called {stranger}, and another agent is. "
+        f"Declare that one under another name, then: phoenixctl remove {stranger}"
+    )
+    return put(found, Decision(holder, (Alert(holder.name, ALERT, text),), f"the name {stranger} is taken"), now)
 
 
 def _deliver_letters(found: Step, seat: Seat, now: Moment) -> Step:

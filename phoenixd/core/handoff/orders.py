@@ -30,14 +30,18 @@ def carry_out(found: Found, handoff: Handoff, order: Order, now: Moment) -> Foun
 
 def old_of(found: Found, handoff: Handoff) -> Agent | None:
     """The predecessor, where it exists."""
-    agent: Agent | None = found.fleet.agents.get(generation_name(handoff.seat, handoff.predecessor))
-    return agent
+    return _of_seat(found, handoff.seat, handoff.predecessor)
 
 
 def new_of(found: Found, handoff: Handoff) -> Agent | None:
     """The successor, where it exists."""
-    agent: Agent | None = found.fleet.agents.get(generation_name(handoff.seat, handoff.successor))
-    return agent
+    return _of_seat(found, handoff.seat, handoff.successor)
+
+
+def _of_seat(found: Found, seat: str, generation: int) -> Agent | None:
+    """An agent from before such names were reserved may bear the name of a generation, and is none."""
+    agent: Agent | None = found.fleet.agents.get(generation_name(seat, generation))
+    return agent if agent is not None and agent.spec.seat == seat else None
 
 
 def _freeze(found: Found, handoff: Handoff, now: Moment) -> Found:

@@ -28,8 +28,8 @@ def declare_successor(fleet: Fleet, name: str, now: Moment) -> Passed:
     """Declare the next generation with the holder's specification. It is down, and no verb reaches it.
 
     Until it holds the seat it is started by nothing but its handoff, and after a death it stays down. Raises KeyError
-    where there is no such seat, ValueError where a successor is there already, or still being removed, or the seat
-    is being removed itself.
+    where there is no such seat, ValueError where a successor is there already, or still being removed, where another
+    agent bears its name, or the seat is being removed itself.
     """
     seat = _seat(fleet, name)
     if finding.successor(fleet, seat) is not None:
@@ -37,6 +37,8 @@ def declare_successor(fleet: Fleet, name: str, now: Moment) -> Passed:
     holder, generation = finding.holder(fleet, name), seat.generation + 1
     if holder.removing:
         raise ValueError(f"{seat.name} is being removed")
+    if generation_name(seat.name, generation) in fleet.agents:
+        raise ValueError(f"an agent is called {generation_name(seat.name, generation)}")
     spec = as_generation(holder.spec, seat, generation)
     spec = replace(spec, autostart=False, restart=replace(spec.restart, policy=RestartPolicy.NEVER))
     agent = declared(spec, now, fleet.retired.get(spec.name, 0))
