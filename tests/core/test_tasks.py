@@ -227,6 +227,34 @@ def test_f_ph_7_a_worker_that_never_ends_is_ended_and_the_task_given_back() -> N
     assert works.task("t1").why == "it took longer than 10 min (--timeout)"
 
 
+def test_the_time_of_a_task_stands_still_while_its_worker_waits_for_a_limit_or_for_its_start() -> None:
+    works = Works()
+    works.tell(LimitsDeclared(FleetLimits(max_starting=0)))
+    works.ask(timeout=600.0)
+    for _ in range(30):
+        works.wait(60)
+    assert (works.states(), works.worker("t1").state_name) == ({"t1": "running"}, "backing_off")
+    works.tell(LimitsDeclared(FleetLimits()))
+    works.wait(1)
+    works.begins("t1")
+    assert works.task("t1").due == works.now.at + 600.0
+    works.wait(100)
+    works.tell(hook_of("shop-t1", 1, "stop-failure", error="rate_limit"))
+    assert works.worker("t1").parking is not None
+    for _ in range(13):
+        works.wait(60)
+    assert (works.task("t1").state, works.task("t1").left) == ("running", 500.0)
+    works.tell(hook_of("shop-t1", 1, "prompt-submit", prompt="Go on."))
+    works.tell(hook_of("shop-t1", 1, "tool-start", tool="Bash", tool_use_id="x"))
+    works.tell(hook_of("shop-t1", 1, "tool-end", tool="Bash", tool_use_id="x"))
+    assert works.worker("t1").state_name == "running", works.worker("t1").reason
+    assert works.task("t1").due == works.now.at + 500.0
+    works.wait(501)
+    works.ends("t1", None, 15)
+    works.collected("t1", Outcome("open"))
+    assert works.task("t1").why == "it took longer than 10 min (--timeout)"
+
+
 def test_cancel_ends_what_runs_and_what_waits_and_says_what_is_over() -> None:
     works = Works()
     works.ask()
