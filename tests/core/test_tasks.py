@@ -19,9 +19,11 @@ from phoenixd.core.events import (
     StartRequested,
     StopRequested,
     TaskCollected,
+    Tick,
 )
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
+from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
 from phoenixd.core.tasks.state import MOST_OPEN, JobRules, Outcome, Tasks
 from phoenixd.documents.codec import decode, encode
@@ -388,6 +390,19 @@ def test_the_fleet_of_a_daemon_that_comes_back_goes_on_from_what_was_saved() -> 
     works.wait(121)
     works.collected("t1")
     assert works.states() == {"t1": "done", "t2": "running"}
+
+
+def test_the_tasks_are_counted_once_for_all_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    works = Works()
+    for number in range(98):
+        works.ask(writes=False, after=(f"t{number}",) if number > 90 else ())
+    made: list[queue.Others] = []
+    count = queue.others
+    monkeypatch.setattr(queue, "others", lambda *given: made.append(count(*given)) or made[-1])
+    works.tell(Tick())
+    assert len(made) == 1
+    works.cancel("t98")
+    assert works.states()["t97"] == "waiting"
 
 
 def test_a_fleet_without_tasks_needs_no_tick_for_them() -> None:

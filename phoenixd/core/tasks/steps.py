@@ -145,14 +145,15 @@ def _was_stopped(agent: Agent) -> bool:
 
 
 def _begin(found: Step, now: Moment) -> Step:
-    for task in found.fleet.tasks.open:
-        if task.state != "waiting":
-            continue
-        held = queue.held(task, found.fleet.tasks, found.fleet.jobs, now)
+    waiting = [task for task in found.fleet.tasks.open if task.state == "waiting"]
+    among: queue.Others | None = None
+    for task in waiting:
+        among = among or queue.others(found.fleet.tasks, found.fleet.jobs)
+        held = queue.held(task, among, now)
         if held is None:
-            found = _start(found, task, now)
+            found, among = _start(found, task, now), None
         elif held.hopeless:
-            found = finish(found, task, "failed", held.why, now)
+            found, among = finish(found, task, "failed", held.why, now), None
         elif held.why != task.why:
             found = taken(found, replace(task, why=held.why))
     return found
