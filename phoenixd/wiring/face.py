@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
@@ -50,7 +51,7 @@ def make_service(
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,
         list_projects=projects_of,
-        read_project=read_project,
+        read_project=partial(read_project, hashed=False),
         agents_cgroup=cgroups.agents_path if cgroups else None,
     )
 

@@ -191,11 +191,12 @@ class PhasePlan(Document):
 
 
 class ManifestFile(Document):
-    """An artifact. sha256 None: it is too large to be read whole."""
+    """An artifact. not_hashed: why it has no sha256."""
 
     path: Path
     size: Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    not_hashed: Text | None = None
     task: Text | None = None
 
 

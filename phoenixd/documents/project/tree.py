@@ -14,11 +14,12 @@ from phoenixd.errors import BadProject
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A file below a phase's artifacts. sha256 None: it is too large to be read whole."""
+    """A file below a phase's artifacts. not_hashed: why there is no sha256, where that was asked for."""
 
     path: str
     size: int
     sha256: str | None = None
+    not_hashed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from phoenixd.documents.project.models import (
 from phoenixd.documents.project.plan import Plan, Task, phase_status
 from phoenixd.documents.project.reading import line_count, read_document, render_document
 from phoenixd.documents.project.splitting import split
-from phoenixd.documents.project.tree import Changes, Tree
+from phoenixd.documents.project.tree import Artifact, Changes, Tree
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.errors import BadProject
 
@@ -103,7 +103,7 @@ def artifact_publisher(tree: Tree, sources: Sources) -> Changes:
         plan = tree.plan(phase)
         owners = _owners(plan, root, sources.outcomes)
         files = tuple(
-            _entry(known.get(one.path), one.path, one.size, one.sha256, owners, root)
+            _entry(known.get(one.path), one, owners, root)
             for one in tree.artifacts
             if one.path.startswith(root) and one.path != path
         )
@@ -238,13 +238,14 @@ def _owners(plan: Plan | None, root: str, outcomes: tuple[TaskOutcome, ...]) -> 
     return found
 
 
-def _entry(
-    known: ManifestFile | None, path: str, size: int, digest: str | None, owners: Mapping[str, str], root: str
-) -> ManifestFile:
+def _entry(known: ManifestFile | None, found: Artifact, owners: Mapping[str, str], root: str) -> ManifestFile:
+    path = found.path
     first = path.removeprefix(root).split("/")[0]
     named = _OUT.fullmatch(first)
     task = owners.get(path) or (named[1] if named is not None and first != path.removeprefix(root) else None)
     if task is None and known is not None:
         task = known.task
-    fields: dict[str, Any] = {"path": path, "size": size, "sha256": digest, "task": task}
+    fields: dict[str, Any] = {"path": path, "size": found.size, "sha256": found.sha256, "task": task}
+    if found.not_hashed is not None or (known is not None and known.not_hashed is not None):
+        fields["not_hashed"] = found.not_hashed
     return known.model_copy(update=fields) if known is not None else ManifestFile(**fields)

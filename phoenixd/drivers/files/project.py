@@ -13,6 +13,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import SessionRecord
@@ -26,6 +27,10 @@ MOST_ENTRIES = 20_000
 DEPTH = 16
 HASH_LIMIT = 64 << 20
 """Bytes of an artifact that are read for its hash; a larger one is listed without."""
+HASH_TOTAL, HASH_SECONDS = 256 << 20, 5.0
+"""Bytes and seconds that the hashes of one reading may take: a handoff reads a project several times in 120 s."""
+ARCHIVE_TOTAL = 64 << 20
+"""Bytes of all archives that are read, of each the newest revisions."""
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 NEW_FILE, NEW_DIRECTORY = 0o644, 0o755
 
@@ -40,14 +45,14 @@ def projects_of(workspace: str) -> tuple[str, ...]:
             return ()
 
 
-def read_project(workspace: str, project: str) -> Tree:
-    """Everything of a project; an empty tree where there is none.
+def read_project(workspace: str, project: str, *, hashed: bool = True) -> Tree:
+    """Everything of a project; an empty tree where there is none. hashed: with the hashes of its artifacts.
 
     What cannot be read safely is named in the tree. Raises BadProject for a directory that is none of ours.
     """
     paths = layout.paths(project)
     with _opened(workspace) as top:
-        reader = _Reader(project)
+        reader = _Reader(project, hashed=hashed)
         with contextlib.suppress(FileNotFoundError), _below(top, paths.root) as root:
             reader.read(root)
         reader.read_schemas(top)
@@ -82,7 +87,7 @@ def edit_project(workspace: str, project: str, change: Callable[[Tree], Changes]
 class _Reader:
     """Collects one project; what is refused is kept by name."""
 
-    def __init__(self, project: str) -> None:
+    def __init__(self, project: str, *, hashed: bool) -> None:
         self.paths = layout.paths(project)
         self.files: dict[str, bytes] = {}
         self.phases: list[str] = []
@@ -91,6 +96,9 @@ class _Reader:
         self.unread: list[Unread] = []
         self.others: list[str] = []
         self.entries = 0
+        self.hashed = hashed
+        self.to_hash, self.hash_until = HASH_TOTAL, monotonic() + HASH_SECONDS
+        self.to_read = ARCHIVE_TOTAL
 
     def tree(self) -> Tree:
         return Tree(
@@ -153,18 +161,25 @@ class _Reader:
                 self.others.append(f"{path.rsplit('/', 1)[-1]}/{name}")
 
     def _artifacts(self, place: int, path: str) -> None:
-        for one in self._walk(place, path, 0, hashed=True):
+        for one in self._walk(place, path, 0, hashed=self.hashed):
             if one.path == f"{path}/{layout.MANIFEST}":
                 self._file(place, layout.MANIFEST, one.path, JSON_LIMIT)
             else:
                 self.artifacts.append(one)
 
     def _archive(self, place: int, path: str) -> None:
-        for name in sorted(os.listdir(place)):
+        # The newest first: it is the one that can be undone, and the next number follows from it.
+        for name in sorted(os.listdir(place), key=layout.natural, reverse=True):
             with self._directory(place, name, f"{path}/{name}", told=False) as revision:
                 for kept in sorted(os.listdir(revision)) if revision is not None else ():
+                    self.entries += 1
+                    if self.entries > MOST_ENTRIES or self.to_read <= 0:
+                        why = f"more than {MOST_ENTRIES} files, or {ARCHIVE_TOTAL >> 20} MiB of archives, are not read"
+                        self._refuse(f"{path}/{name}", why)
+                        return
                     if revision is not None and kept.endswith((".md", ".json")):
                         self._file(revision, kept, f"{path}/{name}/{kept}", TEXT_LIMIT)
+                        self.to_read -= len(self.files.get(f"{path}/{name}/{kept}", b""))
 
     def _walk(self, place: int, path: str, depth: int, *, hashed: bool) -> Iterator[Artifact]:
         for name in sorted(os.listdir(place)):
@@ -181,7 +196,7 @@ class _Reader:
                         if inner is not None:
                             yield from self._walk(inner, whole, depth + 1, hashed=hashed)
                 elif stat.S_ISREG(kind):
-                    yield _artifact(place, name, whole, hashed=hashed)
+                    yield self._artifact(place, name, whole) if hashed else _listed(place, name, whole)
                 else:
                     self._refuse(whole, _kind(kind))
             except FileNotFoundError:
@@ -217,25 +232,34 @@ class _Reader:
         finally:
             os.close(descriptor)
 
+    def _artifact(self, place: int, name: str, path: str) -> Artifact:
+        """One file with its hash, as far as the bounds of this reading go."""
+        descriptor = os.open(name, READ_FLAGS, dir_fd=place)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise BadProject(f"{path} is {_kind(found.st_mode)}")
+            digest, size, limit = hashlib.sha256(), 0, min(HASH_LIMIT, self.to_hash)
+            if found.st_size <= limit:
+                while size <= limit and monotonic() < self.hash_until:
+                    if not (chunk := os.read(descriptor, 1 << 20)):
+                        return Artifact(path, size, digest.hexdigest())
+                    digest.update(chunk)
+                    size += len(chunk)
+                    self.to_hash -= len(chunk)
+            why = f"{HASH_LIMIT >> 20} MiB"
+            if found.st_size <= HASH_LIMIT:
+                why = f"{HASH_TOTAL >> 20} MiB in all, or {HASH_SECONDS:g} s to read"
+            return Artifact(path, max(size, found.st_size), not_hashed=f"too large: more than {why}")
+        finally:
+            os.close(descriptor)
+
     def _refuse(self, path: str, why: str) -> None:
         self.unread.append(Unread(path, why, f"move {path} away, or put a plain file there"))
 
 
-def _artifact(place: int, name: str, path: str, *, hashed: bool) -> Artifact:
-    descriptor = os.open(name, READ_FLAGS, dir_fd=place)
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise BadProject(f"{path} is {_kind(found.st_mode)}")
-        if not hashed or found.st_size > HASH_LIMIT:
-            return Artifact(path, found.st_size)
-        digest, size = hashlib.sha256(), 0
-        while size <= HASH_LIMIT and (chunk := os.read(descriptor, 1 << 20)):
-            digest.update(chunk)
-            size += len(chunk)
-        return Artifact(path, size, digest.hexdigest() if size <= HASH_LIMIT else None)
-    finally:
-        os.close(descriptor)
+def _listed(place: int, name: str, path: str) -> Artifact:
+    return Artifact(path, os.stat(name, dir_fd=place, follow_symlinks=False).st_size)
 
 
 def _apply(top: int, before: Tree, changes: Changes) -> None:

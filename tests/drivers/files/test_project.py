@@ -14,7 +14,7 @@ from phoenixd.documents.project.beginning import begin
 from phoenixd.documents.project.jobs import JOBS
 from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Changes, Tree
-from phoenixd.documents.project.update import Sources
+from phoenixd.documents.project.update import Sources, artifact_publisher
 from phoenixd.drivers.files import project as driver
 from phoenixd.drivers.files.project import edit_project, projects_of, read_project
 from phoenixd.errors import BadProject
@@ -164,6 +164,39 @@ def test_artifacts_that_are_no_files_are_named_and_large_ones_have_no_hash(
     }
     assert len(tree.unread) == 4
     assert not any(one.path.startswith("/etc") for one in tree.artifacts)
+
+
+def test_the_hashes_of_one_reading_are_bounded_and_the_manifest_says_which_lack(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "HASH_TOTAL", 10)
+    for number in range(4):
+        (place(workspace) / "artifacts" / f"part-{number}").write_bytes(b"x" * 4)
+
+    tree = read_project(str(workspace), "shop")
+    found = {one.path.rsplit("/", 1)[-1]: one for one in tree.artifacts}
+    assert {name for name, one in found.items() if one.sha256 is not None} == {"part-0", "part-1", "a.bin"}
+    assert sum(one.size for one in found.values()) == 18
+    written = next(iter(artifact_publisher(tree, Sources(now=NOW)).writes.values()))
+    assert written.count(b'"notHashed": "too large') == 2
+    plain = read_project(str(workspace), "shop", hashed=False).artifacts
+    assert all(one.sha256 is None and one.not_hashed is None for one in plain)
+    monkeypatch.setattr(driver, "HASH_SECONDS", 0.0)
+    assert all(one.sha256 is None and one.not_hashed for one in read_project(str(workspace), "shop").artifacts)
+
+
+def test_archives_are_read_from_the_newest_revision_on_and_no_further_than_their_bound(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "ARCHIVE_TOTAL", 15)
+    for number in (8, 9, 10, 998, 999, 1000):
+        revision = place(workspace) / "archive" / f"{number:03d}-split"
+        revision.mkdir(parents=True)
+        (revision / "plan.md").write_bytes(b"x" * 10)
+
+    tree = read_project(str(workspace), "shop")
+    assert {path.split("/")[-2] for path in tree.files if "/archive/" in path} == {"1000-split", "999-split"}
+    assert [one.path.rsplit("/", 1)[-1] for one in tree.unread] == ["998-split"]
 
 
 @pytest.mark.parametrize("part", [".claude", ".claude/projects", ".claude/projects/shop"])
