@@ -373,8 +373,9 @@ TABLE: tuple[AlertKind, ...] = (
     AlertKind(
         "handoff",
         (
-            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or its successor had "
-            "more than half of its context taken when it acknowledged"
+            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or the successor of "
+            "one that is rolled back cannot be ended; or a successor had more than half of its context taken when it "
+            "acknowledged"
         ),
         "its run has ended, or the next handoff is done",
         _is_another_run,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Deliver, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import (
@@ -29,7 +30,7 @@ from phoenixd.core.events import (
 from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.seat import succession
+from phoenixd.core.seat import finding, succession
 from phoenixd.core.spec import ContextRules
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
 from tests.core.story import spec
@@ -600,3 +601,130 @@ def test_e20_no_task_begins_once_a_handoff_was_triggered() -> None:
     assert refusal is not None
     assert (refusal.code, "begins nothing new" in refusal.message) == ("conflict", True)
     assert not story.fleet.tasks.open
+
+
+# What a predecessor may do meanwhile.
+
+
+def denied(story: HandoffStory) -> list[str]:
+    """What stands armed for the predecessor: begin, finish, rest."""
+    return [one.answer.id.rsplit("-", 1)[1] for one in armed.standing(story.fleet.agents["o"], story.at)]
+
+
+def armed_at_ack() -> HandoffStory:
+    """A predecessor whose shim takes armed answers has handed its work over, and is denied every tool."""
+    story = HandoffStory()
+    story.start()
+    story.tell(AgentStarted("o", 1, story.run.run_id, 100, 1000, link=2))
+    story.hook("session-start", session_id=story.run.session_id, source="startup")
+    story.hook("prompt-submit", text="Build the shop.")
+    story.hook("stop")
+    story.begins()
+    story.told_to_finish()
+    story.started_of("o-g2")
+    assert denied(story) == ["begin", "rest"]
+    return story
+
+
+def test_a_stop_after_the_run_gives_the_handoff_up_and_leaves_the_predecessor_its_tools() -> None:
+    story = armed_at_ack()
+    assert story.tell(StopRequested("o", after_iteration=True)) is None
+    assert denied(story) == []
+    assert story.of(Deliver)[-1].message_id.endswith("-off"), "it is told to go on"
+    story.exits("o-g2", None, 15)
+    assert story.step.value == "rolled_back"
+    assert isinstance(story.fleet.agents["o"].state, Running)
+    assert len([one for one in story.of(Deliver) if one.message_id.endswith("-off")]) == 1
+    story.uses(194_000)
+    story.wait(5000)
+    assert story.step.value == "rolled_back", "a seat that is to stop is not handed over by itself"
+
+
+def test_a_stop_at_once_leaves_the_predecessor_denied_until_it_has_ended() -> None:
+    story = armed_at_ack()
+    assert story.tell(StopRequested("o")) is None
+    assert denied(story) == ["begin", "rest"]
+
+
+def test_a_rollback_gives_the_predecessor_its_tools_back_although_the_successor_cannot_be_ended() -> None:
+    story = armed_at_ack()
+    assert story.tell(RollbackRequested("o")) is None
+    assert denied(story) == []
+    assert story.of(Deliver)[-1].message_id.endswith("-off")
+    assert story.step.value == "rollback"
+    story.wait(299)
+    assert "handoff" not in story.alerts()
+    story.wait(2)
+    assert [one.agent for one in story.of(Alert) if one.kind == "handoff"] == ["o"]
+    story.exits("o-g2", None, 15)
+    assert story.step.value == "rolled_back"
+    assert len([one for one in story.of(Deliver) if one.message_id.endswith("-off")]) == 1
+
+
+def test_a_successor_of_the_last_try_that_cannot_be_ended_rolls_back() -> None:
+    story = armed_at_ack()
+    story.wait(301)
+    assert story.step.value == "spawn"
+    story.wait(301)
+    assert story.step.value == "rollback"
+    assert denied(story) == []
+    story.wait(301)
+    assert "handoff" in story.alerts()
+
+
+def test_the_predecessor_is_denied_its_tools_for_as_long_as_the_handoff_goes_on() -> None:
+    story = armed_at_ack()
+    story.hook_of("o-g2", "permission-request", tool="Bash", text="phoenixctl handoff ack")
+    for _ in range(3):
+        story.wait(20 * 3600)
+        assert story.step.value == "await_ack"
+        assert denied(story) == ["begin", "rest"]
+    story.tell(RollbackRequested("o"))
+    assert denied(story) == []
+
+
+def test_a_package_that_is_changed_again_and_again_does_not_put_the_deadline_off_for_ever() -> None:
+    story = at("await_ack")
+    for _ in range(30):
+        story.pass_over(100)
+        refusal = story.ack(changed=True, package="00" * 32)
+        assert refusal is not None
+        story.wait(0)
+    assert story.step.value != "await_ack"
+    assert len(story.of(WritePackage)) == 1 + 2, "it is written again twice in a try"
+
+
+def test_a_changed_package_that_cannot_be_written_again_is_told() -> None:
+    story = at("await_ack")
+    story.files = "never"
+    story.ack(changed=True, package="00" * 32)
+    story.tell(PackageFailed("o", story.handoff.id, "the disk is full"))
+    assert story.step.value == "await_ack"
+    assert any("the disk is full" in one for one in story.reasons)
+    story.tell(PackageFailed("o", story.handoff.id, "there is no project shop", final=True))
+    assert story.step.value == "rollback"
+
+
+# A seat that is removed.
+
+
+def removed_in_shutdown() -> HandoffStory:
+    """The holder of a removed seat is gone before its predecessor, whose end takes longer."""
+    story = at("shutdown")
+    assert story.tell(AgentWithdrawn("o")) is None
+    story.exits("o-g2", None, 15)
+    assert list(story.fleet.agents) == ["o"]
+    assert not story.fleet.seats
+    return story
+
+
+def test_a_generation_whose_seat_was_removed_stays_fenced_until_it_has_ended() -> None:
+    story = removed_in_shutdown()
+    assert "was removed" in finding.why_fenced(story.fleet, story.fleet.agents["o"])
+
+
+def test_a_daemon_that_starts_gives_no_seat_to_a_generation_that_is_being_removed() -> None:
+    story = removed_in_shutdown()
+    story.fleet = finding.seated(story.fleet)
+    assert not story.fleet.seats
+    assert finding.why_fenced(story.fleet, story.fleet.agents["o"])

@@ -109,8 +109,12 @@ def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) ->
         refusal = Refusal("conflict", f"{seat.name} has had no handoff", f"phoenixctl handoff status {seat.name}")
         return answer(found, Decision(agent, refusal=refusal), now)
     if event.changed and handoff.step is states.Step.AWAIT_ACK and event.package != handoff.package:
-        again = replace(handoff, attempt=1, deadline=max(handoff.deadline or 0.0, now.at + WORK_LIMIT))
-        found = taken(found, Move(again, "the package file was changed: it is written again", ("write",)), now)
+        rewriting = machine.changed(handoff, now)
+        if rewriting is None:
+            why = f"the package file was changed again after it was written {machine.MOST_ATTEMPTS} times more"
+            refusal = Refusal("conflict", why, f"phoenixctl handoff status {seat.name}")
+            return answer(found, Decision(agent, refusal=refusal), now)
+        found = taken(found, rewriting, now)
         why = "the package file was changed after it was written; it is being written again: read it again, then ack"
         return answer(found, Decision(agent, refusal=Refusal("conflict", why, "phoenixctl handoff ack")), now)
     why_refused = verdict.refusal(handoff, agent.spec.generation, event.package, event.word, event.facts)
@@ -156,6 +160,8 @@ def hear_work(
             return taken(found, machine.written(handoff, event, now), now)
         case PackageFailed(why=why, final=final) if handoff.step is states.Step.SNAPSHOT:
             return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
+        case PackageFailed(why=why, final=final) if handoff.step is states.Step.AWAIT_ACK:
+            return taken(found, machine.not_written_again(handoff, why, now, final=final), now)
         case _:
             return found
 

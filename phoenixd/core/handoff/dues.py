@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.handoff import machine, triggers
+from phoenixd.core.handoff import freezing, machine, triggers
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
 
@@ -18,6 +20,7 @@ def next_due(seats: Mapping[str, Seat], agents: Mapping[str, Agent], now: Moment
         if handoff is None:
             continue
         if not handoff.is_over:
+            found += _fading(agents.get(generation_name(seat.name, handoff.predecessor)), handoff, now)
             due = machine.due(handoff)
         else:
             holder = agents.get(seat.holder)
@@ -27,3 +30,9 @@ def next_due(seats: Mapping[str, Seat], agents: Mapping[str, Agent], now: Moment
         if due is not None:
             found.append(due)
     return min(found, default=None)
+
+
+def _fading(old: Agent | None, handoff: Handoff, now: Moment) -> tuple[Instant, ...]:
+    """When what the predecessor is denied has to be armed again; what is past could not be."""
+    fades = freezing.fades(old, handoff) if old is not None and handoff.is_before_fence else None
+    return (fades,) if fades is not None and fades > now.at else ()

@@ -86,7 +86,7 @@ def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
             handoff, old, new, holder.spec.handoff, freezing.way_to_tell(old), _waits(found.fleet), now
         )
         if move is None:
-            return found
+            return orders.carry_out(found, handoff, "renew", now) if handoff.is_before_fence else found
         found = taken(found, move, now)
     return found
 
@@ -156,6 +156,13 @@ def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
         text = (
             f"handoff {handoff.id} was rolled back: {handoff.why_back}{last}. "
             f"Look: phoenixctl handoff status {handoff.seat}; once more: phoenixctl handoff start {handoff.seat}"
+        )
+        return (Alert(agent.name, ALERT, text),)
+    if handoff.step is states.Step.ROLLBACK and handoff.lingers:
+        successor = generation_name(handoff.seat, handoff.successor)
+        text = (
+            f"handoff {handoff.id} is rolled back, and its successor cannot be ended; no other handoff can begin "
+            f"before that. Look: phoenixctl explain {successor}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.DONE and handoff.share is not None and handoff.share > ROOM:

@@ -11,11 +11,15 @@ from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said
 from phoenixd.core.handoff.words import BEGIN_NOTHING, CALLED_OFF, FINISH, HANDS_OFF, REMINDER
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Instant, Moment
 
-ARMED_FOR = 1800.0
-"""Seconds for which an armed answer stands, should nobody take it back."""
+ARMED_FOR = armed.MAX_SECONDS - 60.0
+"""Seconds for which an armed answer stands, should nobody take it back or arm it again."""
+LEFT = 1800.0
+"""Seconds before its end in which it is armed again: a handoff that waits for a person may take days."""
 MANY = 1000
+DENIED = ("begin", "finish", "rest")
+"""What is armed: that it begins no work, that it finishes, that it uses no tool."""
 DISPATCHERS = ("Task", "Agent")
 """Tools by which an orchestrator gives work to others."""
 
@@ -59,13 +63,28 @@ def silence(old: Agent, handoff: Handoff, now: Moment) -> Decision:
     return armed.arm(Decision(old), deny, now)
 
 
+def fades(old: Agent, handoff: Handoff) -> Instant | None:
+    """When the first of what is denied to it has to be armed again; None where nothing is."""
+    return min((answer.until - LEFT for answer in _armed(old, handoff)), default=None)
+
+
+def renew(old: Agent, handoff: Handoff, now: Moment) -> Decision:
+    """Deny it for longer what would soon be denied no more."""
+    decision = Decision(old)
+    for answer in _armed(old, handoff):
+        if now.at >= answer.until - LEFT and armed.can(old, answer.on):
+            decision = armed.arm(decision, replace(answer, until=now.at + ARMED_FOR), now)
+    return decision
+
+
 def unfreeze(old: Agent, handoff: Handoff, now: Moment) -> Decision:
-    """Take all that back, and say so."""
-    decision = armed.disarm(Decision(old), *(_id(handoff, what) for what in ("begin", "finish", "rest")))
-    if handoff.said in ("armed", "sending", "sent") and isinstance(old.state, Running):
-        if requests.unheard(old) is None:
-            text = Deliver(old.name, old.incarnation, f"{message_id(handoff)}-off", CALLED_OFF, now.at + 60.0)
-            decision = replace(decision, actions=(*decision.actions, text))
+    """Take all that back, and say so. A run that is being ended is kept from its tools until it has ended."""
+    if not isinstance(old.state, Running):
+        return Decision(old)
+    decision = armed.disarm(Decision(old), *(_id(handoff, what) for what in DENIED))
+    if handoff.said in ("armed", "sending", "sent") and requests.unheard(old) is None:
+        text = Deliver(old.name, old.incarnation, f"{message_id(handoff)}-off", CALLED_OFF, now.at + 60.0)
+        decision = replace(decision, actions=(*decision.actions, text))
     return replace(decision, reason=decision.reason or "told to go on") if decision.actions else decision
 
 
@@ -75,6 +94,12 @@ def remind(new: Agent, handoff: Handoff, now: Moment) -> Decision:
         return Decision(new)
     text = Deliver(new.name, new.incarnation, f"{message_id(handoff)}-ack-{handoff.tries}", REMINDER, now.at + 60.0)
     return Decision(new, (text,), "asked for its acknowledgement once more")
+
+
+def _armed(old: Agent, handoff: Handoff) -> tuple[ArmedAnswer, ...]:
+    """What was armed and is neither given often enough nor taken back, also where its time is over."""
+    known = (armed.of(old, _id(handoff, what)) for what in DENIED)
+    return tuple(one.answer for one in known if one is not None and not one.is_spent and not one.over)
 
 
 def _id(handoff: Handoff, what: str) -> str:

@@ -24,6 +24,7 @@ from phoenixd.core.spec import HandoffRules
 Order = Literal[
     "freeze",
     "silence",
+    "renew",
     "unfreeze",
     "leave",
     "cut",
@@ -38,11 +39,10 @@ Order = Literal[
 ]
 """What a step asks of the fleet.
 
-freeze: tell the predecessor to finish, and deny it to begin work. silence: deny it every tool. unfreeze: take both
-back, and say so. leave: it is down, and is not to be restarted. cut: end its run. update, write: work on files. make:
-declare and start the next generation. dismiss: remove the newest successor. remind: ask it
-for its ack once more. pass: the successor holds the seat. retire:
-remove the predecessor. resume: start the predecessor again.
+freeze: tell the predecessor to finish, and deny it to begin work. silence: deny it every tool. renew: deny it both for
+longer. unfreeze: take both back, and say so. leave: it is down, and is not to be restarted. cut: end its run. update,
+write: work on files. make: declare and start the next generation. dismiss: remove the newest successor. remind: ask it
+for its ack once more. pass: the successor holds the seat. retire: remove the predecessor. resume: start it again.
 """
 
 SAYING = 60.0
@@ -52,6 +52,8 @@ WORK_LIMIT = 120.0
 MOST_ATTEMPTS = 2
 COMING_UP = 120.0
 """Seconds in which a successor has to run, once its start was asked for."""
+ENDING = 300.0
+"""Seconds after which a successor that was told to end is taken for one that cannot be ended."""
 MOST_ROUNDS = 2
 """How often one handoff may begin: a reboot takes both generations, and is no reason to give up."""
 
@@ -126,7 +128,7 @@ def _next(
             done = _ended(replace(handoff, rollbacks=0), Step.DONE, now)
             return Move(done, f"generation {handoff.successor} holds the seat alone")
         case Step.ROLLBACK:
-            return _roll_back(handoff, old, new, now)
+            return _roll_back(handoff, old, new, overdue, now)
         case Step.DONE | Step.ROLLED_BACK:
             return None
         case _:
@@ -136,8 +138,11 @@ def _next(
 def back(handoff: Handoff, why: str, now: Moment, *, stays: bool = False, again: bool = False) -> Move:
     """Give a handoff up: its successor goes, and the predecessor holds the seat as before."""
     again = again and handoff.rounds < MOST_ROUNDS
-    undone = _entered(handoff, Step.ROLLBACK, now, why_back=why, stays=stays, again=again)
-    return Move(undone, f"rolling back: {why}", ("dismiss",))
+    undone = _entered(
+        handoff, Step.ROLLBACK, now, ENDING, why_back=why, stays=stays, again=again, called_off=True
+    )  # fmt: skip
+    # The end of a successor may take long, and the predecessor need not wait for it.
+    return Move(undone, f"rolling back: {why}", ("unfreeze", "dismiss"))
 
 
 def updated(handoff: Handoff, now: Moment) -> Move:
@@ -168,6 +173,20 @@ def work_failed(handoff: Handoff, why: str, old: Agent | None, now: Moment, *, f
         moved = updated(poorer, now)
         return replace(moved, reason=f"{why}; its context leaves no time: degraded")
     return back(handoff, why, now)
+
+
+def changed(handoff: Handoff, now: Moment) -> Move | None:
+    """The successor met a package that was changed: it is written again, but not for ever; None beyond that."""
+    if handoff.attempt >= MOST_ATTEMPTS:
+        return None
+    later = max(handoff.deadline or 0.0, now.at + WORK_LIMIT)
+    again = replace(handoff, attempt=handoff.attempt + 1, deadline=later)
+    return Move(again, "the package file was changed: it is written again", ("write",))
+
+
+def not_written_again(handoff: Handoff, why: str, now: Moment, *, final: bool) -> Move:
+    """The package that was changed could not be written again; its successor asks once more, or runs out of time."""
+    return back(handoff, why, now) if final else Move(handoff, f"the package was not written again: {why}")
 
 
 def acked(handoff: Handoff, share: float | None) -> Move:
@@ -283,11 +302,13 @@ def _spawn(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue: bo
     if not handoff.made:
         if new is not None:
             # The one of the try before; a new generation starts when nothing of it is left.
-            return None if new.removing else Move(handoff, "the successor of the last try goes", ("dismiss",))
+            if not new.removing:
+                return Move(handoff, "the successor of the last try goes", ("dismiss",))
+            return back(handoff, "the successor of the last try cannot be ended", now) if overdue else None
         made = replace(handoff, made=True, tries=handoff.tries + 1, deadline=now.at + COMING_UP)
         return Move(made, f"generation {made.successor} is started, try {made.tries} of {rules.tries}", ("make",))
     if new is not None and isinstance(new.state, Running):
-        waiting = _entered(handoff, Step.AWAIT_ACK, now, rules.ack)
+        waiting = _entered(handoff, Step.AWAIT_ACK, now, rules.ack, attempt=0)
         return Move(waiting, f"generation {handoff.successor} runs: waiting for its acknowledgement")
     if new is None or _has_died(handoff, new):
         return _try_failed(handoff, f"generation {handoff.successor} ended before its ack: {_end_of(new)}", rules, now)
@@ -315,15 +336,20 @@ def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue
 def _try_failed(handoff: Handoff, why: str, rules: HandoffRules, now: Moment) -> Move:
     if handoff.tries >= rules.tries:
         return back(handoff, f"{why}, and {handoff.tries} tries are all", now)
-    again = _entered(handoff, Step.SPAWN, now, made=False, acked=False, reminded=False)
+    again = _entered(handoff, Step.SPAWN, now, ENDING, made=False, acked=False, reminded=False)
     return Move(again, f"{why}: once more", ("dismiss",))
 
 
-def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, now: Moment) -> Move | None:
+def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: bool, now: Moment) -> Move | None:
+    if new is not None and not new.removing:
+        return Move(handoff, "its successor goes", ("dismiss",))
     if new is not None:
-        return None if new.removing else Move(handoff, "its successor goes", ("dismiss",))
+        lingers = replace(handoff, deadline=None, lingers=True)
+        return Move(lingers, f"generation {handoff.successor} cannot be ended: waiting for that") if overdue else None
+    unfrozen: tuple[Order, ...] = () if handoff.called_off else ("unfreeze",)
     if handoff.stays or old is None or old.desired is Desired.STOPPED:
-        return Move(_ended(handoff, Step.ROLLED_BACK, now), f"rolled back, and down: {handoff.why_back}")
+        how = "rolled back" if old is not None and isinstance(old.state, Running) else "rolled back, and down"
+        return Move(_ended(handoff, Step.ROLLED_BACK, now), f"{how}: {handoff.why_back}", unfrozen)
     if isinstance(old.state, Stopping):
         return None
     down: tuple[Order, ...] = ("resume",) if isinstance(old.state, Stopped) else ()
@@ -334,12 +360,11 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, now: Mome
     if handoff.again and isinstance(old.state, Running):
         anew = _entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
-            reminded=False, rounds=handoff.rounds + 1, why_back="",
+            reminded=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     failed = replace(handoff, rollbacks=handoff.rollbacks + 1)
-    unfrozen: tuple[Order, ...] = down or ("unfreeze",)
-    return Move(_ended(failed, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", unfrozen)
+    return Move(_ended(failed, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", down or unfrozen)
 
 
 def _entered(handoff: Handoff, step: Step, now: Moment, seconds: float | None = None, **changes: Any) -> Handoff:

@@ -52,6 +52,10 @@ def _silence(found: Found, handoff: Handoff, now: Moment) -> Found:
     return _of_the_old(found, handoff, freezing.silence, now)
 
 
+def _renew(found: Found, handoff: Handoff, now: Moment) -> Found:
+    return _of_the_old(found, handoff, freezing.renew, now)
+
+
 def _unfreeze(found: Found, handoff: Handoff, now: Moment) -> Found:
     return _of_the_old(found, handoff, freezing.unfreeze, now)
 
@@ -149,6 +153,7 @@ def _id(handoff: Handoff, what: str) -> str:
 DOINGS: dict[Order, Doing] = {
     "freeze": _freeze,
     "silence": _silence,
+    "renew": _renew,
     "unfreeze": _unfreeze,
     "leave": _leave,
     "cut": _cut,

@@ -66,7 +66,8 @@ class Handoff:
     incarnation that its name had before. attempt: how often the present file work was ordered. degraded: what of it
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
-    begins anew; rounds: for which time. why_back: why it is rolled back. package: the hash of the package on disk.
+    begins anew; rounds: for which time. why_back: why it is rolled back. called_off: the predecessor was told to go on,
+    as far as it could be. lingers: its successor cannot be ended. package: the hash of the package on disk.
     word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
@@ -98,6 +99,8 @@ class Handoff:
     again: bool = False
     rounds: int = 1
     why_back: str = ""
+    called_off: bool = False
+    lingers: bool = False
     package: str = ""
     word: str = field(default="", repr=False)
     facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core import restart
-from phoenixd.core.agent import Agent, BackingOff, Running
+from phoenixd.core.agent import Agent, BackingOff, Desired, Running
 from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
@@ -14,7 +14,9 @@ MOST_ROLLBACKS = 2
 
 
 def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, str] | None:
-    """Why a handoff is to begin now; None where it is not."""
+    """Why a handoff is to begin now; None where it is not, as of a seat that is to stop when its run is over."""
+    if holder.desired is Desired.STOPPED:
+        return None
     if last is not None and last.step is Step.ROLLED_BACK and last.rollbacks >= MOST_ROLLBACKS:
         return None
     state = holder.state
@@ -36,7 +38,7 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
 
 def due(holder: Agent, last: Handoff | None) -> Instant | None:
     """When the spacing between two handoffs is over, where one waits for that."""
-    if last is None or not isinstance(holder.state, Running):
+    if last is None or not isinstance(holder.state, Running) or holder.desired is Desired.STOPPED:
         return None
     if last.step is Step.ROLLED_BACK and last.rollbacks >= MOST_ROLLBACKS:
         return None

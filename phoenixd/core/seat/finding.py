@@ -78,6 +78,8 @@ def is_other(fleet: Fleet, agent: Agent) -> bool:
 def why_fenced(fleet: Fleet, agent: Agent) -> str:
     """Why nothing that this agent says counts any more; empty where it does."""
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    if seat is None and agent.spec.seat:
+        return f"generation {agent.spec.generation} of {agent.spec.seat} is fenced: its seat was removed"
     if seat is None or agent.spec.generation > seat.fenced:
         return ""
     return f"generation {agent.spec.generation} of {seat.name} is fenced: generation {seat.generation} holds the seat"
@@ -106,7 +108,9 @@ def is_down(fleet: Fleet, name: str) -> bool:
 
 def seated(fleet: Fleet) -> Fleet:
     """The fleet with a seat for each orchestrator, also where an older or a salvaged journal names none."""
-    found = missing(fleet.seats, ((agent.spec, agent.desired is Desired.RUNNING) for agent in fleet.agents.values()))
+    # One that is being removed outlives its seat, and must not hold it once more.
+    staying = tuple(agent for agent in fleet.agents.values() if not agent.removing)
+    found = missing(fleet.seats, ((agent.spec, agent.desired is Desired.RUNNING) for agent in staying))
     agents = {
         name: replace(agent, spec=replace(agent.spec, seat=name, generation=1))
         for name, agent in fleet.agents.items()
