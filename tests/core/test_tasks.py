@@ -25,7 +25,7 @@ from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
-from phoenixd.core.tasks.state import MOST_OPEN, JobRules, Outcome, Tasks
+from phoenixd.core.tasks.state import MOST_ENDED, MOST_OPEN, JobRules, Outcome, Task, Tasks
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import spec
@@ -403,6 +403,15 @@ def test_the_tasks_are_counted_once_for_all_that_wait(monkeypatch: pytest.Monkey
     assert len(made) == 1
     works.cancel("t98")
     assert works.states()["t97"] == "waiting"
+
+
+def test_the_ends_that_nobody_could_be_told_of_are_bounded_and_the_oldest_go_first() -> None:
+    tasks = Tasks()
+    for number in range(1, MOST_ENDED + 4):
+        task = Task(f"t{number}", f"shop-t{number}", asked_by="shop")
+        tasks = tasks.with_new(task).taking(replace(task, state="done"))
+    assert (len(tasks.open), tasks.open[0].id) == (MOST_ENDED, "t4")
+    assert [(one.id, one.told) for one in tasks.ended] == [("t1", "nobody"), ("t2", "nobody"), ("t3", "nobody")]
 
 
 def test_a_fleet_without_tasks_needs_no_tick_for_them() -> None:

@@ -13,7 +13,8 @@ Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"
 """How a worker's last answer ended, by its transcript. cut: it is not whole. open: nothing says that the turn is over.
 missing: its CLI keeps a transcript, and none was found. none: nothing is known of how it keeps one."""
 Told = Literal["", "typing", "told", "nobody"]
-"""Whether the agent that asked was told of the end; nobody: no agent asked, or there is none of its name any more."""
+"""Whether the agent that asked was told of the end; nobody: no agent asked, there is none of its name any more, or
+too many other ends waited to be told."""
 
 ENDED: frozenset[TaskState] = frozenset({"done", "failed", "canceled"})
 BUSY: frozenset[TaskState] = frozenset({"running", "collecting"})
@@ -159,6 +160,11 @@ class Tasks:
     def taking(self, task: Task) -> Tasks:
         """With this task in the place of the one of its id; an ended one moves to the ended."""
         if task.is_open:
-            return replace(self, open=tuple(task if one.id == task.id else one for one in self.open))
+            known = replace(self, open=tuple(task if one.id == task.id else one for one in self.open))
+            untold = [one for one in known.open if one.has_ended]
+            if len(untold) <= MOST_ENDED:
+                return known
+            # Who asked is down, or never idle: it finds the oldest ones by `task status`.
+            return known.taking(replace(untold[0], told="nobody", message="", tell_at=None))
         left = tuple(one for one in self.open if one.id != task.id)
         return replace(self, open=left, ended=(*self.ended, task)[-MOST_ENDED:])
