@@ -500,3 +500,17 @@ async def test_what_stands_in_the_way_of_a_start_is_looked_for_beside_the_loop(
 
     assert asked
     assert threading.get_ident() not in asked
+
+
+async def test_a_workers_run_never_takes_the_files_of_an_earlier_run_for_its_own(room: Room) -> None:
+    worker = room.agent(replace(room.spec(), task="t1"))
+    out = room.directories.task_out("t1", 1)
+    order = await room.order(worker)
+    assert order["env"]["PHOENIX_OUT"] == str(out)
+    await room.order(worker)
+    (out / "old").write_bytes(b"of another run")
+
+    with pytest.raises(LaunchFailed, match="holds files of an earlier run") as refused:
+        await room.order(worker)
+    assert refused.value.remedy == f"mv {out} {out}.kept"
+    assert (out / "old").read_bytes() == b"of another run"
