@@ -36,6 +36,9 @@ Hooks = Literal["ok", "missing", "none", "lost", "refused"]
 Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
 SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
 
+HANDING_OFF = "handing_off"
+"""The state of a seat's row whose holder runs while a handoff goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -77,6 +80,11 @@ class Row:
     """Which generation of its seat this is; 0 for agents that have none."""
 
     @property
+    def is_running(self) -> bool:
+        """Whether it is alive and supervised, whatever is laid over that but parking."""
+        return self.state in ("running", HANDING_OFF)
+
+    @property
     def item(self) -> InboxItem | None:
         """What it asks now, else the newest of what an earlier run has left."""
         return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
@@ -105,7 +113,9 @@ def row_of(fleet: Fleet, agent: Agent, now: Moment) -> Row:
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:
         return one
-    one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation)
+    is_passing = one.state == "running" and seat.handoff is not None and not seat.handoff.is_over
+    state = HANDING_OFF if is_passing and not finding.is_other(fleet, agent) else one.state
+    one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation, state=state)
     others = [] if finding.is_other(fleet, agent) else _heard_of(fleet, seat)
     if not any(other.items or other.alerts for other in others):
         return one

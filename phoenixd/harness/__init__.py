@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.armed_answer import On
-from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits, learn
 from phoenixd.documents.brief.page import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
@@ -69,10 +69,10 @@ class ClaudeCode:
         return compose(base, session_id, prompt, places.settings)
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
-        # An orchestrator is handed over before its context is full; a compaction of the CLI's own would come first.
-        extra = {"DISABLE_AUTO_COMPACT": "1"} if spec.kind is Kind.ORCHESTRATOR else {}
+        # Compaction stays on, also for an orchestrator, which is handed over before: with it off, the CLI refuses every
+        # prompt of a context that is not yet full enough for that, and no hook tells. An armed answer forbids it.
         # What stands in the settings goes before the environment: the operator's own limits would be lost.
-        extra |= {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
+        extra = {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
         bypasses = "--dangerously-skip-permissions" in spec.argv
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 

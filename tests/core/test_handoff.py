@@ -552,6 +552,27 @@ def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
     assert story.handoff.share == 0.505
 
 
+def test_f_ho_17_a_reading_that_comes_after_the_ack_tells_how_full_it_was() -> None:
+    """A CLI writes its transcript after the call by which its model acknowledges."""
+    story = at("await_ack")
+    story.ack()
+    story.exits("o", None, 15)
+    assert (story.step, story.handoff.share) == (Step.DONE, None)
+    story.uses(101_000)
+    assert (story.handoff.share, "handoff" in story.alerts()) == (0.505, True)
+    story.uses(150_000)
+    assert story.handoff.share == 0.505, "what it does afterwards is no matter of the handoff"
+
+
+def test_f_ho_17_a_first_reading_long_after_the_ack_tells_nothing_of_it() -> None:
+    story = at("await_ack")
+    story.ack()
+    story.exits("o", None, 15)
+    story.wait(61)
+    story.uses(101_000)
+    assert (story.handoff.share, "handoff" in story.alerts()) == (None, False)
+
+
 def test_f_ho_19_a_chain_of_five_keeps_its_names() -> None:
     story = HandoffStory()
     story.works()

@@ -57,7 +57,7 @@ async def list_agents(ask: Ask) -> Reply:
 async def show_agent(ask: Ask) -> Reply:
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
-    fine = row.state == "running" or projection.is_between_iterations(ask.agent())
+    fine = row.is_running or projection.is_between_iterations(ask.agent())
     code = exits.OK if fine else exits.CONDITION
     return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name)), code)
 
@@ -178,7 +178,7 @@ async def wait_agent(ask: Ask) -> Reply:
     told = text_agent.summary(row) if row is not None else f"{name} is removed"
     if asks and row is not None:
         why = f": {row.waiting_for}" if row.waiting_for else ""
-        remedy = text.answer_command(row) if row.state == "running" else f"phoenixctl explain {name}"
+        remedy = text.answer_command(row) if row.is_running else f"phoenixctl explain {name}"
         message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
     elif met:
         message = told

@@ -10,10 +10,12 @@ from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event, SendRequested, Tick
 from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.handoff import freezing, machine, orders, triggers
+from phoenixd.core.handoff import compaction, freezing, machine, orders, triggers
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.machine import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
@@ -23,6 +25,9 @@ ALERT = "handoff"
 
 ROOM = 0.5
 """The share of its window beyond which a successor cannot have read its package and little else (E76, F-HO-17)."""
+
+ROOM_WITHIN = 60.0
+"""Seconds after its end in which the first reading of a successor still says how full it was at its ack."""
 
 MOST_MOVES = 50
 """Moves of one handoff by one event. A rule that goes round is a fault, and must not stop the daemon's loop."""
@@ -76,7 +81,9 @@ def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
             return found
         handoff = seat.handoff
         if handoff is None or handoff.is_over:
-            found = _deliver_letters(found, seat, now)
+            found = _note_room(_deliver_letters(found, seat, now), name, now)
+            if (present := found.fleet.agents.get(seat.holder)) is not None:
+                found = compaction.keep(found, present, handoff, now)
             return _begin_if_due(found, found.fleet.seats[name], event, now)
         old, new = orders.old_of(found, handoff), orders.new_of(found, handoff)
         holder = old if old is not None else new
@@ -145,6 +152,25 @@ def _deliver_letters(found: Step, seat: Seat, now: Moment) -> Step:
         holder = sent.agent or holder
         found = put(found, replace(sent, reason=f"kept over the handoff: {sent.reason}", weight="story"), now)
     return found
+
+
+def _note_room(found: Step, name: str, now: Moment) -> Step:
+    """Note how full a successor was, where its ack came before the first reading of its transcript (E76, F-HO-17)."""
+    seat = found.fleet.seats[name]
+    handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
+    if handoff is None or handoff.step is not states.Step.DONE or handoff.share is not None or holder is None:
+        return found
+    is_same_run = (holder.spec.generation, holder.incarnation) == (handoff.successor, handoff.base + 1)
+    if not is_same_run or now.at > handoff.ended + ROOM_WITHIN:
+        return found
+    share = read(meters.of(holder), holder.spec.context).share
+    if share is None:
+        return found
+    noted = replace(handoff, share=share)
+    seats = {**found.fleet.seats, name: replace(seat, handoff=noted)}
+    found = replace(found, fleet=replace(found.fleet, seats=seats))
+    why = f"handoff {handoff.id}: its context was {share:.1%} full"
+    return put(found, Decision(holder, _alerts(holder, noted), why, _readings(noted)), now)
 
 
 def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:

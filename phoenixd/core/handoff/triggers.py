@@ -13,11 +13,14 @@ MOST_ROLLBACKS = 2
 """Handoffs in a row that may come to nothing; a further one is an operator's to ask for (E80, F-HO-21)."""
 
 
+def may_begin(last: Handoff | None) -> bool:
+    """Whether a handoff may begin by itself, as far as the ones before go."""
+    return last is None or last.step is not Step.ROLLED_BACK or last.rollbacks < MOST_ROLLBACKS
+
+
 def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, str] | None:
     """Why a handoff is to begin now; None where it is not, as of a seat that is to stop when its run is over."""
-    if holder.desired is Desired.STOPPED:
-        return None
-    if last is not None and last.step is Step.ROLLED_BACK and last.rollbacks >= MOST_ROLLBACKS:
+    if holder.desired is Desired.STOPPED or not may_begin(last):
         return None
     state = holder.state
     spaced = last is None or now.at >= last.ended + holder.spec.handoff.spacing
@@ -40,7 +43,7 @@ def due(holder: Agent, last: Handoff | None) -> Instant | None:
     """When the spacing between two handoffs is over, where one waits for that."""
     if last is None or not isinstance(holder.state, Running) or holder.desired is Desired.STOPPED:
         return None
-    if last.step is Step.ROLLED_BACK and last.rollbacks >= MOST_ROLLBACKS:
+    if not may_begin(last):
         return None
     is_wanted = read(meters.of(holder), holder.spec.context).verdict == "HANDOFF"
     return last.ended + holder.spec.handoff.spacing if is_wanted else None

@@ -16,6 +16,10 @@ HANDS_OFF = (
     "tools; answer in words what is asked of you."
 )
 
+NOT_SHORTENED = (
+    "phoenixd hands this project over to a fresh session before the context is full. Until then nothing is shortened."
+)
+
 CALLED_OFF = "phoenixd has called the handover of this project off. Go on with your work as before."
 
 REMINDER = (
