@@ -11,6 +11,9 @@ from typing import Literal
 
 from phoenixd.core.moment import Instant
 
+ALERT = "handoff"
+"""The alert that a handoff, or a text that was kept over one, came to nothing, or that a successor is half full."""
+
 
 class Step(StrEnum):
     """How far a handoff has come. Before FENCE the predecessor holds the seat, from it on the successor does."""
@@ -49,11 +52,12 @@ class StepTime:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it."""
+    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it. misses: vain tries so far."""
 
     message_id: str
     text: str = field(repr=False)
     by: str = "operator"
+    misses: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class Handoff:
     word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
-    meanwhile. rollbacks: how many handoffs in a row, this one included, came to nothing. ended: when it was over.
+    meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
+    in a row, this one included, came to nothing. ended: when it was over.
     """
 
     id: str
@@ -111,6 +116,9 @@ class Handoff:
     reminded: bool = False
     share: float | None = None
     letters: tuple[Letter, ...] = ()
+    posted: Letter | None = None
+    posted_to: str = ""
+    posted_run: int = 0
     times: tuple[StepTime, ...] = ()
     rollbacks: int = 0
     ended: Instant = 0.0
