@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import anyio
 import structlog
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from phoenixd import __version__, logs, runs, signals
@@ -22,6 +23,7 @@ from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.processes.heap import share_one_arena
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
+from phoenixd.jobs.kept import newest_task
 from phoenixd.runtime.ending import LAST_COMMITS, finish
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.supervisor import Supervisor
@@ -142,7 +144,8 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, hands.metering, hands.cut_answers):
         tasks.start_soon(part.run)
     tasks.start_soon(_obey_signals, daemon)
-    await recover(supervisor, daemon.outside, hands.hearing, specs, faced)
+    newest = await to_thread.run_sync(newest_task, ground.directories)
+    await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody)
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.

@@ -570,9 +570,13 @@ class JournalBehind:
 
 @dataclass(frozen=True, slots=True)
 class EpochBegun:
-    """A daemon began: the next epoch, after the newest that was met anywhere."""
+    """A daemon began: the next epoch, after the newest that was met anywhere.
+
+    tasks: the highest number of a task that has a directory.
+    """
 
     newest: int
+    tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,9 @@ def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> S
     """A daemon begins, in an epoch of its own."""
     newest = max(event.newest, before.epoch)
     begun = Decision(None, reason=f"a daemon begins, after epoch {newest}", weight="detail")
-    return Step(replace(before, epoch=newest), (begun,))
+    # What stands in the directory of a task is its alone, also where the journal has forgotten that there was one.
+    number = max(before.tasks.next, event.tasks + 1)
+    return Step(replace(before, epoch=newest, tasks=replace(before.tasks, next=number)), (begun,))
 
 
 def set_limits(before: Fleet, found: Step, event: LimitsDeclared, now: Moment) -> Step:
@@ -201,7 +203,10 @@ def _is_unsaved(fleet: Fleet, agent: Agent) -> bool:
 def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
     """Bring every agent up to what the world knows of it, before anything is killed or started."""
     fleet = before
-    known = replace(fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP)
+    known = replace(
+        fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP,
+        tasks=replace(fleet.tasks, next=fleet.tasks.next + plan.ITEM_GAP),
+    )  # fmt: skip
     found = put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
     left = plan.left_alone(fleet.agents, event, now)
     alert = plan.alert(event.why, found.fleet.agents.values(), left)

@@ -46,6 +46,7 @@ def manifest(task: Task, left: Left, session_id: str) -> bytes:
     document = {
         "version": VERSION,
         "task": task.id,
+        "asked_at": task.asked_wall,
         "run": task.runs,
         "plan_task": task.plan or None,
         "project": task.project or None,

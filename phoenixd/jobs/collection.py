@@ -23,10 +23,11 @@ from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.task_report import Judged, Left, manifest, report
 from phoenixd.errors import PhoenixdError
+from phoenixd.jobs.kept import MANIFEST, require_own
 
 ANSWER_CHARS = 400_000
 WORDS_LIMIT = 300
-MANIFEST, REPORT, OUTPUTS = "manifest.json", "report.md", "outputs"
+REPORT, OUTPUTS = "report.md", "outputs"
 
 
 class Gather(Protocol):
@@ -102,6 +103,7 @@ class Collection:
         return stop_of(facts), one_line(self._clean(agent.name, words), WORDS_LIMIT), answer
 
     def _gathered(self, agent: Agent, task: Task, source: Path, place: Path) -> Left:
+        require_own(self._directories, task)
         make_private(place)
         left = self._gather(source, place / OUTPUTS)
         session_id = agent.session.session_id if agent.session is not None else ""

@@ -48,17 +48,23 @@ def restore(
 
 
 async def recover(
-    supervisor: Supervisor, outside: Outside, hearing: Hearing, specs: Iterable[AgentSpec], faced: Faced | None = None
+    supervisor: Supervisor,
+    outside: Outside,
+    hearing: Hearing,
+    specs: Iterable[AgentSpec],
+    faced: Faced | None = None,
+    newest_task: int = 0,
 ) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
     and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
-    left alone (P54, P86, F-SY-1, F-SY-5). faced: what was found of the world before.
+    left alone (P54, P86, F-SY-1, F-SY-5). faced: what was found of the world before. newest_task: the highest
+    number of a task that has a directory.
     """
     if faced is not None:
         # Also waited for because all that follows compares with what an old journal was brought up to.
-        await supervisor.ask(EpochBegun(faced.newest))
+        await supervisor.ask(EpochBegun(faced.newest, newest_task))
     boot = outside.processes.boot()
     is_gone = await why_all_is_gone(supervisor, outside, boot)
     is_behind = faced is not None and faced.behind

@@ -212,6 +212,10 @@ class Starter:
         out = self._directories.task_out(spec.task, incarnation)
         for directory in (out.parent.parent.parent, out.parent.parent, out.parent, out):
             self._files.ensure_private_dir(directory)
+        with os.scandir(out) as entries:
+            if next(entries, None) is not None:
+                # An old journal may count the runs of a task from the beginning: those files are of another run.
+                raise LaunchFailed(f"{out} holds files of an earlier run", f"mv {out} {out}.kept")
         self._files.replace(out.parent / "prompt.md", (spec.prompt or "").encode("utf-8", "replace"), durable=False)
         return out
 

@@ -17,8 +17,8 @@ TOKENS = {"boss's": "shop", "worker's": "shop-t1", "plain's": "docs"}
 @pytest.fixture
 def fleet(daemon: FakeDaemon) -> FakeDaemon:
     """Two orchestrators, a hand of one of them, and an agent that leads nothing."""
-    daemon.declare("shop", kind=Kind.ORCHESTRATOR, cwd="/srv/shop")
-    daemon.declare("bank", kind=Kind.ORCHESTRATOR, cwd="/srv/bank", project="money")
+    daemon.declare("shop", kind=Kind.ORCHESTRATOR, cwd="/srv/shop", argv=("agent", "{prompt}"))
+    daemon.declare("bank", kind=Kind.ORCHESTRATOR, cwd="/srv/bank", project="money", argv=("agent", "{prompt}"))
     daemon.declare("hand", project="shop", cwd="/srv/hand", start=False)
     daemon.declare("docs")
     daemon.tokens |= TOKENS
@@ -126,6 +126,30 @@ async def test_the_same_key_is_the_same_task(live: Live, fleet: FakeDaemon) -> N
     second = await live.ask("POST", "/v1/tasks", {"prompt": "Do it.", "project": "shop"}, **key)
 
     assert first.json["task"]["id"] == second.json["task"]["id"] == "t1"
+
+
+async def test_an_equal_key_of_another_caller_is_another_task(live: Live, fleet: FakeDaemon) -> None:
+    fleet.tokens["bank's"] = "bank"
+    made = []
+    for who in ("boss's", "bank's", "boss's"):
+        words = {"authorization": f"Bearer {who}"}
+        made.append(await live.ask("POST", "/v1/tasks", {"prompt": "Do it."}, idempotency_key="k", **words))
+
+    assert [one.json["task"]["id"] for one in made] == ["t1", "t2", "t1"]
+    assert [one.json["task"]["project"] for one in made] == ["shop", "money", "shop"]
+
+
+@pytest.mark.parametrize("agent", [None, "command", "loop"])
+async def test_an_orchestrators_program_that_takes_no_prompt_is_not_begun_a_second_time(
+    live: Live, fleet: FakeDaemon, agent: str | None
+) -> None:
+    fleet.declare("loop", kind=Kind.ORCHESTRATOR, cwd="/srv/loop", argv=("python3", "loop.py"))
+    answer = await run(live, project="loop", agent=agent)
+
+    assert (answer.exit, fleet.state.tasks.open) == (2, ())
+    assert "the command of loop takes no prompt" in answer.text
+    assert "--agent NAME" in answer.json["remedy"]
+    assert (await run(live, project="loop", agent="codex")).status == 201
 
 
 async def test_what_people_read_fits_and_ends_with_the_next_command(live: Live, fleet: FakeDaemon) -> None:

@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core import lifecycle
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
-from phoenixd.core.behind.plan import ROW_GAP, first_row_after
+from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.events import (
@@ -30,6 +30,7 @@ from phoenixd.core.fleet import Fleet, declared
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.tasks.state import Tasks
 from tests.core.lost_journals import play_many
 
 ROUNDS = 200
@@ -251,3 +252,13 @@ def test_the_epoch_moves_with_orders_and_starts_and_with_nothing_else() -> None:
     started = step(fleet, StartRequested("a"), NOW)
     assert started.fleet.epoch == 6
     assert step(started.fleet, Tick(), NOW).fleet.epoch == 6
+
+
+def test_a_journal_that_is_old_or_new_gives_no_task_a_number_that_another_has_had() -> None:
+    fleet = Fleet(tasks=Tasks(next=4))
+    behind = step(fleet, JournalBehind("it is old", World("b", 4, 5)), NOW).fleet
+    assert behind.tasks.next == 4 + ITEM_GAP
+    # The same old copy comes back a second time: now only the directories tell.
+    begun = step(behind, EpochBegun(5, tasks=20_007), NOW).fleet
+    assert begun.tasks.next == 20_008
+    assert step(begun, EpochBegun(6, tasks=3), NOW).fleet.tasks.next == 20_008

@@ -19,9 +19,11 @@ from phoenixd.core.events import (
     StartRequested,
     StopRequested,
     TaskCollected,
+    Tick,
 )
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
+from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
 from phoenixd.core.tasks.state import MOST_OPEN, JobRules, Outcome, Tasks
 from phoenixd.documents.codec import decode, encode
@@ -227,6 +229,34 @@ def test_f_ph_7_a_worker_that_never_ends_is_ended_and_the_task_given_back() -> N
     assert works.task("t1").why == "it took longer than 10 min (--timeout)"
 
 
+def test_the_time_of_a_task_stands_still_while_its_worker_waits_for_a_limit_or_for_its_start() -> None:
+    works = Works()
+    works.tell(LimitsDeclared(FleetLimits(max_starting=0)))
+    works.ask(timeout=600.0)
+    for _ in range(30):
+        works.wait(60)
+    assert (works.states(), works.worker("t1").state_name) == ({"t1": "running"}, "backing_off")
+    works.tell(LimitsDeclared(FleetLimits()))
+    works.wait(1)
+    works.begins("t1")
+    assert works.task("t1").due == works.now.at + 600.0
+    works.wait(100)
+    works.tell(hook_of("shop-t1", 1, "stop-failure", error="rate_limit"))
+    assert works.worker("t1").parking is not None
+    for _ in range(13):
+        works.wait(60)
+    assert (works.task("t1").state, works.task("t1").left) == ("running", 500.0)
+    works.tell(hook_of("shop-t1", 1, "prompt-submit", prompt="Go on."))
+    works.tell(hook_of("shop-t1", 1, "tool-start", tool="Bash", tool_use_id="x"))
+    works.tell(hook_of("shop-t1", 1, "tool-end", tool="Bash", tool_use_id="x"))
+    assert works.worker("t1").state_name == "running", works.worker("t1").reason
+    assert works.task("t1").due == works.now.at + 500.0
+    works.wait(501)
+    works.ends("t1", None, 15)
+    works.collected("t1", Outcome("open"))
+    assert works.task("t1").why == "it took longer than 10 min (--timeout)"
+
+
 def test_cancel_ends_what_runs_and_what_waits_and_says_what_is_over() -> None:
     works = Works()
     works.ask()
@@ -360,6 +390,19 @@ def test_the_fleet_of_a_daemon_that_comes_back_goes_on_from_what_was_saved() -> 
     works.wait(121)
     works.collected("t1")
     assert works.states() == {"t1": "done", "t2": "running"}
+
+
+def test_the_tasks_are_counted_once_for_all_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    works = Works()
+    for number in range(98):
+        works.ask(writes=False, after=(f"t{number}",) if number > 90 else ())
+    made: list[queue.Others] = []
+    count = queue.others
+    monkeypatch.setattr(queue, "others", lambda *given: made.append(count(*given)) or made[-1])
+    works.tell(Tick())
+    assert len(made) == 1
+    works.cancel("t98")
+    assert works.states()["t97"] == "waiting"
 
 
 def test_a_fleet_without_tasks_needs_no_tick_for_them() -> None:

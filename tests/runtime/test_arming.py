@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -159,7 +160,7 @@ def test_the_end_of_a_run_comes_after_what_was_used_in_it(ear: Ear) -> None:
 
 
 def test_a_start_and_an_adoption_say_what_the_shim_can(ear: Ear) -> None:
-    shim, run = identity(1), ear.story.run
+    shim, run = identity(os.getpid()), ear.story.run
     said = ShimRun(1, run.run_id, 100, 1000)
     hello = ShimHello("a", shim, 2, "0.1.0", 40001, said, None, armed=(("f-1", 1),))
     ear.hearing.watch_shim(hello)

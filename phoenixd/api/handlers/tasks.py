@@ -22,7 +22,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Task
 
 MOST_AFTER = 20
-COMMAND = "command"
+COMMAND, PROMPT = "command", "{prompt}"
 SEE = "phoenixctl task status"
 WHO = "phoenixctl task run --project PROJECT PROMPT, or --agent NAME"
 _ID = re.compile(r"t[0-9]{1,9}")
@@ -37,7 +37,8 @@ async def task_run(ask: Ask) -> Reply:
     seat = _seat(ask)
     base = _base(ask, seat)
     project = _project(ask, seat, base)
-    key = ask.key or secrets.token_hex(16)
+    # Two callers may choose the same key, and mean two tasks.
+    key = f"{ask.caller.uid} {ask.caller.agent or '-'} {ask.key or secrets.token_hex(16)}"
     timeout = given["timeout"]
     asked = TaskRequested(
         spec=base,
@@ -139,6 +140,7 @@ def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
                 spec, harness=chosen, argv=ask.service.default_argv(chosen), account=None, fresh_args=(),
                 resume_args=None, prompt_via=None, transcript=None,
             )  # fmt: skip
+        _require_prompt(spec, seat)
         return replace(spec, name=_name(seat), env_of=_name(seat))
     found = meant(ask.service.fleet(), chosen)
     if found is None or found.spec.task:
@@ -147,7 +149,17 @@ def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
     if led is not None and led != project_of(found.spec):
         said_why = f"agent {ask.caller.agent} leads {led}, and {chosen} is not of that project"
         raise Problem("denied", said_why, f'[agent.{chosen}] project = "{led}"')
+    if found.spec.kind is Kind.ORCHESTRATOR:
+        _require_prompt(found.spec, found)
     return replace(found.spec, name=_name(seat or found), env_of=_name(found))
+
+
+def _require_prompt(spec: AgentSpec, leader: Agent) -> None:
+    """Refuse a command that gets no prompt: it would be the orchestrator's own program once more, and no worker."""
+    if spec.harness != COMMAND or spec.prompt_via == "paste" or PROMPT in (*spec.argv, *spec.fresh_args):
+        return
+    said_why = f"the command of {_name(leader)} takes no prompt: it would begin a second time, and not do the task"
+    raise Problem("invalid", said_why, "phoenixctl task run --agent NAME PROMPT, or an argument {prompt} in its argv")
 
 
 def _name(agent: Agent) -> str:

@@ -20,7 +20,7 @@ BEHIND = "journal behind"
 EPOCH = "epoch"
 """The fleet's alert that epoch and wishes cannot be written."""
 ITEM_GAP = 10_000
-"""Numbers of items that are skipped: somebody may know one that the journal has forgotten."""
+"""Numbers of items and of tasks that are skipped: somebody may know one that the journal has forgotten."""
 DO = ". Do: phoenixctl recover"
 """How the alert ends: the next command."""
 ROW_GAP = 1_000_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phoenixd.core.moment import Instant, Moment
@@ -16,10 +17,28 @@ class Held:
     hopeless: bool = False
 
 
-def held(task: Task, tasks: Tasks, jobs: JobRules, now: Moment) -> Held | None:
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What the tasks that wait have in common: built once for all of them, and anew when one begins or ends."""
+
+    known: Mapping[str, Task]
+    busy: tuple[Task, ...]
+    full: str = ""
+    """Why no other worker may run; empty where one may."""
+
+
+def others(tasks: Tasks, jobs: JobRules) -> Others:
+    """By whom a task may be held."""
+    busy = tuple(one for one in tasks.open if one.state in BUSY)
+    names = ", ".join(one.id for one in busy)
+    full = f"{len(busy)} workers run: {names} ([jobs] at_once = {jobs.at_once})" if len(busy) >= jobs.at_once else ""
+    return Others({one.id: one for one in (*tasks.ended, *tasks.open)}, busy, full)
+
+
+def held(task: Task, among: Others, now: Moment) -> Held | None:
     """Why this task does not begin now; None where it may."""
     for name in task.after:
-        earlier = tasks.find(name)
+        earlier = among.known.get(name)
         if earlier is None:
             # Only what ended is forgotten, and what it was to follow had not failed when it was asked for.
             continue
@@ -29,10 +48,9 @@ def held(task: Task, tasks: Tasks, jobs: JobRules, now: Moment) -> Held | None:
             return Held(f"{name}, which it was to follow, is {earlier.state}: {earlier.why}", hopeless=True)
     if task.due is not None and task.due > now.at:
         return Held(task.why)
-    busy = [one for one in tasks.open if one.state in BUSY]
-    if len(busy) >= jobs.at_once:
-        return Held(f"{len(busy)} workers run: {', '.join(one.id for one in busy)} ([jobs] at_once = {jobs.at_once})")
-    writer = next((one for one in busy if one.writes and task.writes and one.place == task.place), None)
+    if among.full:
+        return Held(among.full)
+    writer = next((one for one in among.busy if one.writes and task.writes and one.place == task.place), None)
     if writer is not None:
         return Held(f"{writer.id} writes in {task.place}: one writing worker at a time")
     return None

@@ -111,6 +111,8 @@ class Task:
     since_wall: float = 0.0
     why: str = ""
     due: Instant | None = None
+    left: float | None = None
+    """Seconds of its time that are left, while its worker waits and the clock of the run stands still."""
     runs: int = 0
     spared: int = 0
     cut: Cut | None = None

@@ -11,7 +11,7 @@ from typing import Literal
 
 from phoenixd.core import requests, restart
 from phoenixd.core.actions import CollectTask
-from phoenixd.core.agent import Agent, Quarantined, Stopped
+from phoenixd.core.agent import Agent, BackingOff, Quarantined, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import AgentWithdrawn, Event, StartRequested, StopRequested, TaskCollected
 from phoenixd.core.facts import Weight
@@ -23,6 +23,8 @@ from phoenixd.core.tasks.state import Cut, Outcome, Task
 COLLECTED_WITHIN = 120.0
 """Seconds after which a collection that was not answered is ordered again."""
 MOST_ORDERED = 3
+LEAST_LEFT = 60.0
+"""Seconds between two looks at a worker that waits with no time left."""
 
 
 def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
@@ -82,14 +84,31 @@ def _look_at_run(found: Step, task: Task, now: Moment) -> Step:
         return finish(found, task, "failed", f"its worker {task.agent} was removed", now)
     if isinstance(agent.state, Stopped | Quarantined):
         return _collect(found, task, agent, now)
+    if (timed := _timed(task, agent, now)) is not task:
+        task = timed
+        found = taken(found, task)
     if task.cut is None and task.due is not None and task.due <= now.at:
         words = f"it took longer than {in_words(task.timeout)} (--timeout)"
         return cut_off(found, replace(task, cut=Cut("timeout", words), why=words), now)
     return found
 
 
+def _timed(task: Task, agent: Agent, now: Moment) -> Task:
+    """With its clock stopped while the worker can do nothing: what is no worker's fault takes none of its time."""
+    is_unbegun = isinstance(agent.state, Starting) and agent.state.run.exec_at is None
+    waits = is_unbegun or isinstance(agent.state, BackingOff) or agent.parking is not None
+    if task.cut is not None or task.due is None:
+        return task
+    if waits:
+        left = max(0.0, task.due - now.at) if task.left is None else task.left
+        # It stays due some time: not every event that ends the waiting is looked at here.
+        due = now.at + max(left, LEAST_LEFT) if task.due <= now.at else task.due
+        return task if (left, due) == (task.left, task.due) else replace(task, left=left, due=due)
+    return replace(task, due=now.at + task.left, left=None) if task.left is not None else task
+
+
 def _collect(found: Step, task: Task, agent: Agent, now: Moment) -> Step:
-    collecting = replace(task, state="collecting", ordered=task.ordered + 1, due=now.at + COLLECTED_WITHIN)
+    collecting = replace(task, state="collecting", left=None, ordered=task.ordered + 1, due=now.at + COLLECTED_WITHIN)
     order = CollectTask(agent.name, agent.incarnation, task.id, task.runs)
     reason = f"task {task.id}: its worker has ended, collecting what it left"
     told = Decision(None, (order,), reason, weight="detail")
@@ -126,14 +145,15 @@ def _was_stopped(agent: Agent) -> bool:
 
 
 def _begin(found: Step, now: Moment) -> Step:
-    for task in found.fleet.tasks.open:
-        if task.state != "waiting":
-            continue
-        held = queue.held(task, found.fleet.tasks, found.fleet.jobs, now)
+    waiting = [task for task in found.fleet.tasks.open if task.state == "waiting"]
+    among: queue.Others | None = None
+    for task in waiting:
+        among = among or queue.others(found.fleet.tasks, found.fleet.jobs)
+        held = queue.held(task, among, now)
         if held is None:
-            found = _start(found, task, now)
+            found, among = _start(found, task, now), None
         elif held.hopeless:
-            found = finish(found, task, "failed", held.why, now)
+            found, among = finish(found, task, "failed", held.why, now), None
         elif held.why != task.why:
             found = taken(found, replace(task, why=held.why))
     return found
@@ -149,7 +169,7 @@ def _start(found: Step, task: Task, now: Moment) -> Step:
         agent = declared(task.spec, now, fleet.retired.get(task.agent, 0))
     started = requests.start(agent, StartRequested(agent.name, by=f"task {task.id}"), now)
     running = replace(
-        task, state="running", due=now.at + task.timeout, runs=task.runs + 1, since_wall=now.wall,
+        task, state="running", due=now.at + task.timeout, left=task.timeout, runs=task.runs + 1, since_wall=now.wall,
         why=f"{task.agent} works on it",
     )  # fmt: skip
     found = taken(put(found, started, now), running)

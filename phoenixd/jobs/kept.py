@@ -1,0 +1,50 @@
+"""What stands in STATE_DIR/tasks already: a journal that is old or new must never take it for its own tasks'."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import structlog
+
+from phoenixd.core.tasks.state import Task
+from phoenixd.directories import Directories
+from phoenixd.drivers.files.plain import read_plain
+from phoenixd.errors import PhoenixdError, UnsafeFile
+
+MANIFEST = "manifest.json"
+MANIFEST_LIMIT = 8 << 20
+_TASK = re.compile(r"t([1-9][0-9]{0,8})")
+
+log = structlog.get_logger()
+
+
+def newest_task(directories: Directories) -> int:
+    """The highest number of a task that has a directory; 0 where there is none. Blocking."""
+    place, newest = directories.task("t1").parent, 0
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if (named := _TASK.fullmatch(entry.name)) is not None:
+                    newest = max(newest, int(named[1]))
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        # The daemon starts all the same; no worker can be given a directory, and nothing there is written over.
+        log.warning("tasks_not_listed", path=os.fspath(place), reason=str(error))
+    return newest
+
+
+def require_own(directories: Directories, task: Task) -> None:
+    """Raise PhoenixdError where the directory of this task holds the results of another one; blocking."""
+    path = directories.task(task.id) / MANIFEST
+    try:
+        found = json.loads(read_plain(path, MANIFEST_LIMIT))
+    except (FileNotFoundError, UnsafeFile, ValueError):
+        # Only what phoenixd wrote whole tells of a task; a directory without that is one that was just begun.
+        return
+    asked = found.get("asked_at") if isinstance(found, dict) else None
+    if asked not in (None, task.asked_wall):
+        place = os.fspath(path.parent)
+        raise PhoenixdError(f"{place} holds the results of another task {task.id}", f"mv {place} {place}.kept")

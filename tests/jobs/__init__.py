@@ -1,0 +1,1 @@
+"""What is taken in of what workers leave."""
