@@ -12,10 +12,13 @@ from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.handoff import freezing, letters, machine, orders, triggers
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.machine import Move
-from phoenixd.core.handoff.state import ALERT, Handoff, Trigger
+from phoenixd.core.handoff.state import Handoff, Trigger
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
+
+ALERT = "handoff"
+"""The alert that a handoff came to nothing, that its successor cannot be ended, or that it is half full already."""
 
 ROOM = 0.5
 """The share of its window beyond which a successor cannot have read its package and little else (E76, F-HO-17)."""

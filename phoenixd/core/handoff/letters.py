@@ -10,9 +10,12 @@ from phoenixd.core.agent import Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Delivered, Event, NotDelivered, SendRequested
 from phoenixd.core.fleet import Step, put
-from phoenixd.core.handoff.state import ALERT, Handoff, Letter
+from phoenixd.core.handoff.state import Handoff, Letter
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import Seat
+
+ALERT = "handoff"
+"""The alert that a text did not arrive, of the kind of all that goes wrong with a handoff."""
 
 MOST_MISSES = 3
 """How often a text that was kept over a handoff may fail to arrive before it is given up, with an alert."""

@@ -11,9 +11,6 @@ from typing import Literal
 
 from phoenixd.core.moment import Instant
 
-ALERT = "handoff"
-"""The alert that a handoff, or a text that was kept over one, came to nothing, or that a successor is half full."""
-
 
 class Step(StrEnum):
     """How far a handoff has come. Before FENCE the predecessor holds the seat, from it on the successor does."""
