@@ -375,7 +375,7 @@ TABLE: tuple[AlertKind, ...] = (
         (
             "a handoff was rolled back, so the orchestrator goes on in the session that it has; or the successor of "
             "one that is rolled back cannot be ended; or a successor had more than half of its context taken when it "
-            "acknowledged"
+            "acknowledged; or a text that was kept over a handoff did not arrive"
         ),
         "its run has ended, or the next handoff is done",
         _is_another_run,

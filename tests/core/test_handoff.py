@@ -13,6 +13,7 @@ from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stoppi
 from phoenixd.core.events import (
     AgentStarted,
     AgentWithdrawn,
+    Delivered,
     EpochBegun,
     NotDelivered,
     PackageFailed,
@@ -749,3 +750,61 @@ def test_a_daemon_that_starts_gives_no_seat_to_a_generation_that_is_being_remove
     story.fleet = finding.seated(story.fleet)
     assert not story.fleet.seats
     assert finding.why_fenced(story.fleet, story.fleet.agents["o"])
+
+
+# Texts that were sent meanwhile.
+
+
+def typed(story: HandoffStory) -> list[str]:
+    return [one.message_id for one in story.of(Deliver) if one.message_id.startswith("m")]
+
+
+def letters_under_way() -> HandoffStory:
+    story = at("await_ack")
+    for name in ("m1", "m2"):
+        story.tell(SendRequested("o", name, f"text {name}"))
+    story.ack()
+    story.exits("o", None, 15)
+    return story
+
+
+def test_a_text_that_is_sent_again_with_its_key_waits_once() -> None:
+    story = at("await_ack")
+    for _ in range(2):
+        assert story.tell(SendRequested("o", "m1", "mind the tests")) is None
+    assert [one.message_id for one in story.handoff.letters] == ["m1"]
+
+
+def test_texts_are_typed_one_after_the_other_as_each_arrives() -> None:
+    story = letters_under_way()
+    assert typed(story) == ["m1"]
+    story.tell(Delivered("o-g2", run_of(story).incarnation, "m1", "prompt"))
+    assert typed(story) == ["m1", "m2"]
+    story.tell(Delivered("o-g2", run_of(story).incarnation, "m2", "prompt"))
+    assert (story.handoff.letters, story.handoff.posted) == ((), None)
+
+
+def test_a_text_that_did_not_arrive_is_tried_again_when_the_holder_rests_and_is_told_when_it_is_given_up() -> None:
+    story = letters_under_way()
+    for tries in (1, 2, 3):
+        assert typed(story) == ["m1"] * tries
+        story.tell(NotDelivered("o-g2", run_of(story).incarnation, "m1", "the terminal is busy"))
+        if tries < 3:
+            assert typed(story) == ["m1"] * tries
+            story.hook_of("o-g2", "stop")
+    assert typed(story) == ["m1", "m1", "m1", "m2"]
+    assert any("did not arrive" in one.text for one in story.of(Alert))
+
+
+def test_a_text_whose_daemon_was_killed_while_it_was_typed_is_not_lost() -> None:
+    story = letters_under_way()
+    story.tell(EpochBegun(5))
+    assert typed(story) == ["m1", "m1"]
+
+
+def test_a_text_whose_run_ended_while_it_was_typed_goes_to_the_next_one() -> None:
+    story = letters_under_way()
+    story.exits("o-g2", None, 9)
+    story.respawned()
+    story.started_of("o-g2")
+    assert typed(story) == ["m1", "m1"]

@@ -146,7 +146,7 @@ def _handoff(handoff: Handoff) -> dict[str, object]:
         "degraded": list(handoff.degraded),
         "package": handoff.package or None,
         "why_back": handoff.why_back or None,
-        "letters": len(handoff.letters),
+        "letters": len(handoff.letters) + (handoff.posted is not None),
         "times": [
             {"step": one.step.value, "began_at": rfc3339(one.began_wall), "seconds": one.took} for one in handoff.times
         ],

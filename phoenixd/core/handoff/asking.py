@@ -24,7 +24,7 @@ from phoenixd.core.events import (
     StopRequested,
 )
 from phoenixd.core.fleet import Fleet, Step, answer
-from phoenixd.core.handoff import freezing, machine, orders, verdict
+from phoenixd.core.handoff import freezing, letters, machine, orders, verdict
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.following import begin, name_taken, orders_of_others, taken
 from phoenixd.core.handoff.machine import WORK_LIMIT, Move
@@ -49,6 +49,8 @@ def at_the_door(before: Fleet, event: Event, now: Moment) -> Step | None:
     if seat is None or holder is None or seat.handoff is None or seat.handoff.is_over:
         return None
     handoff = seat.handoff
+    if isinstance(event, SendRequested) and any(one.message_id == event.message_id for one in letters.texts(handoff)):
+        return answer(Step(before), Decision(holder, reason="that text waits already"), now)
     if isinstance(event, StartRequested):
         if holder.run is not None or not handoff.is_before_fence:
             return None
@@ -167,10 +169,13 @@ def hear_work(
 
 
 def hear_text(before: Fleet, found: Step, event: Delivered | NotDelivered, now: Moment) -> Step:
-    """The word to finish arrived, or did not."""
+    """The word to finish arrived, or a text that was kept over the handoff; or it did not."""
     agent = before.agents.get(event.agent)
     seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
     handoff = seat.handoff if seat is not None else None
+    if seat is not None and handoff is not None and handoff.posted is not None:
+        if (handoff.posted.message_id, *_run_of(handoff)) == (event.message_id, event.agent, event.incarnation):
+            return letters.arrived(found, seat, event, now)
     if handoff is None or handoff.said != "sending" or event.message_id != freezing.message_id(handoff):
         return found
     said: Said = "sent" if isinstance(event, Delivered) else "unsaid"
@@ -189,8 +194,9 @@ def hear_order(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn
 
 def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:
     """Another daemon: work on files that was under way died with the one before, and is ordered again."""
-    for seat in tuple(found.fleet.seats.values()):
-        handoff = seat.handoff
+    for name in tuple(found.fleet.seats):
+        found = letters.put_back(found, found.fleet.seats[name], "a daemon began: whether it arrived is not known", now)
+        handoff = found.fleet.seats[name].handoff
         if handoff is not None and handoff.step is states.Step.FREEZE and handoff.said == "sending":
             # Nobody will tell any more whether it arrived. If it did, a turn is open, and is waited for.
             unsure = replace(handoff, said="unsaid")
@@ -217,6 +223,10 @@ def _why_not(found: Step, seat: Seat) -> Refusal | None:
         message = f"{seat.name} is {holder.state_name}, and only one that runs is handed over"
         return Refusal("conflict", message, f"phoenixctl start {seat.name} --wait")
     return None
+
+
+def _run_of(handoff: Handoff) -> tuple[str, int]:
+    return handoff.posted_to, handoff.posted_run
 
 
 def _kept(found: Step, handoff: Handoff) -> Step:

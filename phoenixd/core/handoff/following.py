@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import requests
 from phoenixd.core.actions import Action, Alert, RecordSessions
-from phoenixd.core.agent import Agent, Running
-from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import Event, SendRequested, Tick
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import Event, Tick
 from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.handoff import compaction, freezing, machine, orders, triggers
+from phoenixd.core.handoff import compaction, freezing, letters, machine, orders, triggers
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.machine import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
@@ -21,7 +20,7 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
 ALERT = "handoff"
-"""The alert that a handoff came to nothing, or that its successor is half full already."""
+"""The alert that a handoff came to nothing, that its successor cannot be ended, or that it is half full already."""
 
 ROOM = 0.5
 """The share of its window beyond which a successor cannot have read its package and little else (E76, F-HO-17)."""
@@ -38,7 +37,7 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     about = getattr(event, "agent", None)
     for name, seat in found.fleet.seats.items():
         handoff = seat.handoff
-        is_idle = handoff is None or (handoff.is_over and not handoff.letters)
+        is_idle = handoff is None or (handoff.is_over and not letters.texts(handoff))
         if is_idle and about not in (name, seat.holder) and not isinstance(event, Tick):
             continue  # Only its own events and deadlines begin one: the cost of others' does not grow with the seats.
         found = _follow_one(found, name, event, now)
@@ -48,7 +47,10 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Moment) -> Step:
     """Begin a handoff of a seat that has none under way."""
     started = machine.begin(seat.name, seat.project, seat.generation, seat.handoff, trigger, why, by, now)
-    started = replace(started, letters=seat.handoff.letters if seat.handoff is not None else ())
+    if (last := seat.handoff) is not None:
+        started = replace(
+            started, letters=last.letters, posted=last.posted, posted_to=last.posted_to, posted_run=last.posted_run
+        )  # fmt: skip
     said = f"begun by {by}: {why}" if why else f"begun by {by}"
     return taken(found, Move(started, said), now)
 
@@ -81,7 +83,7 @@ def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
             return found
         handoff = seat.handoff
         if handoff is None or handoff.is_over:
-            found = _note_room(_deliver_letters(found, seat, now), name, now)
+            found = _note_room(letters.deliver(found, seat, event, now), name, now)
             if (present := found.fleet.agents.get(seat.holder)) is not None:
                 found = compaction.keep(found, present, handoff, now)
             return _begin_if_due(found, found.fleet.seats[name], event, now)
@@ -135,23 +137,6 @@ def _told_of_stranger(found: Step, holder: Agent, stranger: str, now: Moment) ->
         f"Declare that one under another name, then: phoenixctl remove {stranger}"
     )
     return put(found, Decision(holder, (Alert(holder.name, ALERT, text),), f"the name {stranger} is taken"), now)
-
-
-def _deliver_letters(found: Step, seat: Seat, now: Moment) -> Step:
-    """What was sent meanwhile goes to the holder of afterwards, as soon as it can read."""
-    handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
-    if handoff is None or not handoff.letters or holder is None or not isinstance(holder.state, Running):
-        return found
-    if requests.unheard(holder) is not None:
-        return found
-    kept = replace(seat, handoff=replace(handoff, letters=()))
-    found = replace(found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: kept}))
-    for letter in handoff.letters:
-        order = SendRequested(holder.name, letter.message_id, letter.text, letter.by)
-        sent = requests.send(holder, order, Seen(holder, Decision(holder)), now)
-        holder = sent.agent or holder
-        found = put(found, replace(sent, reason=f"kept over the handoff: {sent.reason}", weight="story"), now)
-    return found
 
 
 def _note_room(found: Step, name: str, now: Moment) -> Step:

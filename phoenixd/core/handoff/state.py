@@ -49,11 +49,12 @@ class StepTime:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it."""
+    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it. misses: vain tries so far."""
 
     message_id: str
     text: str = field(repr=False)
     by: str = "operator"
+    misses: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class Handoff:
     word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
-    meanwhile. rollbacks: how many handoffs in a row, this one included, came to nothing. ended: when it was over.
+    meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
+    in a row, this one included, came to nothing. ended: when it was over.
     """
 
     id: str
@@ -111,6 +113,9 @@ class Handoff:
     reminded: bool = False
     share: float | None = None
     letters: tuple[Letter, ...] = ()
+    posted: Letter | None = None
+    posted_to: str = ""
+    posted_run: int = 0
     times: tuple[StepTime, ...] = ()
     rollbacks: int = 0
     ended: Instant = 0.0

@@ -1,0 +1,86 @@
+"""Texts that were sent to a seat while it passed: the holder of afterwards gets each, and until then it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import requests
+from phoenixd.core.actions import Alert
+from phoenixd.core.agent import Running
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events import Delivered, Event, NotDelivered, SendRequested
+from phoenixd.core.fleet import Step, put
+from phoenixd.core.handoff.state import Handoff, Letter
+from phoenixd.core.moment import Moment
+from phoenixd.core.seat.state import Seat
+
+ALERT = "handoff"
+"""The alert that a text did not arrive, of the kind of all that goes wrong with a handoff."""
+
+MOST_MISSES = 3
+"""How often a text that was kept over a handoff may fail to arrive before it is given up, with an alert."""
+
+
+def texts(handoff: Handoff) -> tuple[Letter, ...]:
+    """What was sent meanwhile and is not known to have arrived."""
+    return (handoff.posted, *handoff.letters) if handoff.posted is not None else handoff.letters
+
+
+def arrived(found: Step, seat: Seat, event: Delivered | NotDelivered, now: Moment) -> Step:
+    """The text that was being typed arrived, or did not: then it waits again, and a few times only."""
+    handoff = seat.handoff
+    if handoff is None or handoff.posted is None:
+        return found
+    if isinstance(event, Delivered):
+        return _with(found, seat, replace(handoff, posted=None))
+    missed = replace(handoff.posted, misses=handoff.posted.misses + 1)
+    if missed.misses < MOST_MISSES:
+        seat = replace(seat, handoff=replace(handoff, posted=missed))
+        return put_back(found, seat, f"a text that was kept over the handoff did not arrive: {event.reason}", now)
+    found = _with(found, seat, replace(handoff, posted=None))
+    holder = found.fleet.agents.get(seat.holder)
+    if holder is None:
+        return found
+    text = (
+        f"a text from {missed.by} that was kept over handoff {handoff.id} did not arrive in {MOST_MISSES} tries: "
+        f"{event.reason}. Send it again: phoenixctl send {seat.name} TEXT"
+    )
+    return put(found, Decision(holder, (Alert(holder.name, ALERT, text),), text, weight="story"), now)
+
+
+def put_back(found: Step, seat: Seat, why: str, now: Moment) -> Step:
+    """Keep the text that was being typed: it is not known to have arrived, and twice is better than never."""
+    handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
+    if handoff is None or handoff.posted is None:
+        return found
+    found = _with(found, seat, replace(handoff, posted=None, letters=texts(handoff)))
+    return put(found, Decision(holder, (), f"{why}: it waits", weight="story"), now) if holder is not None else found
+
+
+def deliver(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
+    """What was sent meanwhile goes to the holder of afterwards as soon as it can read, one text after the other."""
+    handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
+    if handoff is None or holder is None or not texts(handoff):
+        return found
+    if handoff.posted is not None:
+        if holder.run is not None and (holder.name, holder.incarnation) == (handoff.posted_to, handoff.posted_run):
+            return found
+        found = put_back(found, seat, "the run that a text was typed into has ended", now)
+        return deliver(found, found.fleet.seats[seat.name], event, now)
+    if not isinstance(holder.state, Running) or requests.unheard(holder) is not None:
+        return found
+    letter = handoff.letters[0]
+    if letter.misses and (isinstance(event, NotDelivered) or holder.state.activity.turn_open):
+        return found
+    posting = replace(
+        handoff, letters=handoff.letters[1:], posted=letter, posted_to=holder.name, posted_run=holder.incarnation
+    )
+    found = _with(found, seat, posting)
+    order = SendRequested(holder.name, letter.message_id, letter.text, letter.by)
+    sent = requests.send(holder, order, Seen(holder, Decision(holder)), now)
+    return put(found, replace(sent, reason=f"kept over the handoff: {sent.reason}", weight="story"), now)
+
+
+def _with(found: Step, seat: Seat, handoff: Handoff) -> Step:
+    seats = {**found.fleet.seats, seat.name: replace(seat, handoff=handoff)}
+    return replace(found, fleet=replace(found.fleet, seats=seats))
