@@ -12,7 +12,7 @@ from typing import Any
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
 from phoenixd.core import hearing
-from phoenixd.core.actions import Action, AnswerHold, Deliver, Kill, MeasureWork, Spawn, Terminate
+from phoenixd.core.actions import Action, AnswerHold, CollectTask, Deliver, Kill, MeasureWork, Spawn, Terminate
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import (
     AgentDeclared,
@@ -29,6 +29,7 @@ from phoenixd.core.events import (
     SendRequested,
     StartFailed,
     StartRequested,
+    TaskCollected,
     TaskRequested,
     Tick,
     WorkMeasured,
@@ -40,6 +41,7 @@ from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.tree import Tree
@@ -309,6 +311,8 @@ class FakeDaemon:
                 return [StartFailed(agent, incarnation, self.fails_with, "there is no such command")]
             case Spawn(agent=agent, incarnation=incarnation, run_id=run_id):
                 return [AgentStarted(agent, incarnation, run_id, 1000 + incarnation, 5)]
+            case CollectTask(task=task, run=run):
+                return [TaskCollected(task, run, Outcome("done"))]
             case Terminate(agent=agent, incarnation=incarnation) | Kill(agent=agent, incarnation=incarnation):
                 run = self.state.agents[agent].run
                 assert run is not None
