@@ -158,6 +158,8 @@ def test_promise_3_down_agents_begins_no_task_that_waited(shop: Shop) -> None:
         shop.until(name, "running")
     assert [shop.task(name)["state"] for name in names[2:]] == ["waiting", "waiting"]
     shop.stage.ask("down", "--agents")
+    assert shop.stage.process is not None
+    shop.stage.process.wait(PATIENCE)
     shop.stage.up()
     assert [shop.task(name)["state"] for name in names] == ["canceled"] * 4
     assert [shop.task(name)["runs"] for name in names] == [1, 1, 0, 0]
