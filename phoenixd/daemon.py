@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from phoenixd import __version__, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
-from phoenixd.core.events import TroubleGone, TroubleSeen
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.directories import STATE_POINTER, Directories, are_named, check_socket_paths, find_directories
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
 from phoenixd.drivers.files.plain import replace

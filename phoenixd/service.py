@@ -18,14 +18,9 @@ from phoenixd.config.seats import require_seats
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentWithdrawn,
-    Event,
-    LimitsDeclared,
-    RestartRequested,
-    StartRequested,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import LimitsDeclared
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
@@ -40,7 +35,11 @@ from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.harness import HARNESSES
-from phoenixd.ports import Cleaner, Clock, Journal, Leftovers, ProcessIdentity, ShimLinks, Terminal
+from phoenixd.ports import Clock
+from phoenixd.ports.journal import Journal
+from phoenixd.ports.processes import Cleaner, Leftovers, ProcessIdentity
+from phoenixd.ports.shims import ShimLinks
+from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.supervisor import Supervisor

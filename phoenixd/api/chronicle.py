@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from phoenixd.api.history import Digest
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Journal
+from phoenixd.ports.journal import Journal
 
 HOUR = 3600.0
 DAY = 24 * HOUR

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from phoenixd.core.agent import InboxItem, Mode
 from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
-from phoenixd.ports import Entry, StoredEntry
+from phoenixd.ports.journal import Entry, StoredEntry
 
 RUNS_KNOWN = 4
 """Runs of an agent of which the mode is remembered, until it is known whether they were productive."""

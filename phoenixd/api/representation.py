@@ -25,7 +25,8 @@ from phoenixd.core.tasks.state import JudgedReport, Task
 from phoenixd.core.turns import is_judged
 from phoenixd.documents.brief.evaluation import EVALUATIONS
 from phoenixd.documents.codec import encode
-from phoenixd.ports import Leftovers, StoredEntry
+from phoenixd.ports.journal import StoredEntry
+from phoenixd.ports.processes import Leftovers
 
 Json = dict[str, Any]
 

@@ -16,7 +16,8 @@ from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports import Journal, Leftovers
+from phoenixd.ports.journal import Journal
+from phoenixd.ports.processes import Leftovers
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from phoenixd.core import requests, session
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent, InboxItem, Running
 from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
-from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted, RunEvent
+from phoenixd.core.events import RunEvent
+from phoenixd.core.events.orders import AnswerRequested
+from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, QUESTION, call_of

@@ -13,7 +13,7 @@ from phoenixd.core.actions import Action, Arm, Disarm
 from phoenixd.core.agent import Agent, Run, Running, Starting, Stopping
 from phoenixd.core.armed_answer import Armed, ArmedAnswer, On
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import AgentStarted, ArmedUsed, RunAdopted
+from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import Kind
 from phoenixd.core.traits import traits_of

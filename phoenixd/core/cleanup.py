@@ -7,7 +7,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert, CleanUp
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import CleanedUp
+from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import keep
 

@@ -12,7 +12,8 @@ from phoenixd.core.actions import Alert, Deliver
 from phoenixd.core.agent import Agent, Cut, Running
 from phoenixd.core.causes import CutHow
 from phoenixd.core.decision import Decision, Readings, Seen
-from phoenixd.core.events import AnswerCut, RunAdopted
+from phoenixd.core.events.evidence import AnswerCut
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import AnswerFellShort
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind

@@ -11,7 +11,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Deaf, Run, Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import HooksRefused, LinkLost, RunAdopted
+from phoenixd.core.events.runs import HooksRefused, LinkLost, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.transitions import keep
 

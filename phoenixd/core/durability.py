@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK
-from phoenixd.core.events import TroubleGone, TroubleSeen
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.moment import Instant, in_words
 
 LATE = 2.0

@@ -21,28 +21,23 @@ from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
 from phoenixd.core.behind import epochs, plan
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
+from phoenixd.core.events import Event, RunEvent
+from phoenixd.core.events.fleet import (
     EpochBegun,
-    Event,
     JournalBehind,
     LimitsDeclared,
     Rebooted,
     RecoveryConfirmed,
-    RestartRequested,
-    RunEvent,
     SavingHalted,
     SavingResumed,
-    ShimLost,
-    StartRequested,
     StateEdited,
-    StopRequested,
     TerminalSeen,
     Tick,
     TroubleSeen,
     WatchEvent,
 )
+from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, ShimLost
 from phoenixd.core.facts import Weight
 from phoenixd.core.handoff import dues as handoffs
 from phoenixd.core.limits import groups

@@ -19,7 +19,6 @@ from phoenixd.core import (
     cleanup,
     cut,
     deafness,
-    events,
     fleet,
     hooks,
     interrupt,
@@ -36,7 +35,59 @@ from phoenixd.core import (
 from phoenixd.core.agent import Activity, Agent, Running, Starting, Stopping
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Refusal, Seen
-from phoenixd.core.events import RUN_EVENTS, AgentDeclared, Event, OperatorEvent
+from phoenixd.core.events import RUN_EVENTS, Event
+from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
+from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
+from phoenixd.core.events.fleet import (
+    EpochBegun,
+    JournalBehind,
+    LimitsDeclared,
+    Rebooted,
+    RecoveryConfirmed,
+    SavingHalted,
+    SavingResumed,
+    StateEdited,
+    TerminalSeen,
+    Tick,
+    TroubleGone,
+    TroubleSeen,
+)
+from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    AgentWithdrawn,
+    AnswerRequested,
+    BreakerCorrupt,
+    BreakerEdited,
+    BreakerReset,
+    HandoffRequested,
+    OperatorEvent,
+    RestartRequested,
+    RollbackRequested,
+    SendRequested,
+    StartRequested,
+    StopRequested,
+)
+from phoenixd.core.events.runs import (
+    AgentExited,
+    AgentStarted,
+    AgentVanished,
+    ArmedUsed,
+    Delivered,
+    HoldAnswered,
+    HoldReleased,
+    HooksRefused,
+    LinkLost,
+    NotDelivered,
+    RunAdopted,
+    RunMissing,
+    ShimLost,
+    StartFailed,
+    TreeGone,
+    TreeLingers,
+)
+from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
+from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.handoff import asking, following
 from phoenixd.core.hooks import Hook, ToolStarted
@@ -122,99 +173,99 @@ TABLE: dict[type[Any], Row] = {
     hooks.Compacted: TOLD,
     hooks.OtherHook: TOLD,
     # Other signs of life, and what was looked at.
-    events.EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
-    events.CallWorkSeen: ((liveness.hear,), *DUE),
-    events.UsageSeen: ((meter.hear,), following.follow, *DUE),
-    events.AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
-    events.ScreenSeen: (
+    EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
+    CallWorkSeen: ((liveness.hear,), *DUE),
+    UsageSeen: ((meter.hear,), following.follow, *DUE),
+    AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
+    ScreenSeen: (
         (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
-    events.AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
-    events.RunAdopted: (
+    AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
+    RunAdopted: (
         (
             deafness.hear_adoption, lifecycle.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
         ),
         seats.name_session, fleet.give_answer, *RUN,
     ),
-    events.StartFailed: ((lifecycle.hear_failed_start,), *RUN),
-    events.AgentExited: (
+    StartFailed: ((lifecycle.hear_failed_start,), *RUN),
+    AgentExited: (
         fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
         following.follow, seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
-    events.AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
-    events.ShimLost: (
+    AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
+    ShimLost: (
         (lifecycle.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
         seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
-    events.RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
-    events.TreeGone: ((lifecycle.hear_empty_tree,), *RUN),
-    events.TreeLingers: ((lifecycle.hear_lingering,), *RUN),
-    events.IncidentRecorded: ((lifecycle.hear_record,), *RUN),
-    events.LinkLost: ((deafness.hear_loss,), *RUN),
-    events.HooksRefused: ((deafness.hear_refusals,), *RUN),
-    events.ArmedUsed: ((armed.hear_use,), *RUN),
-    events.CleanedUp: ((cleanup.hear,), *SHARED),
-    events.AttendanceSeen: ((interrupt.hear,), *SHARED),
-    events.ReportJudged: ((reports.hear,), *SHARED),
+    RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
+    TreeGone: ((lifecycle.hear_empty_tree,), *RUN),
+    TreeLingers: ((lifecycle.hear_lingering,), *RUN),
+    IncidentRecorded: ((lifecycle.hear_record,), *RUN),
+    LinkLost: ((deafness.hear_loss,), *RUN),
+    HooksRefused: ((deafness.hear_refusals,), *RUN),
+    ArmedUsed: ((armed.hear_use,), *RUN),
+    CleanedUp: ((cleanup.hear,), *SHARED),
+    AttendanceSeen: ((interrupt.hear,), *SHARED),
+    ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
-    events.Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
-    events.NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
-    events.HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
-    events.HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
+    Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
+    HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.
-    events.AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
-    events.AgentWithdrawn: (
+    AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
+    AgentWithdrawn: (
         (plan.settle, requests.withdraw, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
         *SHARED,
     ),
-    events.StartRequested: (
+    StartRequested: (
         (plan.settle, requests.hear_start, reports.hear_order, weights.note_order), fleet.renew_plan,
         fleet.take_up_turns, *SHARED,
     ),
-    events.StopRequested: (
+    StopRequested: (
         (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
         *SHARED,
     ),
-    events.RestartRequested: (
+    RestartRequested: (
         (plan.settle, requests.hear_restart, reports.hear_order, weights.note_order), fleet.renew_plan,
         fleet.take_up_turns, *SHARED,
     ),
-    events.SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
-    events.AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
-    events.BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
-    events.BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
-    events.BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
+    SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
+    AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
+    BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
+    BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
+    BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
     # Handoffs.
-    events.HandoffRequested: (asking.request, *SHARED),
-    events.RollbackRequested: (asking.roll_back, *SHARED),
-    events.HandoffAcked: (asking.acknowledge, *SHARED),
-    events.PapersUpdated: (asking.hear_work, *SHARED),
-    events.PapersFailed: (asking.hear_work, *SHARED),
-    events.PackageWritten: (asking.hear_work, *SHARED),
-    events.PackageFailed: (asking.hear_work, *SHARED),
+    HandoffRequested: (asking.request, *SHARED),
+    RollbackRequested: (asking.roll_back, *SHARED),
+    HandoffAcked: (asking.acknowledge, *SHARED),
+    PapersUpdated: (asking.hear_work, *SHARED),
+    PapersFailed: (asking.hear_work, *SHARED),
+    PackageWritten: (asking.hear_work, *SHARED),
+    PackageFailed: (asking.hear_work, *SHARED),
     # Tasks.
-    events.TaskRequested: (requested.request, *SHARED),
-    events.TaskCancelRequested: (requested.cancel, *SHARED),
-    events.TaskCollected: (steps.collected, *SHARED),
+    TaskRequested: (requested.request, *SHARED),
+    TaskCancelRequested: (requested.cancel, *SHARED),
+    TaskCollected: (steps.collected, *SHARED),
     # The work.
-    events.WorkMeasured: ((turns.hear_work, progress.hear_work), *SHARED),
-    events.FileLooked: ((progress.hear_work,), *SHARED),
-    events.MeasurementLost: ((turns.hear_work, progress.hear_work), *SHARED),
+    WorkMeasured: ((turns.hear_work, progress.hear_work), *SHARED),
+    FileLooked: ((progress.hear_work,), *SHARED),
+    MeasurementLost: ((turns.hear_work, progress.hear_work), *SHARED),
     # Watches, time, and the fleet as a whole.
-    events.TroubleSeen: (fleet.watch, *SHARED),
-    events.TroubleGone: (fleet.watch, *SHARED),
-    events.StateEdited: (fleet.watch, *SHARED),
-    events.Tick: (fleet.tick, *SHARED),
-    events.Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
-    events.JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
-    events.EpochBegun: (fleet.begin_epoch, asking.begin_anew, *SHARED),
-    events.RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
-    events.TerminalSeen: (fleet.see_terminal, *SHARED),
-    events.LimitsDeclared: (fleet.set_limits, *SHARED),
-    events.SavingHalted: (fleet.halt, *SHARED),
-    events.SavingResumed: (fleet.resume, *SHARED),
+    TroubleSeen: (fleet.watch, *SHARED),
+    TroubleGone: (fleet.watch, *SHARED),
+    StateEdited: (fleet.watch, *SHARED),
+    Tick: (fleet.tick, *SHARED),
+    Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
+    JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
+    EpochBegun: (fleet.begin_epoch, asking.begin_anew, *SHARED),
+    RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
+    TerminalSeen: (fleet.see_terminal, *SHARED),
+    LimitsDeclared: (fleet.set_limits, *SHARED),
+    SavingHalted: (fleet.halt, *SHARED),
+    SavingResumed: (fleet.resume, *SHARED),
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from phoenixd.core import progress, restart
 from phoenixd.core.actions import SeeAttendance
 from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Parked, Stopped, Stopping
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import AttendanceSeen
+from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import enter, keep, open_item

@@ -54,16 +54,15 @@ from phoenixd.core.agent import (
     StopStep,
 )
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import (
+from phoenixd.core.events.evidence import IncidentRecorded, ScreenSeen
+from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
     AgentVanished,
     Delivered,
-    IncidentRecorded,
     NotDelivered,
     RunAdopted,
     RunMissing,
-    ScreenSeen,
     ShimLost,
     StartFailed,
     TreeGone,

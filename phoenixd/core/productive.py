@@ -14,7 +14,8 @@ from phoenixd.core import restart
 from phoenixd.core.actions import Alert, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, LastExit, Quarantined, Run, Running
 from phoenixd.core.decision import Decision, Readings, Seen
-from phoenixd.core.events import ScreenSeen, WorkMeasured
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.merit import STEADY, Merit, Proof, Record

@@ -27,7 +27,7 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.breaker import HalfOpen, Open
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import FileLooked, MeasurementLost, WorkEvent, WorkMeasured
+from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkEvent, WorkMeasured
 from phoenixd.core.hooks import Hook, TurnEnded
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words

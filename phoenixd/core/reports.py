@@ -7,7 +7,8 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Disproved
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import OperatorEvent, ReportJudged
+from phoenixd.core.events.aftermath import ReportJudged
+from phoenixd.core.events.orders import OperatorEvent
 from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import keep
 

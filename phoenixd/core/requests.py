@@ -24,7 +24,7 @@ from phoenixd.core.agent import (
 )
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Decision, Refusal, Seen
-from phoenixd.core.events import (
+from phoenixd.core.events.orders import (
     AgentWithdrawn,
     BreakerCorrupt,
     BreakerEdited,

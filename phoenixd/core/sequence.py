@@ -16,7 +16,9 @@ from phoenixd.core.actions import LookForFile, MeasureWork
 from phoenixd.core.agent import Agent, BackingOff, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentExited, FileLooked, MeasurementLost, RunEvent
+from phoenixd.core.events import RunEvent
+from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.events.work import FileLooked, MeasurementLost
 from phoenixd.core.hooks import Hook
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.moment import Instant, Moment

@@ -21,7 +21,7 @@ from phoenixd.core.agent import (
     Waiting,
 )
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
 from phoenixd.core.hooks import (
     CallKept,

@@ -15,7 +15,7 @@ from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import MeasurementLost, WorkMeasured
+from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
 from phoenixd.core.moment import Moment

@@ -18,7 +18,7 @@ from phoenixd.core import cleanup
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Afterwards, Agent, Desired, Stopping
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentExited, TreeGone
+from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.transitions import FENCE_PAUSE
 

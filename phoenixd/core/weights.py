@@ -27,7 +27,7 @@ from phoenixd.core.agent import (
     Stopping,
 )
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import (
+from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
     AnswerRequested,

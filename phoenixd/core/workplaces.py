@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import WorkMeasured
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import Hook
 from phoenixd.core.iteration import Underway
 from phoenixd.core.moment import Moment

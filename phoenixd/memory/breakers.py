@@ -16,7 +16,8 @@ from anyio import to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import is_new
-from phoenixd.core.events import BreakerCorrupt, BreakerEdited, BreakerReset, Event
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
 from phoenixd.core.turns import is_judged
 from phoenixd.directories import Directories
 from phoenixd.documents.breaker_file import NAME, SIZE_LIMIT, BreakerFile, read_breaker, render_breaker

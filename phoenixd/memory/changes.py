@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from phoenixd.ports import Changes
+from phoenixd.ports.evidence import Changes
 
 DOCUMENT = "state.json"
 

@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from phoenixd.core.actions import RecordSessions, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat

@@ -13,7 +13,8 @@ from phoenixd.config.tables import BriefTable, ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Calendar
-from phoenixd.core.events import Event, StateEdited
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import StateEdited
 from phoenixd.core.seat.names import is_reserved
 from phoenixd.core.spec import WriterKind
 from phoenixd.directories import Directories
@@ -36,7 +37,10 @@ from phoenixd.memory.desk import TornState
 from phoenixd.memory.files import Files
 from phoenixd.memory.publication import GitLook, Publication
 from phoenixd.memory.watch import DocumentWatch
-from phoenixd.ports import BriefWriter, Changes, Clock, Entry
+from phoenixd.ports import Clock
+from phoenixd.ports.evidence import Changes
+from phoenixd.ports.journal import Entry
+from phoenixd.ports.papers import BriefWriter
 
 
 async def _no_conversation(agent: Agent, budget: int) -> Conversation | None:

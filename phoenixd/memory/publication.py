@@ -32,7 +32,8 @@ from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import signature
 from phoenixd.memory.shelf import BRIEF_LIMIT
-from phoenixd.ports import Clock, Entry
+from phoenixd.ports import Clock
+from phoenixd.ports.journal import Entry
 
 T = TypeVar("T")
 GitLook = Callable[[str, float], Awaitable[GitSummary | None]]

@@ -17,7 +17,8 @@ from anyio import to_thread
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent, Desired
-from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault, age_is_due, check_brief, check_state
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT

@@ -10,11 +10,14 @@ import structlog
 from phoenixd.core.actions import AnswerHold, AttendHold
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.answers import holds_of
-from phoenixd.core.events import HoldAnswered, HoldReleased
+from phoenixd.core.events.runs import HoldAnswered, HoldReleased
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.documents.hooks import permission_answer
 from phoenixd.errors import ShimFailed, TerminalFailed
-from phoenixd.ports import Clock, Screens, ShimLinks, Terminal, Transcripts
+from phoenixd.ports import Clock
+from phoenixd.ports.evidence import Transcripts
+from phoenixd.ports.shims import ShimLinks
+from phoenixd.ports.terminal import Screens, Terminal
 
 APPEARS_WITHIN = 5.0
 """Seconds that a dialog may take to be drawn after its hook."""

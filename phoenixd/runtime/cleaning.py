@@ -6,22 +6,21 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.aftermath import CleanedUp
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.fleet import TroubleSeen
+from phoenixd.core.events.orders import AnswerRequested, SendRequested
+from phoenixd.core.events.runs import (
     AgentExited,
-    AnswerRequested,
-    CleanedUp,
     Delivered,
-    Event,
     HooksRefused,
     LinkLost,
     NotDelivered,
-    ScreenSeen,
-    SendRequested,
     StartFailed,
-    TaskRequested,
     TreeGone,
-    TroubleSeen,
 )
+from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.hooks import HOOKS, OtherHook, PermissionAsked
 
 SAID = ("text", "error", "tool", "source", "notification", "jobs", "command", "word")

@@ -14,7 +14,8 @@ from phoenixd.core.agent import Agent, Running
 from phoenixd.core.moment import Instant
 from phoenixd.core.turn.liveness import stands_on_screen
 from phoenixd.harness.prompts import Prompt
-from phoenixd.ports import Clock, Terminal
+from phoenixd.ports import Clock
+from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.input_line import InputLine, is_of
 
 FREE_WITHIN = 10.0

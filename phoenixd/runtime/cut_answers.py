@@ -13,10 +13,12 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AnswerCut, Event
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.moment import Instant
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.ports import Clock, Transcripts
+from phoenixd.ports import Clock
+from phoenixd.ports.evidence import Transcripts
 
 GATHER = 1.0
 """Seconds between the hook of a turn's end and the look."""

@@ -7,19 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from phoenixd.core.actions import Action
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    Event,
-    HandoffAcked,
-    JournalBehind,
-    LimitsDeclared,
-    PackageWritten,
-    Rebooted,
-    TaskCollected,
-    TaskRequested,
-    WorkMeasured,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import JournalBehind, LimitsDeclared, Rebooted
+from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.events.tasks import TaskCollected, TaskRequested
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name

@@ -16,9 +16,10 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.behind.epochs import wish_of
 from phoenixd.core.behind.world import Wish
 from phoenixd.core.durability import ENOUGH, Episode
-from phoenixd.core.events import TroubleGone, TroubleSeen
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Batch, Clock, Epochs, Sink
+from phoenixd.ports import Clock, Sink
+from phoenixd.ports.journal import Batch, Epochs
 
 RETRY = 10.0
 """Seconds after which what could not be written is tried again."""

@@ -15,12 +15,12 @@ import structlog
 from phoenixd.core import armed
 from phoenixd.core.agent import Agent
 from phoenixd.core.causes import SHIM_CAUSES
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
     AgentVanished,
     ArmedUsed,
-    Event,
     HoldReleased,
     HooksRefused,
     LinkLost,
@@ -34,7 +34,9 @@ from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionS
 from phoenixd.documents.hooks import hook_event
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
-from phoenixd.ports import Clock, Memory, ProcessIdentity, ProcessTable, Records, ShimHello, ShimLinks, ShimMessage
+from phoenixd.ports import Clock
+from phoenixd.ports.processes import Memory, ProcessIdentity, ProcessTable
+from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
 from phoenixd.runtime.open_questions import OpenQuestions
 from phoenixd.runtime.throttle import HookThrottle

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Instant
 from phoenixd.core.session import SCREEN_DIALOGS
-from phoenixd.ports import Clock, Screens, Terminal
+from phoenixd.ports import Clock
+from phoenixd.ports.terminal import Screens, Terminal
 
 LOOK_INTERVAL = 0.1
 STEADY = 0.3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.cleanup import is_held
-from phoenixd.core.events import CleanedUp
-from phoenixd.ports import Leftover, Leftovers, PortHolder
+from phoenixd.core.events.aftermath import CleanedUp
+from phoenixd.ports.processes import Leftover, Leftovers, PortHolder
 
 
 def cleaned_up(agent: Agent, occasion: str, found: Leftovers) -> CleanedUp | None:

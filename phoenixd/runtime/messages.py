@@ -10,10 +10,14 @@ import anyio
 
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Delivered, Event, NotDelivered, ScreenSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.moment import Instant
 from phoenixd.errors import TerminalFailed
-from phoenixd.ports import Clock, Screens, Terminal, Transcripts
+from phoenixd.ports import Clock
+from phoenixd.ports.evidence import Transcripts
+from phoenixd.ports.terminal import Screens, Terminal
 from phoenixd.runtime.clearance import Clearance, NotTyped, Sending
 from phoenixd.runtime.input_line import LOOK_INTERVAL, SETTLES, Appearance, InputLine
 

@@ -14,10 +14,12 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, EvidenceSeen, UsageSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.moment import Instant
 from phoenixd.documents.status_line import StatusLine
-from phoenixd.ports import Clock, Transcripts
+from phoenixd.ports import Clock
+from phoenixd.ports.evidence import Transcripts
 
 GATHER = 1.0
 """Seconds between what was heard and the look: CLIs write their transcripts a moment after their hooks."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.answers import holds_of
-from phoenixd.ports import ShimHello
+from phoenixd.ports.shims import ShimHello
 
 MOST_HELD = 16
 """Questions of one agent that are kept; a shim holds fewer."""

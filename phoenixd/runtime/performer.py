@@ -43,29 +43,20 @@ from phoenixd.core.actions import (
 )
 from phoenixd.core.agent import Agent, Running, Starting
 from phoenixd.core.causes import Obstacle
-from phoenixd.core.events import (
-    AttendanceSeen,
-    CallWorkSeen,
-    FileLooked,
-    HoldAnswered,
-    IncidentRecorded,
-    NotDelivered,
-    PackageFailed,
-    PapersFailed,
-    ReportJudged,
-    ScreenSeen,
-    StartFailed,
-    TaskCollected,
-    TerminalSeen,
-    TreeGone,
-    TreeLingers,
-    WorkMeasured,
-)
+from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
+from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded, ScreenSeen
+from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.handoffs import PackageFailed, PapersFailed
+from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed, TreeGone, TreeLingers
+from phoenixd.core.events.tasks import TaskCollected
+from phoenixd.core.events.work import FileLooked, WorkMeasured
 from phoenixd.core.session import MENU, SCREEN_DIALOGS
 from phoenixd.core.tasks.state import JudgedReport, Task, Tasks
 from phoenixd.core.unproven import weighed
 from phoenixd.errors import LaunchFailed, PhoenixdError, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
-from phoenixd.ports import Outside, ProcessIdentity, ShimHello, Sink
+from phoenixd.ports import Outside, Sink
+from phoenixd.ports.processes import ProcessIdentity
+from phoenixd.ports.shims import ShimHello
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.arming import order
 from phoenixd.runtime.clearance import was_touched

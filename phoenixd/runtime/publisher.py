@@ -10,9 +10,13 @@ from anyio.abc import TaskGroup
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Clock, Entry, Evidence, Papers, StoredEntry
+from phoenixd.ports import Clock
+from phoenixd.ports.evidence import Evidence
+from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.ports.papers import Papers
 
 MAX_PENDING = 200
 """Entries of one agent that wait to be published; older ones stand in the journal all the same."""

@@ -10,14 +10,19 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boot, why_gone
-from phoenixd.core.events import AgentDeclared, EpochBegun, MeasurementLost, Rebooted, RunMissing
+from phoenixd.core.events.fleet import EpochBegun, Rebooted
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import RunMissing
+from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
 from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules, Task
 from phoenixd.errors import JournalFailed, ShimFailed
-from phoenixd.ports import Clock, Outside, Saved, ShimLinks, StoredEntry
+from phoenixd.ports import Clock, Outside
+from phoenixd.ports.journal import Saved, StoredEntry
+from phoenixd.ports.shims import ShimLinks
 from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import Faced

@@ -14,7 +14,8 @@ import anyio
 from phoenixd.core.durability import LATE, Durability
 from phoenixd.core.moment import Instant
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch, Clock, Entry, Journal
+from phoenixd.ports import Clock
+from phoenixd.ports.journal import Batch, Entry, Journal
 
 RETRY = 1.0
 MERGE_AT = 64

@@ -10,8 +10,10 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import CleanedUp, Event
-from phoenixd.ports import Clock, EndedRun, Fenced, Sweeper
+from phoenixd.core.events import Event
+from phoenixd.core.events.aftermath import CleanedUp
+from phoenixd.ports import Clock
+from phoenixd.ports.processes import EndedRun, Fenced, Sweeper
 
 GATHER = 1.0
 """Seconds after a death until the sweep: the next run is started first, and other deaths join."""

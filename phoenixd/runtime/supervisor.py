@@ -20,27 +20,18 @@ from phoenixd.core.behind.epochs import ORDERS
 from phoenixd.core.behind.plan import first_row_after
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.durability import LATE, Durability, told
-from phoenixd.core.events import (
-    AgentWithdrawn,
-    Event,
-    EvidenceSeen,
-    IncidentRecorded,
-    JournalBehind,
-    SavingHalted,
-    SavingResumed,
-    StopRequested,
-    Tick,
-    TroubleSeen,
-    UsageSeen,
-    is_journaled,
-)
+from phoenixd.core.events import Event, is_journaled
+from phoenixd.core.events.evidence import EvidenceSeen, IncidentRecorded, UsageSeen
+from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
+from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
-from phoenixd.ports import Batch, Clock, Entry, Journal, KeptIncident, StoredEntry
+from phoenixd.ports import Clock
+from phoenixd.ports.journal import Batch, Entry, Journal, KeptIncident, StoredEntry
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.cleaning import Clean, cleaned, kept
 from phoenixd.runtime.describe import describe_actions, describe_event

@@ -12,11 +12,13 @@ from anyio import to_thread
 from phoenixd.core import alerts
 from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, World
-from phoenixd.core.events import JournalBehind
+from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.seat.lost import generations
 from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import Epochs, Outside, RunFiles, ShimHello
+from phoenixd.ports import Outside
+from phoenixd.ports.journal import Epochs, RunFiles
+from phoenixd.ports.shims import ShimHello
 from phoenixd.runtime.epochs import KIND, EpochKeeper
 from phoenixd.runtime.supervisor import Supervisor
 

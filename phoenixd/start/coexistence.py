@@ -19,7 +19,8 @@ from anyio import to_thread
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent, BackingOff
-from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.plain_text import one_line
 from phoenixd.drivers.processes.sessions import CommandLine, command_line, command_lines

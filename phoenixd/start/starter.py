@@ -29,7 +29,8 @@ from phoenixd.memory.brief.task_in_hand import POINTER
 from phoenixd.memory.desk import Desk
 from phoenixd.memory.files import Files
 from phoenixd.memory.publication import Publication
-from phoenixd.ports import Clock, ShimCommand, ShimHello
+from phoenixd.ports import Clock
+from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.start.coexistence import Coexistence
 from phoenixd.start.fences import api_socket, fence_of, offer_api
 from phoenixd.start.order import phoenix_variables, render_order

@@ -14,7 +14,8 @@ from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.processes.pidfds import identity_of
 from phoenixd.drivers.processes.proc import boot_id, is_hidden, run_of
 from phoenixd.drivers.shims.links import SeqpacketShims
-from phoenixd.ports import ProcessIdentity, Records
+from phoenixd.ports.processes import ProcessIdentity
+from phoenixd.ports.shims import Records
 
 
 @dataclass(slots=True)

@@ -13,13 +13,13 @@ from anyio.abc import TaskGroup
 
 from phoenixd.config import Configuration
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import EvidenceSeen
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.directories import Directories
 from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.notify.notifier import Notifier
-from phoenixd.ports import StoredEntry
+from phoenixd.ports.journal import StoredEntry
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds

@@ -14,27 +14,13 @@ from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, 
 from phoenixd.core import hearing
 from phoenixd.core.actions import Action, AnswerHold, CollectTask, Deliver, Kill, MeasureWork, Spawn, Terminate
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    AgentWithdrawn,
-    Delivered,
-    Event,
-    HandoffRequested,
-    HoldAnswered,
-    NotDelivered,
-    PackageWritten,
-    PapersUpdated,
-    SendRequested,
-    StartFailed,
-    StartRequested,
-    TaskCollected,
-    TaskRequested,
-    Tick,
-    WorkMeasured,
-    is_journaled,
-)
+from phoenixd.core.events import Event, is_journaled
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
+from phoenixd.core.events.tasks import TaskCollected, TaskRequested
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hooks import Hook, PromptSubmitted
@@ -47,7 +33,8 @@ from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports import Batch, Entry, Leftovers, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, Saved, StoredEntry
+from phoenixd.ports.processes import Leftovers
 from phoenixd.runtime.describe import describe_actions
 
 FIXTURE_EPOCH = 1_795_200_000.0

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from functools import cache
 
 from phoenixd.core.agent import Parked, Running
-from phoenixd.core.events import AgentVanished, StopRequested, TerminalSeen
+from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from tests.api.daemon import FakeDaemon
 

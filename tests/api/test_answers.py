@@ -20,7 +20,9 @@ from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
-from phoenixd.core.events import AnswerCut, SendRequested, TerminalSeen
+from phoenixd.core.events.evidence import AnswerCut
+from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.orders import SendRequested
 from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon

@@ -14,7 +14,8 @@ from phoenixd.api.history import Digest
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core.agent import Mode
 from phoenixd.core.durations import parse_duration
-from phoenixd.core.events import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested, TerminalSeen
+from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested
 from phoenixd.core.facts import RunBegan
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 

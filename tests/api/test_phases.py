@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.events import AgentDeclared
+from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
 from phoenixd.documents.project.revision import Revision
 from phoenixd.documents.project.splitting import split

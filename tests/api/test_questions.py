@@ -8,7 +8,9 @@ import re
 import pytest
 
 from phoenixd.core.agent import Running
-from phoenixd.core.events import AnswerRequested, Delivered, HoldReleased, ScreenSeen, SendRequested
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.orders import AnswerRequested, SendRequested
+from phoenixd.core.events.runs import Delivered, HoldReleased
 from phoenixd.core.spec import PreparedAnswer, RestartRules
 from phoenixd.documents.hooks import hook_event
 from tests.api.conftest import Live

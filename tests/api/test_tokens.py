@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.events import UsageSeen
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.spec import Kind
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon

@@ -24,7 +24,7 @@ from phoenixd.api.places import MOST, OPERATORS, STREAMS, WAITS
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper, Role
 from phoenixd.api.server import AT_ONCE
-from phoenixd.core.events import StartRequested
+from phoenixd.core.events.orders import StartRequested
 from tests.api.conftest import Live, parse, serving
 from tests.api.daemon import FakeDaemon
 from tests.waiting import eventually, eventually_sync

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from phoenixd.core import alert_kinds, events, hearing, hooks
+from phoenixd.core import alert_kinds, hearing, hooks
+from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.events.runs import AgentExited
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,8 +88,8 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     (STATES, "| part | does"): hearing_parts,
     (STATES, "```mermaid\nflowchart LR\n  event([ToolStarted])"): diagram(hooks.ToolStarted),
     (STATES, "```mermaid\nflowchart LR\n  event([TurnEnded])"): diagram(hooks.TurnEnded),
-    (STATES, "```mermaid\nflowchart LR\n  event([AgentExited])"): diagram(events.AgentExited),
-    (STATES, "```mermaid\nflowchart LR\n  event([StopRequested])"): diagram(events.StopRequested),
+    (STATES, "```mermaid\nflowchart LR\n  event([AgentExited])"): diagram(AgentExited),
+    (STATES, "```mermaid\nflowchart LR\n  event([StopRequested])"): diagram(StopRequested),
 }
 """The page and the beginning of each part, which goes on to the next empty line."""
 

@@ -20,7 +20,7 @@ from phoenixd.drivers.journal.reserve import Reserve
 from phoenixd.drivers.journal.rows import SpecRows, batch_rows
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.writer import Writer
-from phoenixd.ports import Batch, Entry
+from phoenixd.ports.journal import Batch, Entry
 from tests.agents import an_agent
 from tests.bench.arena import Figures
 

@@ -13,7 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from phoenixd.core.agent import Running
-from phoenixd.core.events import AgentDeclared, AgentExited, AgentStarted, Event, EvidenceSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import PromptSubmitted, SessionStarted, ToolStarted

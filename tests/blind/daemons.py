@@ -12,14 +12,16 @@ import anyio
 from phoenixd.core.actions import Action, Alert, Reassure, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.durability import SILENT
-from phoenixd.core.events import AgentDeclared, AgentExited, AgentStarted, StateEdited
+from phoenixd.core.events.fleet import StateEdited
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch
+from phoenixd.ports.journal import Batch
 from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import Supervisor
 from tests.blind.tables import Table, quantity

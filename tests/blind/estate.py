@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from phoenixd.core.behind.world import SeenRun, Wish
-from phoenixd.ports import Batch, RunFiles, Saved
+from phoenixd.ports.journal import Batch, RunFiles, Saved
 from tests.simulate.host import Host
 from tests.simulate.memory_journal import MemoryJournal
 

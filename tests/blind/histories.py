@@ -13,15 +13,9 @@ from structlog.testing import capture_logs
 
 from phoenixd.core.agent import Stopped
 from phoenixd.core.behind.plan import BEHIND
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentWithdrawn,
-    Event,
-    RecoveryConfirmed,
-    RestartRequested,
-    StartRequested,
-    StopRequested,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import RecoveryConfirmed
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec
 from phoenixd.runtime import world
 from tests.blind.estate import Directories, JournalCopy

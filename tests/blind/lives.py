@@ -13,7 +13,9 @@ from phoenixd.core.actions import Alert, Reassure, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
 from phoenixd.core.spec import AgentSpec, FleetLimits
-from phoenixd.ports import Batch, Fenced, ProcessIdentity, ShimHello
+from phoenixd.ports.journal import Batch
+from phoenixd.ports.processes import Fenced, ProcessIdentity
+from phoenixd.ports.shims import ShimHello
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.world import Faced, face
 from tests.blind.stage import QuietProgram, Stage

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phoenixd.core.agent import Parked, Run, Running, Starting
-from phoenixd.core.events import RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
 from phoenixd.documents.hooks import hook_of
 from tests.blind.tables import Outcome, Table, quantity

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Quarantined
-from phoenixd.core.events import WorkMeasured
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.spec import BreakerRules, Kind
 from phoenixd.drivers.git.work import WorkPrints
 from tests.blind.tables import Outcome, Table

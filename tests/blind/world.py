@@ -25,22 +25,12 @@ from phoenixd.core.actions import (
     Terminate,
 )
 from phoenixd.core.agent import Agent, Run, Running, Starting, Stopping
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    CallWorkSeen,
-    Delivered,
-    Event,
-    EvidenceSeen,
-    Rebooted,
-    RunAdopted,
-    ScreenSeen,
-    StartRequested,
-    Tick,
-    TreeGone,
-    WorkMeasured,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, ScreenSeen
+from phoenixd.core.events.fleet import Rebooted, Tick
+from phoenixd.core.events.orders import AgentDeclared, StartRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, RunAdopted, TreeGone
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook

@@ -15,7 +15,8 @@ from typing import Any
 
 from phoenixd.core.actions import LookAtScreen, Terminate
 from phoenixd.core.agent import Desired, Starting
-from phoenixd.core.events import Event, EvidenceSeen, ScreenSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.projection import inbox, row
 from phoenixd.documents.hooks import hook_event
 from phoenixd.harness import HARNESSES

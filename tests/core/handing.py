@@ -7,16 +7,10 @@ from typing import Any
 from phoenixd.core.actions import Deliver, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import (
-    AgentExited,
-    AgentStarted,
-    Delivered,
-    HandoffAcked,
-    HandoffRequested,
-    PackageWritten,
-    PapersUpdated,
-    UsageSeen,
-)
+from phoenixd.core.events.evidence import UsageSeen
+from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersUpdated
+from phoenixd.core.events.orders import HandoffRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind

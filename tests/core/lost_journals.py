@@ -17,30 +17,22 @@ from phoenixd.core.actions import Action, Fence, Kill, Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind import plan, verdicts
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed, Tick
+from phoenixd.core.events.orders import (
     AgentDeclared,
-    AgentExited,
-    AgentStarted,
     AgentWithdrawn,
-    EpochBegun,
-    Event,
-    JournalBehind,
     OperatorEvent,
-    RecoveryConfirmed,
     RestartRequested,
-    RunAdopted,
-    RunMissing,
-    ShimLost,
     StartRequested,
     StopRequested,
-    Tick,
-    TreeGone,
 )
+from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted, RunMissing, ShimLost, TreeGone
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
-from phoenixd.ports import Batch, RunFiles
+from phoenixd.ports.journal import Batch, RunFiles
 from phoenixd.runtime.epochs import EpochKeeper
 from tests.runtime.test_messages import FastClock
 

@@ -25,24 +25,23 @@ from phoenixd.core.actions import (
     Terminate,
 )
 from phoenixd.core.agent import Agent, Starting
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.aftermath import AttendanceSeen
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
     AgentVanished,
-    AttendanceSeen,
     Delivered,
-    Event,
-    FileLooked,
     RunAdopted,
     RunMissing,
-    ScreenSeen,
     ShimLost,
     StartFailed,
-    TerminalSeen,
     TreeGone,
     TreeLingers,
-    WorkMeasured,
 )
+from phoenixd.core.events.work import FileLooked, WorkMeasured
 
 TERMINAL = "terminal"
 """The lane and the mailbox of what concerns no single agent."""

@@ -8,20 +8,12 @@ from typing import Any, TypeVar
 from phoenixd.core.actions import Action, Alert, LookAtCall, LookAtScreen, MeasureWork, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Run, Running, Starting, State
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    CallWorkSeen,
-    Event,
-    RestartRequested,
-    ScreenSeen,
-    StartRequested,
-    StopRequested,
-    Tick,
-    TreeGone,
-    WorkMeasured,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import CallWorkSeen, ScreenSeen
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, TreeGone
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment

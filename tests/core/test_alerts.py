@@ -6,19 +6,10 @@ import pytest
 
 from phoenixd.core import projection
 from phoenixd.core.actions import Alert, Reassure
-from phoenixd.core.events import (
-    AgentWithdrawn,
-    Event,
-    ShimLost,
-    StartFailed,
-    StartRequested,
-    TerminalSeen,
-    TreeGone,
-    TreeLingers,
-    TroubleGone,
-    TroubleSeen,
-    is_journaled,
-)
+from phoenixd.core.events import Event, is_journaled
+from phoenixd.core.events.fleet import TerminalSeen, TroubleGone, TroubleSeen
+from phoenixd.core.events.orders import AgentWithdrawn, StartRequested
+from phoenixd.core.events.runs import ShimLost, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.documents.codec import dump_agent, load_agent

@@ -12,7 +12,7 @@ from phoenixd.core.actions import Action, Arm, Disarm
 from phoenixd.core.agent import Activity, Running
 from phoenixd.core.armed_answer import Armed, ArmedAnswer, On
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentStarted, ArmedUsed, RunAdopted
+from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted
 from phoenixd.core.projection import row
 from phoenixd.core.spec import Kind
 from phoenixd.documents.codec import dump_agent, load_agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core import background
-from phoenixd.core.events import Rebooted
+from phoenixd.core.events.fleet import Rebooted
 from tests.core.story import Story, claude
 
 BUILD, CRON = "shell: make world", "schedule: */5 * * * * Check the queue."

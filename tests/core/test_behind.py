@@ -13,18 +13,15 @@ from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Ru
 from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
-from phoenixd.core.events import (
+from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed, Tick
+from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
-    EpochBegun,
-    JournalBehind,
     OperatorEvent,
-    RecoveryConfirmed,
     RestartRequested,
     SendRequested,
     StartRequested,
     StopRequested,
-    Tick,
 )
 from phoenixd.core.fleet import Fleet, declared
 from phoenixd.core.hearing import step

@@ -9,7 +9,9 @@ import pytest
 
 from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent import OpenCall, Running
-from phoenixd.core.events import CallWorkSeen, EvidenceSeen, RunAdopted, Tick
+from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import HungInCall
 from phoenixd.core.spec import LivenessRules
 from phoenixd.core.turn.calls import MAX_COMMAND

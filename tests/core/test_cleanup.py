@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from phoenixd.core.actions import Alert, CleanUp, Fence, Reassure
-from phoenixd.core.events import AgentWithdrawn, CleanedUp
+from phoenixd.core.events.aftermath import CleanedUp
+from phoenixd.core.events.orders import AgentWithdrawn
 from phoenixd.core.spec import CleanupRules
 from tests.core.story import Story, spec
 

@@ -9,7 +9,8 @@ import pytest
 from phoenixd.core import cut
 from phoenixd.core.actions import Deliver, Spawn, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Stopping
-from phoenixd.core.events import AnswerCut, Delivered, NotDelivered, RunAdopted
+from phoenixd.core.events.evidence import AnswerCut
+from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
 from phoenixd.core.facts import AnswerFellShort
 from phoenixd.core.spec import Kind
 from phoenixd.documents.codec import dump_agent, load_agent

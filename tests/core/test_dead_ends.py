@@ -8,7 +8,7 @@ import pytest
 
 from phoenixd.core.actions import Spawn, Terminate
 from phoenixd.core.agent import Mode, Running, Stopping
-from phoenixd.core.events import UsageSeen
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.spec import Kind
 from phoenixd.documents.hooks import hook_event
 from tests.core.story import Story, claude

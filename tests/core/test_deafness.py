@@ -6,7 +6,8 @@ import pytest
 
 from phoenixd.core.actions import Kill, LookAtScreen, Reassure, Terminate
 from phoenixd.core.agent import Running
-from phoenixd.core.events import HooksRefused, LinkLost, RunAdopted, ScreenSeen
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.runs import HooksRefused, LinkLost, RunAdopted
 from phoenixd.core.projection import Row, row
 from phoenixd.core.turn.due import EVERY_DEAF
 from tests.core.story import Story, claude

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.agent import Parked
-from phoenixd.core.events import AgentDeclared, Event, Tick
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.fleet import Fleet, Step, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment

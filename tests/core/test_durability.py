@@ -21,7 +21,7 @@ from phoenixd.core.durability import (
     Durability,
     told,
 )
-from phoenixd.core.events import TroubleGone, TroubleSeen
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 
 FULL = "database or disk is full"
 

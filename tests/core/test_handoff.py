@@ -10,24 +10,19 @@ import pytest
 from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Deliver, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stopping
-from phoenixd.core.events import (
-    AgentStarted,
+from phoenixd.core.events.evidence import UsageSeen
+from phoenixd.core.events.fleet import EpochBegun, Rebooted
+from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
+from phoenixd.core.events.orders import (
     AgentWithdrawn,
-    Delivered,
-    EpochBegun,
-    NotDelivered,
-    PackageFailed,
-    PapersFailed,
-    PapersUpdated,
-    Rebooted,
     RestartRequested,
     RollbackRequested,
     SendRequested,
     StartRequested,
     StopRequested,
-    TaskRequested,
-    UsageSeen,
 )
+from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
+from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from phoenixd.core.actions import Arm, Disarm
 from phoenixd.core.armed import LINK
-from phoenixd.core.events import RollbackRequested, RunAdopted, Tick
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import RollbackRequested
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.handoff.compaction import ARMED_FOR
 from phoenixd.core.projection import project
 from phoenixd.core.spec import ContextRules

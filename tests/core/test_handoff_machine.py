@@ -8,26 +8,20 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from phoenixd.core.actions import Action, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent, Running, Stopped
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import UsageSeen
+from phoenixd.core.events.fleet import EpochBegun, Rebooted, Tick
+from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.orders import (
     AgentDeclared,
-    AgentStarted,
-    EpochBegun,
-    Event,
-    HandoffAcked,
     HandoffRequested,
-    PackageFailed,
-    PackageWritten,
-    PapersFailed,
-    PapersUpdated,
-    Rebooted,
     RestartRequested,
     RollbackRequested,
     SendRequested,
     StartRequested,
     StopRequested,
-    Tick,
-    UsageSeen,
 )
+from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.hearing import step

@@ -13,21 +13,12 @@ import pytest
 
 from phoenixd.core import fleet, hearing, parts, session, taking
 from phoenixd.core.agent import Running
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    CallWorkSeen,
-    Event,
-    EvidenceSeen,
-    RunAdopted,
-    ScreenSeen,
-    SendRequested,
-    StartRequested,
-    StopRequested,
-    Tick,
-    TroubleSeen,
-    WorkMeasured,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, ScreenSeen
+from phoenixd.core.events.fleet import Tick, TroubleSeen
+from phoenixd.core.events.orders import AgentDeclared, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, RunAdopted
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import EVIDENCE, HOOKS, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import accounts, outage, parking, waits
 from phoenixd.core.turn import calls, claims, due, liveness

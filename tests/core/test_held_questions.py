@@ -8,7 +8,8 @@ from typing import Any
 from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold
 from phoenixd.core.agent import InboxItem
 from phoenixd.core.alerts import next_command
-from phoenixd.core.events import AnswerRequested, HoldAnswered, HoldReleased, RunAdopted
+from phoenixd.core.events.orders import AnswerRequested
+from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.transitions import text_hash
 from tests.core.story import Story, claude, spec
 

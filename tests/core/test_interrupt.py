@@ -8,7 +8,7 @@ import pytest
 
 from phoenixd.core.actions import SeeAttendance, Spawn
 from phoenixd.core.agent import BackingOff, Desired, Parked, Starting, Stopped
-from phoenixd.core.events import AttendanceSeen
+from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.interrupt import ANSWER_WITHIN
 from phoenixd.core.spec import Kind, LoopRules
 from phoenixd.documents.hooks import hook_of

@@ -10,15 +10,8 @@ import pytest
 
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, BackingOff, PromptKind, Running
-from phoenixd.core.events import (
-    AgentVanished,
-    AnswerRequested,
-    Delivered,
-    HoldAnswered,
-    NotDelivered,
-    RunAdopted,
-    StartFailed,
-)
+from phoenixd.core.events.orders import AnswerRequested
+from phoenixd.core.events.runs import AgentVanished, Delivered, HoldAnswered, NotDelivered, RunAdopted, StartFailed
 from phoenixd.core.projection import inbox
 from phoenixd.core.question import leftover
 from phoenixd.documents.codec import dump_agent, load_agent

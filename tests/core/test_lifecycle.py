@@ -8,24 +8,20 @@ import pytest
 
 from phoenixd.core.actions import Fence, Kill, LookAtScreen, Spawn, Terminate
 from phoenixd.core.agent import Afterwards, BackingOff, Desired, Running, Starting, Stopped, Stopping, StopStep
-from phoenixd.core.events import (
+from phoenixd.core.events import RunEvent
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.fleet import Rebooted, Tick
+from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
+from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
     AgentVanished,
-    AgentWithdrawn,
     Delivered,
-    EvidenceSeen,
     NotDelivered,
-    Rebooted,
     RunAdopted,
-    RunEvent,
     RunMissing,
-    ScreenSeen,
     ShimLost,
     StartFailed,
-    StartRequested,
-    StopRequested,
-    Tick,
     TreeGone,
     TreeLingers,
 )

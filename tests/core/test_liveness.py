@@ -6,7 +6,9 @@ import pytest
 
 from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Stopping
-from phoenixd.core.events import EvidenceSeen, RunAdopted, ScreenSeen, Tick
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.spec import HOUR, Kind, LivenessRules, LoopRules
 from phoenixd.core.turn.due import untouched_by
 from tests.core.story import EPOCH, Story, claude, spec

@@ -6,7 +6,7 @@ import pytest
 
 from phoenixd.core.actions import DismissDialog, LookAtScreen
 from phoenixd.core.agent import Activity, Running, Starting
-from phoenixd.core.events import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.projection import is_settled, needs_person
 from phoenixd.core.session import SCREEN_DIALOGS, UNREAD
 from phoenixd.core.spec import PreparedAnswer

@@ -8,21 +8,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from phoenixd.core.actions import Fence, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped, Stopping, StopStep
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen
+from phoenixd.core.events.fleet import Rebooted, Tick
+from phoenixd.core.events.orders import (
     AgentDeclared,
-    AgentStarted,
     AgentWithdrawn,
-    Event,
-    EvidenceSeen,
-    MeasurementLost,
-    Rebooted,
     RestartRequested,
-    RunAdopted,
     SendRequested,
     StartRequested,
     StopRequested,
-    Tick,
 )
+from phoenixd.core.events.runs import AgentStarted, RunAdopted
+from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.fleet import Fleet, Step, next_deadline
 from phoenixd.core.hearing import step

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.events import UsageSeen
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.meter import parts, trend
 from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, read
 from phoenixd.core.projection import row

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import Alert, Deliver
-from phoenixd.core.events import Delivered, NotDelivered, RunAdopted, StartRequested
+from phoenixd.core.events.orders import StartRequested
+from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
 from tests.core.story import Story, spec
 
 

@@ -8,15 +8,9 @@ import pytest
 
 from phoenixd.core.actions import Alert, Deliver, Reassure, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    Delivered,
-    StartRequested,
-    StopRequested,
-    Tick,
-)
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
 from phoenixd.documents.codec import dump_agent, load_agent

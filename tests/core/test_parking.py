@@ -21,16 +21,9 @@ from phoenixd.core.agent import (
     Starting,
     Stopped,
 )
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    Delivered,
-    NotDelivered,
-    ScreenSeen,
-    SendRequested,
-    StartRequested,
-)
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.orders import AgentDeclared, SendRequested, StartRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.fleet import next_deadline
 from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import ParkingKind

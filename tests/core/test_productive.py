@@ -10,7 +10,11 @@ import pytest
 
 from phoenixd.core.actions import MeasureWork, Spawn
 from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
-from phoenixd.core.events import Delivered, MeasurementLost, ScreenSeen, SendRequested, ShimLost, Tick, WorkMeasured
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import SendRequested
+from phoenixd.core.events.runs import Delivered, ShimLost
+from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.facts import RunEnded, RunProductive
 from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import BreakerRules, Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules

@@ -8,16 +8,10 @@ import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Spawn
 from phoenixd.core.agent import Desired, Parked, Quarantined, Stopped
-from phoenixd.core.events import (
-    BreakerCorrupt,
-    BreakerEdited,
-    BreakerReset,
-    MeasurementLost,
-    Rebooted,
-    RunMissing,
-    StartFailed,
-    WorkMeasured,
-)
+from phoenixd.core.events.fleet import Rebooted
+from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
+from phoenixd.core.events.runs import RunMissing, StartFailed
+from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.iteration import Closing, Opening, Underway
 from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
 from phoenixd.core.work import Place, Survey

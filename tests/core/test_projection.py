@@ -8,7 +8,8 @@ import pytest
 
 from phoenixd.core import projection
 from phoenixd.core.agent import Parked
-from phoenixd.core.events import AgentVanished, StartRequested
+from phoenixd.core.events.orders import StartRequested
+from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.projection import SIGNS, group, inbox, project, public_status, row

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from phoenixd.core import projection
 from phoenixd.core.actions import Alert, Reassure
-from phoenixd.core.events import ReportJudged, SendRequested, StartRequested
+from phoenixd.core.events.aftermath import ReportJudged
+from phoenixd.core.events.orders import SendRequested, StartRequested
 from phoenixd.core.reports import MOST_REPORTS
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude

@@ -9,24 +9,24 @@ import pytest
 from phoenixd.core import requests
 from phoenixd.core.actions import Deliver, Release, Spawn, Terminate
 from phoenixd.core.agent import BackingOff, Desired, Mode, Quarantined, Running, Starting, Stopped, Stopping
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Rebooted, TerminalSeen, Tick
+from phoenixd.core.events.orders import (
     AgentDeclared,
-    AgentStarted,
-    AgentVanished,
     AgentWithdrawn,
-    Delivered,
-    Event,
-    Rebooted,
     RestartRequested,
-    RunAdopted,
-    RunMissing,
     SendRequested,
-    ShimLost,
-    StartFailed,
     StartRequested,
     StopRequested,
-    TerminalSeen,
-    Tick,
+)
+from phoenixd.core.events.runs import (
+    AgentStarted,
+    AgentVanished,
+    Delivered,
+    RunAdopted,
+    RunMissing,
+    ShimLost,
+    StartFailed,
 )
 from phoenixd.core.spec import Kind, LoopRules, RestartRules
 from tests.core.story import Story, claude, spec

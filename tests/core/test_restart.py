@@ -9,7 +9,9 @@ import pytest
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, Spawn
 from phoenixd.core.agent import BackingOff, Desired, LastExit, Mode, PromptKind, Quarantined, Running, Starting, Stopped
-from phoenixd.core.events import AgentDeclared, AgentVanished, ShimLost, StartFailed, Tick
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentVanished, ShimLost, StartFailed
 from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules, ResumeRules
 from tests.core.story import Story, claude, spec
 

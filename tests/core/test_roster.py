@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from phoenixd.core import lifecycle
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentDeclared
+from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.fleet import Fleet, declared
 from phoenixd.core.hearing import step
 from phoenixd.core.marks import MARKER

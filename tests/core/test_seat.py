@@ -13,21 +13,18 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Alert, Deliver, Release, Spawn, TakeSession, Terminate
 from phoenixd.core.agent import Agent, Desired, InboxItem, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Rebooted, TroubleSeen
+from phoenixd.core.events.orders import (
     AgentDeclared,
-    AgentExited,
-    AgentStarted,
     AgentWithdrawn,
     AnswerRequested,
-    Event,
-    Rebooted,
     RestartRequested,
-    RunAdopted,
     SendRequested,
     StartRequested,
     StopRequested,
-    TroubleSeen,
 )
+from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put, release_starts
 from phoenixd.core.projection import inbox, project, row_of
 from phoenixd.core.seat import finding, names, succession
@@ -35,7 +32,7 @@ from phoenixd.core.seat.orders import NAME_TOO_LONG
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
 from phoenixd.documents.codec import decode, encode
-from phoenixd.ports import Saved
+from phoenixd.ports.journal import Saved
 from phoenixd.runtime.recovery import restore
 from tests.core.story import Story, spec
 

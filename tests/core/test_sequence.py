@@ -9,17 +9,10 @@ import pytest
 from phoenixd.core.actions import LookForFile, MeasureWork, SeeAttendance, Spawn
 from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Open
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    AgentWithdrawn,
-    AttendanceSeen,
-    FileLooked,
-    MeasurementLost,
-    StartRequested,
-    StopRequested,
-)
+from phoenixd.core.events.aftermath import AttendanceSeen
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.events.work import FileLooked, MeasurementLost
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member
 from phoenixd.documents.hooks import hook_of

@@ -6,7 +6,7 @@ import pytest
 
 from phoenixd.core.actions import Alert, LookAtScreen, Spawn, Terminate
 from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopped, Stopping
-from phoenixd.core.events import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.session import MAX_TEXT
 from phoenixd.core.spec import Kind
 from phoenixd.core.turn.calls import MAX_LEASES

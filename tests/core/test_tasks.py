@@ -8,19 +8,10 @@ import pytest
 
 from phoenixd.core.actions import CollectTask, Deliver, Release, Spawn
 from phoenixd.core.agent import Mode, PromptKind, Stopped
-from phoenixd.core.events import (
-    AgentExited,
-    AgentStarted,
-    Delivered,
-    LimitsDeclared,
-    NotDelivered,
-    Rebooted,
-    RestartRequested,
-    StartRequested,
-    StopRequested,
-    TaskCollected,
-    Tick,
-)
+from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, Tick
+from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
+from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
 from phoenixd.core.tasks import queue

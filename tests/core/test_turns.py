@@ -8,7 +8,8 @@ import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Terminate
 from phoenixd.core.agent import Desired, Quarantined, Running, Stopped, Stopping
-from phoenixd.core.events import BreakerEdited, MeasurementLost, WorkMeasured
+from phoenixd.core.events.orders import BreakerEdited
+from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.spec import BreakerRules
 from tests.core.story import Story, claude
 

@@ -8,7 +8,8 @@ import pytest
 
 from phoenixd.core.actions import CleanUp, Fence
 from phoenixd.core.agent import BackingOff, Running, Starting, Stopped, Stopping
-from phoenixd.core.events import AgentExited, AgentWithdrawn, RunMissing, ShimLost, TreeGone
+from phoenixd.core.events.orders import AgentWithdrawn
+from phoenixd.core.events.runs import AgentExited, RunMissing, ShimLost, TreeGone
 from phoenixd.core.spec import RestartRules, StopRules
 from phoenixd.core.unproven import weighed
 from tests.core.story import Story, spec

@@ -7,7 +7,8 @@ from typing import TypeVar
 import pytest
 
 from phoenixd.core.agent import Mode, Quarantined
-from phoenixd.core.events import ScreenSeen, is_journaled
+from phoenixd.core.events import is_journaled
+from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.facts import (
     Asked,
     AskingOver,

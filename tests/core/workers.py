@@ -7,7 +7,8 @@ from typing import Any
 from phoenixd.core.actions import CollectTask, Deliver
 from phoenixd.core.agent import Agent, Starting
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import AgentExited, AgentStarted, TaskCancelRequested, TaskCollected, TaskRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.documents.hooks import hook_of

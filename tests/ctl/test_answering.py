@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from phoenixd.api.operations import BY_NAME, Operation
-from phoenixd.core.events import AnswerRequested
+from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.ctl import answering, calls, wire
 from phoenixd.ctl.grammar import Command
 from tests.api.conftest import Live

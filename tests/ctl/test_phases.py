@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from phoenixd.core.events import AgentDeclared
+from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.project import layout
 from tests.api.conftest import Live

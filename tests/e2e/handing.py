@@ -9,9 +9,9 @@ import sys
 from dataclasses import replace
 
 from phoenixd.__main__ import main
-from phoenixd.core import events, hearing, requests
+from phoenixd.core import hearing, requests
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import SendRequested, StartRequested
+from phoenixd.core.events.orders import SendRequested, StartRequested
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding, succession
@@ -62,6 +62,6 @@ def unless_a_step(part: hearing.FleetPart | tuple[hearing.AgentPart, ...]) -> he
 
 
 if __name__ == "__main__":
-    typed, *rest = hearing.TABLE[events.SendRequested]
-    hearing.TABLE[events.SendRequested] = (unless_a_step(typed), hand_over, *rest)  # type: ignore[arg-type]
+    typed, *rest = hearing.TABLE[SendRequested]
+    hearing.TABLE[SendRequested] = (unless_a_step(typed), hand_over, *rest)  # type: ignore[arg-type]
     sys.exit(main())

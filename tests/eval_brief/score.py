@@ -16,7 +16,7 @@ from phoenixd.documents.state import StateDocument
 from phoenixd.memory.brief.guard import Accepted
 from phoenixd.memory.brief.words import numbers, similarity
 from phoenixd.memory.brief.writing import Outcome, write_brief
-from phoenixd.ports import BriefWriter
+from phoenixd.ports.papers import BriefWriter
 from tests.eval_brief.sessions import NOW, Session
 from tests.eval_brief.transcripts import read_back
 

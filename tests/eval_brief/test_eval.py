@@ -11,7 +11,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 from tests.eval_brief.__main__ import measure
 from tests.eval_brief.score import Score, score, written
 from tests.eval_brief.sessions import SESSIONS, Session

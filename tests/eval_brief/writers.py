@@ -16,7 +16,7 @@ from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers.command import AGENT, CommandWriter
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.installed import SOURCE, interpreter
-from phoenixd.ports import BriefWriter, WriterAnswer
+from phoenixd.ports.papers import BriefWriter, WriterAnswer
 from tests.eval_brief.sessions import Session
 from tests.stub.messages import MessagesStub
 from tests.stub.scenario import Step

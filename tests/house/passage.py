@@ -18,14 +18,17 @@ from typing import Any
 
 import phoenixd.core
 from phoenixd.core import hearing
-from phoenixd.core.events import AgentExited, Event, SendRequested, Tick
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import SendRequested
+from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hooks import ToolStarted
 from phoenixd.core.moment import Moment
 from tests.bench.step import EPOCH, World, world_of
 
 CORE = str(Path(phoenixd.core.__file__).parent) + "/"
-NOUNS = frozenset({"actions.py", "agent.py", "decision.py", "events.py", "facts.py", "hooks.py", "merit.py",
+NOUNS = frozenset({"actions.py", "agent.py", "decision.py", "events/__init__.py", "facts.py", "hooks.py", "merit.py",
                    "moment.py", "spec.py"})  # fmt: skip
 ROSTER = frozenset({"roster.py", "ranked.py"})
 SAMPLES = 300

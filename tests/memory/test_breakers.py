@@ -14,7 +14,7 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Breaker, Closed, HalfOpen, Open, Tally
-from phoenixd.core.events import BreakerCorrupt, BreakerEdited, BreakerReset
+from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
 from phoenixd.core.spec import Kind
 from phoenixd.directories import Directories
 from phoenixd.documents.breaker_file import NAME, BreakerFile, read_breaker, render_breaker

@@ -24,7 +24,7 @@ from phoenixd.errors import WriterFailed
 from phoenixd.memory.brief import switch as brief_switch
 from phoenixd.memory.brief.run import BriefRuns
 from phoenixd.memory.papers import Papers
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 from tests.start.places import NOW, Room, entry
 
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}

@@ -16,7 +16,8 @@ import pytest
 
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Incident, LastExit, Mode, PromptKind, Quarantined
-from phoenixd.core.events import Event, StateEdited
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import StateEdited
 from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.agent import Agent, StandingAlert
-from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.moment import Moment
 from phoenixd.drivers.files import plain as files
 from phoenixd.memory import publication

@@ -31,7 +31,8 @@ import anyio
 import structlog
 
 from phoenixd.core import fleet as core
-from phoenixd.core.events import AgentDeclared, AgentWithdrawn, AnswerRequested, Event
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, AnswerRequested
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment

@@ -15,14 +15,15 @@ from phoenixd.core.actions import Arm, Disarm
 from phoenixd.core.agent import Agent
 from phoenixd.core.armed_answer import ArmedAnswer, On
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentExited, AgentStarted, ArmedUsed, Event, RunAdopted
+from phoenixd.core.events import Event
+from phoenixd.core.events.runs import AgentExited, AgentStarted, ArmedUsed, RunAdopted
 from phoenixd.core.hooks import CallKept, CompactionBegun, PromptSubmitted, TurnKept
 from phoenixd.core.traits import traits_of
 from phoenixd.documents.journal_names import action_name
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.shims.wire import MOST_ARMED, Malformed, parse_uses
 from phoenixd.harness import HARNESSES
-from phoenixd.ports import ShimHello, ShimMessage, ShimRun
+from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.arming import order
 from phoenixd.runtime.hearing import Hearing
 from tests.core.story import Story, claude, spec

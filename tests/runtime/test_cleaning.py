@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from phoenixd.core import background
-from phoenixd.core.events import AgentExited, AnswerRequested, Event, SendRequested, TreeGone
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AnswerRequested, SendRequested
+from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.redact import redact

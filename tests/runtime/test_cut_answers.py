@@ -8,7 +8,8 @@ from typing import Any
 import anyio
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AnswerCut, Event
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import CutShort
 from phoenixd.runtime.cut_answers import GATHER, LATE, CutAnswers

@@ -13,21 +13,15 @@ from phoenixd.core.actions import Action, Spawn, Terminate
 from phoenixd.core.agent import Desired
 from phoenixd.core.behind.verdicts import judge_all, lag
 from phoenixd.core.behind.world import Trace, Wish, Word, World
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    EpochBegun,
-    Event,
-    StartRequested,
-    StopRequested,
-    TroubleGone,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import EpochBegun, TroubleGone
+from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.files.epoch import EpochFiles
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch
+from phoenixd.ports.journal import Batch
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.supervisor import Supervisor
 from tests.runtime.test_messages import FastClock

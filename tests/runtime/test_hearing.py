@@ -13,13 +13,15 @@ from typing import Any, Literal, cast
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import AgentExited, AgentStarted, AgentVanished, Event, RunAdopted, RunMissing
+from phoenixd.core.events import Event
+from phoenixd.core.events.runs import AgentExited, AgentStarted, AgentVanished, RunAdopted, RunMissing
 from phoenixd.core.hooks import Hook
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import boot_id, read_stat
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
+from phoenixd.ports.processes import ProcessIdentity
+from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.recovery import relink
 from tests.core.story import Story, claude

@@ -11,7 +11,9 @@ import pytest
 
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Delivered, Event, NotDelivered, ScreenSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.moment import Moment
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt

@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, EvidenceSeen, UsageSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.moment import Moment
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from phoenixd.core.agent import Agent, StandingAlert
-from phoenixd.core.events import Event, TroubleGone, TroubleSeen
-from phoenixd.ports import Entry, StoredEntry
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime import publisher
 from phoenixd.runtime.publisher import Publisher
 from tests.agents import an_agent

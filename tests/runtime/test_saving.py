@@ -12,7 +12,7 @@ import pytest
 from phoenixd.core.durability import Durability
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch, Entry
+from phoenixd.ports.journal import Batch, Entry
 from phoenixd.runtime import saving
 from phoenixd.runtime.saving import Saver
 from tests.waiting import eventually

@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from phoenixd.core.durability import Durability
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentExited,
-    AgentStarted,
-    Event,
-    RestartRequested,
-    SendRequested,
-    StartRequested,
-    StopRequested,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AgentDeclared, RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.documents.hooks import hook_of
 from phoenixd.runtime.dues import OF_NO_DELAY, Due, Dues
 from phoenixd.runtime.supervisor import Supervisor

@@ -14,11 +14,12 @@ import structlog
 from phoenixd.core.actions import Action, Spawn, Terminate
 from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import PROBE, QUIET
-from phoenixd.core.events import AgentDeclared, Event, StopRequested
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AgentDeclared, StopRequested
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch
+from phoenixd.ports.journal import Batch
 from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import Supervisor
 from tests.core.story import spec

@@ -9,8 +9,9 @@ import anyio
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import CleanedUp, Event
-from phoenixd.ports import EndedRun, Fenced
+from phoenixd.core.events import Event
+from phoenixd.core.events.aftermath import CleanedUp
+from phoenixd.ports.processes import EndedRun, Fenced
 from phoenixd.runtime.strays import GATHER, LOOK_AGAIN, Strays
 from tests.core.story import Story
 from tests.runtime.test_messages import FastClock

@@ -7,11 +7,12 @@ from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action, Spawn
 from phoenixd.core.agent import Agent, Starting
-from phoenixd.core.events import AgentDeclared, AgentExited, AgentStarted
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
-from phoenixd.ports import Batch
+from phoenixd.ports.journal import Batch
 from phoenixd.runtime.supervisor import Supervisor
 from tests.runtime.test_messages import FastClock
 

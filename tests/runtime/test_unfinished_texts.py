@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phoenixd.ports import Entry, StoredEntry
+from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime.recovery import unfinished_texts
 
 

@@ -11,11 +11,17 @@ from anyio.abc import TaskGroup
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, RestartRequested, StopRequested, TaskCancelRequested, TaskRequested
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import RestartRequested, StopRequested
+from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.ports import Batch, Notifier, Outside, ProcessTable, Records, ShimMessage, StoredEntry
+from phoenixd.ports import Outside
+from phoenixd.ports.journal import Batch, StoredEntry
+from phoenixd.ports.papers import Notifier
+from phoenixd.ports.processes import ProcessTable
+from phoenixd.ports.shims import Records, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger

@@ -11,23 +11,19 @@ import anyio
 from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
-from phoenixd.core.events import Event, EvidenceSeen, PackageWritten, PapersUpdated
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen
+from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness.prompts import Prompt
-from phoenixd.ports import (
-    Entry,
-    Fenced,
-    Leftovers,
-    ProcessIdentity,
-    ShimCommand,
-    ShimHello,
-    WorkDone,
-    WorkReading,
-)
+from phoenixd.ports.journal import Entry
+from phoenixd.ports.processes import Fenced, Leftovers, ProcessIdentity, WorkDone
+from phoenixd.ports.shims import ShimCommand, ShimHello
+from phoenixd.ports.work import WorkReading
 from tests.simulate.host import Host, Life
 from tests.simulate.program import Program
 

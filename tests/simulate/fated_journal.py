@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch
+from phoenixd.ports.journal import Batch
 from tests.simulate.host import Host
 from tests.simulate.memory_journal import MemoryJournal
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from phoenixd.ports import ProcessIdentity
+from phoenixd.ports.processes import ProcessIdentity
 from tests.simulate.ledger import Ledger
 from tests.simulate.promises import Promises
 from tests.simulate.virtual_loop import VirtualLoop

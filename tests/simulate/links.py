@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import ShimHello, ShimMessage, ShimRun
+from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from tests.simulate.host import Host, Life
 from tests.simulate.program import Program
 from tests.simulate.shim import Shim

@@ -11,7 +11,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Batch, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, Saved, StoredEntry
 from tests.simulate.host import Host
 from tests.simulate.promises import Facts, facts_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from phoenixd.core.agent import Agent, Desired, Starting
 from phoenixd.core.fleet import Fleet
-from phoenixd.ports import StoredEntry
+from phoenixd.ports.journal import StoredEntry
 
 if TYPE_CHECKING:
     from tests.simulate.host import Host

@@ -19,11 +19,12 @@ from phoenixd.core.actions import Action
 from phoenixd.core.agent import Desired, Mode, PromptKind, Run
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import AgentDeclared, Event, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.hooks import Hook
 from phoenixd.core.spec import FleetLimits
 from phoenixd.drivers.clock import SupervisedClock
-from phoenixd.ports import Batch, Entry
+from phoenixd.ports.journal import Batch, Entry
 from phoenixd.runtime.describe import describe_actions, describe_event
 from phoenixd.runtime.dues import OF_NO_DELAY
 from phoenixd.runtime.recovery import restore

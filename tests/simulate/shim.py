@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from phoenixd.ports import ShimHello, ShimMessage, ShimRun
+from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from tests.simulate.host import Host, Process
 from tests.simulate.ledger import SLOW_START
 from tests.simulate.program import Program

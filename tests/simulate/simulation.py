@@ -14,7 +14,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from phoenixd.core.agent import Agent, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopping
-from phoenixd.core.events import StartRequested
+from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from tests.simulate.daemon import Daemon
 from tests.simulate.host import Host

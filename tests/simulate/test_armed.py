@@ -10,7 +10,7 @@ from phoenixd.core import armed, hearing
 from phoenixd.core.agent import Agent
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import RunAdopted
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.hooks import PromptSubmitted
 from phoenixd.core.moment import Moment
 from tests.simulate.simulation import Broke, simulate

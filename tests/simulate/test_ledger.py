@@ -11,7 +11,7 @@ import structlog
 
 from phoenixd.api.history import Digest
 from phoenixd.core.facts import RunProductive
-from phoenixd.ports import StoredEntry
+from phoenixd.ports.journal import StoredEntry
 from tests.simulate.simulation import Simulation, fleet_of
 from tests.simulate.storm import NIGHT
 from tests.simulate.virtual_loop import VirtualLoop

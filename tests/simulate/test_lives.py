@@ -10,7 +10,7 @@ import anyio
 import pytest
 import structlog
 
-from phoenixd.core.events import RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
 from tests.simulate.simulation import Simulation, fleet_of
 from tests.simulate.virtual_loop import VirtualLoop
 

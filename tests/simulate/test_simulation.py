@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phoenixd.drivers.journal.sqlite import SqliteJournal
-from phoenixd.ports import Batch, Entry, Journal, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, Journal, Saved, StoredEntry
 from tests.agents import an_agent
 from tests.simulate.host import Host
 from tests.simulate.memory_journal import MemoryJournal

@@ -9,7 +9,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from phoenixd.core.events import TaskCancelRequested, TaskRequested
+from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Task
 from tests.simulate.promises import Broken

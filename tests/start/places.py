@@ -34,7 +34,9 @@ from phoenixd.documents.workspace import GitSummary
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.memory.papers import Papers
-from phoenixd.ports import Entry, ProcessIdentity, ShimHello
+from phoenixd.ports.journal import Entry
+from phoenixd.ports.processes import ProcessIdentity
+from phoenixd.ports.shims import ShimHello
 from phoenixd.start.programs import Programs
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables

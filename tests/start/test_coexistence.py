@@ -15,7 +15,8 @@ import anyio
 import pytest
 
 from phoenixd.core.agent import Mode, PromptKind, StandingAlert
-from phoenixd.core.events import Event, TroubleGone, TroubleSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.files import plain as files
 from phoenixd.drivers.processes.proc import read_stat

@@ -380,7 +380,8 @@ async def test_p57_a_clean_exit_marker_of_an_earlier_run_is_removed(room: Room) 
 
 async def test_a_session_id_that_an_agent_made_up_reaches_no_path_and_no_argument(room: Room) -> None:
     from phoenixd.core.actions import Spawn
-    from phoenixd.ports import ProcessIdentity, ShimHello
+    from phoenixd.ports.processes import ProcessIdentity
+    from phoenixd.ports.shims import ShimHello
 
     for odd in ("../../x", "--fork-session", "", "a b", "x" * 200, "a\n"):
         agent = replace(room.starting(room.agent(), Mode.RESUME), session=Session(odd, NOW, NOW))

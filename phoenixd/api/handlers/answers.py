@@ -12,7 +12,7 @@ from phoenixd.api.history import event_key
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
 from phoenixd.core.agent import InboxItem
-from phoenixd.core.events import AnswerRequested
+from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear

@@ -14,21 +14,15 @@ from phoenixd.api.times import ago
 from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events import (
-    BreakerReset,
-    Event,
-    EvidenceSeen,
-    RestartRequested,
-    SendRequested,
-    StartRequested,
-    StopRequested,
-    TaskCancelRequested,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen
+from phoenixd.core.events.orders import BreakerReset, RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.tasks import TaskCancelRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.seat.names import seat_name
 from phoenixd.core.turn import due
-from phoenixd.ports import Entry, StoredEntry
+from phoenixd.ports.journal import Entry, StoredEntry
 
 REMOVE_WAIT = 60.0
 KEYS_REMEMBERED = 1000

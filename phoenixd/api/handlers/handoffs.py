@@ -10,7 +10,9 @@ from phoenixd.api.pages.handoffs import of_seat
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, HandoffAcked, HandoffRequested, RollbackRequested
+from phoenixd.core.events import Event
+from phoenixd.core.events.handoffs import HandoffAcked
+from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
 from phoenixd.core.handoff import checks, verdict
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat import finding

@@ -21,7 +21,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.seat.finding import is_down, meant, shown
-from phoenixd.ports import StoredEntry
+from phoenixd.ports.journal import StoredEntry
 
 EXPLAINED = 12
 LISTED = 200

@@ -10,7 +10,7 @@ from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages.layout import Page, page, wrap
 from phoenixd.core.agent import Agent, StandingAlert
 from phoenixd.core.behind.plan import BEHIND, is_waiting
-from phoenixd.core.events import RecoveryConfirmed
+from phoenixd.core.events.fleet import RecoveryConfirmed
 
 WORDS = {
     "keep": "stays as the journal says",

@@ -17,7 +17,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past
 from phoenixd.core.seat.finding import meant, written_by
 from phoenixd.errors import TerminalFailed
-from phoenixd.ports import StoredEntry
+from phoenixd.ports.journal import StoredEntry
 
 BEAT = 2.0
 """Seconds after which a silent stream says that it lives (design section 6)."""

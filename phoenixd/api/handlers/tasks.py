@@ -15,7 +15,7 @@ from phoenixd.api.pages import tasks as pages
 from phoenixd.api.problems import Problem
 from phoenixd.clis import NAMES
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import TaskCancelRequested, TaskRequested
+from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.seat.finding import is_other, meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind

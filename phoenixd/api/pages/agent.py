@@ -16,7 +16,7 @@ from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
 from phoenixd.core.question.render import title
 from phoenixd.core.turns import is_judged
-from phoenixd.ports import Leftovers
+from phoenixd.ports.processes import Leftovers
 
 LABEL_COLUMNS = 12
 HOOKS = {

@@ -14,7 +14,7 @@ from phoenixd.api.times import ago, span
 from phoenixd.core.agent import Incident
 from phoenixd.core.projection import Row
 from phoenixd.documents.incident import call_sentence
-from phoenixd.ports import StoredEntry
+from phoenixd.ports.journal import StoredEntry
 
 REPEATS_SHOWN = 1
 NAMES_SHOWN = 5

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from phoenixd.core.agent import Agent, Desired, Running, Starting
 from phoenixd.core.behind.world import Wish, Word
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import EpochBegun, Event, JournalBehind, OperatorEvent, RecoveryConfirmed
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed
+from phoenixd.core.events.orders import OperatorEvent
 
 ORDERS = OperatorEvent | EpochBegun | JournalBehind | RecoveryConfirmed
 """After these the epoch is made durable outside the journal, before anything is done about them."""

@@ -10,7 +10,8 @@ from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Desired, StandingAlert, Stopped
 from phoenixd.core.behind import verdicts
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import AgentDeclared, JournalBehind, OperatorEvent, StartRequested
+from phoenixd.core.events.fleet import JournalBehind
+from phoenixd.core.events.orders import AgentDeclared, OperatorEvent, StartRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import RECOVER

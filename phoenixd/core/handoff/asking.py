@@ -6,23 +6,18 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Running
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import (
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import EpochBegun
+from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.orders import (
     AgentWithdrawn,
-    Delivered,
-    EpochBegun,
-    Event,
-    HandoffAcked,
     HandoffRequested,
-    NotDelivered,
-    PackageFailed,
-    PackageWritten,
-    PapersFailed,
-    PapersUpdated,
     RollbackRequested,
     SendRequested,
     StartRequested,
     StopRequested,
 )
+from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.handoff import freezing, letters, machine, orders, verdict
 from phoenixd.core.handoff import state as states

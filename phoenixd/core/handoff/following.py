@@ -7,7 +7,8 @@ from dataclasses import replace
 from phoenixd.core.actions import Action, Alert, RecordSessions
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import Event, Tick
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Tick
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.handoff import compaction, freezing, letters, machine, orders, triggers
 from phoenixd.core.handoff import state as states

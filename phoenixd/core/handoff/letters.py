@@ -8,7 +8,9 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Running
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import Delivered, Event, NotDelivered, SendRequested
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import SendRequested
+from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Step, put
 from phoenixd.core.handoff.state import Handoff, Letter
 from phoenixd.core.moment import Moment

@@ -9,7 +9,7 @@ from phoenixd.core import requests
 from phoenixd.core.actions import UpdatePapers, WritePackage
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Parked, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import StartRequested
+from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.fleet import Step as Found
 from phoenixd.core.fleet import put
 from phoenixd.core.handoff import freezing

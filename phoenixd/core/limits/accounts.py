@@ -8,7 +8,9 @@ from dataclasses import replace
 from phoenixd.core import requests
 from phoenixd.core.agent import Afterwards, Agent, BackingOff, Mode, Parked, PromptKind, Running, Stopping
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import AgentDeclared, AgentExited, Event, RunEvent, StartFailed, TreeGone
+from phoenixd.core.events import Event, RunEvent
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited, StartFailed, TreeGone
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.limits import parking, waits
 from phoenixd.core.limits.marks import ROUNDING, heads, instant_of, takes_a_slot

@@ -14,7 +14,9 @@ from phoenixd.core import alert_kinds, productive, requests
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, BackingOff, Outage, Parked, Quarantined, Running, StandingAlert, Starting
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import Event, RunEvent, Tick, WorkMeasured
+from phoenixd.core.events import Event, RunEvent
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.fleet import Fleet, Step, clear, put, warn
 from phoenixd.core.limits.groups import WINDOW, groups_of, waits_out
 from phoenixd.core.limits.marks import ROUNDING, instant_of

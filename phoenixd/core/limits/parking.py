@@ -13,7 +13,8 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen
 from phoenixd.core.agent import LastExit
 from phoenixd.core.decision import Heard
-from phoenixd.core.events import Delivered, NotDelivered, ScreenSeen
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.hooks import Hook, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind

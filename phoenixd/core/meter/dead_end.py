@@ -11,7 +11,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Afterwards, Agent, Running
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import AnswerCut
+from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read

@@ -7,7 +7,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision, Readings, Seen
-from phoenixd.core.events import UsageSeen
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.hooks import Hook, PromptSubmitted, SessionStarted
 from phoenixd.core.meter import trend
 from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, claimed, is_window, read

@@ -7,14 +7,9 @@ from typing import get_args
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import (
-    AgentDeclared,
-    AnswerRequested,
-    Event,
-    OperatorEvent,
-    RestartRequested,
-    WatchEvent,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import WatchEvent
+from phoenixd.core.events.orders import AgentDeclared, AnswerRequested, OperatorEvent, RestartRequested
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding

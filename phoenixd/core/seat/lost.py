@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Desired
 from phoenixd.core.behind.world import Trace
-from phoenixd.core.events import JournalBehind
+from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding, names

@@ -8,15 +8,10 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import (
-    AgentDeclared,
-    AgentStarted,
-    AgentWithdrawn,
-    Event,
-    Rebooted,
-    RunAdopted,
-    StopRequested,
-)
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Rebooted
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopRequested
+from phoenixd.core.events.runs import AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding

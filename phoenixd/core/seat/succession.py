@@ -11,7 +11,7 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Release
 from phoenixd.core.agent import Afterwards, Agent, Desired, Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import RestartRequested
+from phoenixd.core.events.orders import RestartRequested
 from phoenixd.core.fleet import Fleet, Step, declared, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding

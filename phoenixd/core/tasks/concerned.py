@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import ReportJudged
+from phoenixd.core.events.aftermath import ReportJudged
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import project_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events import TaskCancelRequested, TaskRequested
+from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding

@@ -13,7 +13,9 @@ from phoenixd.core import requests, restart
 from phoenixd.core.actions import CollectTask
 from phoenixd.core.agent import Agent, BackingOff, Quarantined, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events import AgentWithdrawn, Event, StartRequested, StopRequested, TaskCollected
+from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
+from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.facts import Weight
 from phoenixd.core.fleet import Fleet, Step, declared, put
 from phoenixd.core.moment import Moment, in_words

@@ -12,7 +12,8 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent, Running
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import Delivered, Event, NotDelivered
+from phoenixd.core.events import Event
+from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.hooks import PromptSubmitted
 from phoenixd.core.moment import Moment

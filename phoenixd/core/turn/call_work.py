@@ -14,7 +14,7 @@ from dataclasses import replace
 from phoenixd.core.actions import LookAtCall
 from phoenixd.core.agent import Activity, Agent, Lease, OpenCall, Running, Starting, WorkWatch
 from phoenixd.core.decision import Decision, Heard, Readings
-from phoenixd.core.events import CallWorkSeen
+from phoenixd.core.events.evidence import CallWorkSeen
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import LivenessRules
 from phoenixd.core.turn import due

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Activity
 from phoenixd.core.decision import Heard
-from phoenixd.core.events import EvidenceSeen
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import SignOfLife
 from phoenixd.core.spec import LivenessRules

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Activity, PromptKind, Run, Waiting
 from phoenixd.core.decision import Heard
-from phoenixd.core.events import CallWorkSeen, EvidenceSeen
+from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
 from phoenixd.core.hooks import (
     Hook,
     Notified,

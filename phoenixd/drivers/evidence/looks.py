@@ -15,7 +15,7 @@ from pathlib import Path
 
 import structlog
 
-from phoenixd.core.events import EvidenceSeen
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.documents.heartbeat import SIZE_LIMIT, Heartbeat, read_heartbeat
 
 MOST_TRANSCRIPTS = 64

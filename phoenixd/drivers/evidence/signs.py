@@ -20,10 +20,10 @@ from anyio import to_thread
 from watchfiles import awatch
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import EvidenceSeen
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.drivers.evidence.looks import Followed
 from phoenixd.harness import HARNESSES
-from phoenixd.ports import Changes
+from phoenixd.ports.evidence import Changes
 
 HEARTBEAT = "heartbeat.json"
 

@@ -23,7 +23,7 @@ from phoenixd.directories import make_private
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
 from phoenixd.drivers.files.plain import read_plain, sync_directory
 from phoenixd.errors import UnsafeFile
-from phoenixd.ports import RunFiles
+from phoenixd.ports.journal import RunFiles
 
 EPOCH, WISH = "epoch", "wish.json"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")

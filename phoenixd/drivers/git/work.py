@@ -23,7 +23,7 @@ from phoenixd.drivers.git.neighbours import Neighbour, Neighbourhood
 from phoenixd.drivers.git.plumbing import PlumbingFailed
 from phoenixd.drivers.git.survey import Looked, Surveyor
 from phoenixd.drivers.git.work_files import Budget, Excluded, WorkUnreadable, exists
-from phoenixd.ports import WorkReading
+from phoenixd.ports.work import WorkReading
 
 THREADS = 4
 PATIENCE = 2.0

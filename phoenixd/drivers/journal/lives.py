@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from phoenixd.core.agent import Agent, Running, Starting, Stopping
 from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
-from phoenixd.ports import Batch, Entry, KeptIncident
+from phoenixd.ports.journal import Batch, Entry, KeptIncident
 
 REASON_LIMIT = 4096
 

@@ -18,7 +18,7 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
 from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
-from phoenixd.ports import Batch, Entry, KeptIncident, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, KeptIncident, StoredEntry
 
 DETAIL_MARK = '[["#weight","detail"]'
 """How the readings of an entry begin that is no story; an entry that nobody weighed is one."""

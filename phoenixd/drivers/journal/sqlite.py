@@ -35,7 +35,7 @@ from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
-from phoenixd.ports import Batch, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, Saved, StoredEntry
 
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""

@@ -21,7 +21,7 @@ from phoenixd import hidden
 from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.unread import unread
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Fenced, ProcessIdentity
+from phoenixd.ports.processes import Fenced, ProcessIdentity
 
 FENCE_LIMIT = 5.0
 HELD_AT_ONCE = 256

@@ -22,7 +22,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.seat.names import seat_name
 from phoenixd.drivers.processes import proc
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Leftover, Leftovers, PortHolder, ProcessIdentity
+from phoenixd.ports.processes import Leftover, Leftovers, PortHolder, ProcessIdentity
 
 PATIENCE = 2.0
 """Seconds in which what was killed has to be gone."""

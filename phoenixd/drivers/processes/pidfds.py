@@ -15,7 +15,7 @@ from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.fence import FENCE_LIMIT, Fence, Leaves
 from phoenixd.drivers.processes.work import work_since
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Fenced, ProcessIdentity, WorkDone
+from phoenixd.ports.processes import Fenced, ProcessIdentity, WorkDone
 
 FENCES_AT_ONCE = 8
 

@@ -16,7 +16,7 @@ import anyio
 
 from phoenixd.core.seat.names import seat_name
 from phoenixd.drivers.processes import proc
-from phoenixd.ports import EndedRun, Fenced, ProcessIdentity
+from phoenixd.ports.processes import EndedRun, Fenced, ProcessIdentity
 
 LIMIT = 5.0
 """Seconds in which what was killed has to be gone."""

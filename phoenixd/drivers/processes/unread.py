@@ -14,7 +14,7 @@ from pathlib import Path
 
 from phoenixd import hidden
 from phoenixd.drivers.processes import proc
-from phoenixd.ports import ProcessIdentity
+from phoenixd.ports.processes import ProcessIdentity
 
 FEW_NUMBERS = 1 << 17
 """So many can be tried one by one in a moment; beyond that only those that were given since the run began."""

@@ -14,7 +14,7 @@ import os
 from dataclasses import dataclass
 
 from phoenixd.drivers.processes import proc
-from phoenixd.ports import ProcessIdentity, WorkDone
+from phoenixd.ports.processes import ProcessIdentity, WorkDone
 
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 """Seconds in a clock tick."""

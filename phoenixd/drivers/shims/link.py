@@ -14,7 +14,7 @@ from typing import Any
 
 from phoenixd.drivers.shims.wire import PACKET_LIMIT, Malformed, decode, encode
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import ShimMessage
+from phoenixd.ports.shims import ShimMessage
 
 PACKETS_PER_TURN = 64
 """How many packets of one shim are read before the others have their turn."""

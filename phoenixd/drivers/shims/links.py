@@ -16,7 +16,8 @@ from phoenixd import __version__
 from phoenixd.drivers.shims.link import Link, credentials, dial
 from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage
+from phoenixd.ports.processes import ProcessIdentity
+from phoenixd.ports.shims import ShimHello, ShimMessage
 
 PROTOCOL = 2
 ARMING = 2

@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-from phoenixd.ports import ProcessIdentity, ShimHello, ShimMessage, ShimRun
+from phoenixd.ports.processes import ProcessIdentity
+from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 
 PACKET_LIMIT = 65536
 MOST_ARMED, MOST_USES = 64, 1_000_000

@@ -22,7 +22,7 @@ from phoenixd.drivers.writers.job import EndTree, Job, Runner, run
 from phoenixd.errors import PhoenixdError, UnsafeFile, WriterFailed
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.headless import Call, Headless, Said
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 
 OFF = 'set brief.writer = "deterministic" for it'
 WORDS_LIMIT = 300

@@ -14,7 +14,7 @@ from phoenixd.drivers.writers.job import AGENT as AGENT
 from phoenixd.drivers.writers.job import Ended, EndTree, Job, Runner, run
 from phoenixd.errors import PhoenixdError, WriterFailed
 from phoenixd.harness.claude.headless import ended
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 
 TOLD_OF_ERROR = 200
 

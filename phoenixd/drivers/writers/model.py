@@ -15,7 +15,7 @@ from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.documents.seal import Told
 from phoenixd.errors import PhoenixdError, WriterFailed
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 
 MOST_TOKENS = 8000
 """What an answer may cost at most; a brief takes some hundreds."""

@@ -41,7 +41,8 @@ from phoenixd.memory.brief.switch import Switch
 from phoenixd.memory.brief.writing import Outcome, write_brief
 from phoenixd.memory.desk import Desk
 from phoenixd.memory.publication import Publication
-from phoenixd.ports import BriefWriter, Clock
+from phoenixd.ports import Clock
+from phoenixd.ports.papers import BriefWriter
 
 MOST_READ = 1_000_000
 RESOLVED_TAIL = 256 * 1024

@@ -18,7 +18,9 @@ from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
 from phoenixd.memory.brief.writing import Outcome
 from phoenixd.memory.bulkhead import bulkhead
 from phoenixd.memory.publication import Publication
-from phoenixd.ports import BriefWriter, Clock, Entry
+from phoenixd.ports import Clock
+from phoenixd.ports.journal import Entry
+from phoenixd.ports.papers import BriefWriter
 
 RECHECK = 300.0
 """Seconds after which every plan is made anew: the calendar can move under us, by a set clock or a suspended host."""

@@ -22,7 +22,7 @@ from phoenixd.memory.brief.closing import Settled, settle
 from phoenixd.memory.brief.guard import Accepted, accept
 from phoenixd.memory.brief.loops.seen import Seen
 from phoenixd.memory.brief.printed import printed_numbers
-from phoenixd.ports import BriefWriter, WriterAnswer
+from phoenixd.ports.papers import BriefWriter, WriterAnswer
 
 TRIES = 2
 log = structlog.get_logger("phoenixd.briefs")

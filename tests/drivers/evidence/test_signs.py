@@ -17,7 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from phoenixd.core.agent import Activity, Agent, Mode, PromptKind, Run, Running, Session
-from phoenixd.core.events import EvidenceSeen
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.drivers.evidence import signs as evidence
 from phoenixd.drivers.evidence.looks import Followed
 from phoenixd.drivers.evidence.signs import EvidenceFiles, known_transcript

@@ -12,7 +12,7 @@ from pathlib import Path
 from phoenixd.core import breaker as breakers
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Breaker, Closed, Judgement, Open, Signals
-from phoenixd.core.events import WorkMeasured
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.moment import Moment
 from phoenixd.core.progress import findings
 from phoenixd.core.spec import AgentSpec, BreakerRules, Kind

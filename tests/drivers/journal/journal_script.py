@@ -14,7 +14,7 @@ from pathlib import Path
 from phoenixd.core.agent import Activity, Mode, PromptKind, Run, Starting
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.errors import JournalFailed, PhoenixdError
-from phoenixd.ports import Batch, Entry, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, StoredEntry
 from tests.agents import an_agent
 
 ATTEMPTS = 3

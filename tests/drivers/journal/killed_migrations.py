@@ -19,7 +19,7 @@ from phoenixd.drivers.journal import writer
 from phoenixd.drivers.journal.migration import Migrated, bring_up
 from phoenixd.drivers.journal.reserve import Reserve
 from phoenixd.drivers.journal.sqlite import SqliteJournal
-from phoenixd.ports import Batch, Saved
+from phoenixd.ports.journal import Batch, Saved
 from tests.drivers.journal.older import content
 
 

@@ -17,7 +17,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.errors import JournalFailed
-from phoenixd.ports import Entry
+from phoenixd.ports.journal import Entry
 from tests.drivers.journal.journal_script import numbered_batch
 
 NAME = "journal.sqlite3"

@@ -17,7 +17,7 @@ from phoenixd.drivers.journal import retention
 from phoenixd.drivers.journal.lives import Life, lives_of
 from phoenixd.drivers.journal.rows import SpecRows, batch_rows
 from phoenixd.drivers.journal.sqlite import SqliteJournal
-from phoenixd.ports import Batch, Entry, KeptIncident
+from phoenixd.ports.journal import Batch, Entry, KeptIncident
 from tests.agents import an_agent
 from tests.waiting import eventually
 

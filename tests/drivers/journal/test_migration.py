@@ -24,7 +24,7 @@ from phoenixd.drivers.journal.rows import sealed
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.tables import SCHEMA_VERSION, SCHEMAS
 from phoenixd.errors import ConfigurationError, JournalFailed
-from phoenixd.ports import Batch, Saved
+from phoenixd.ports.journal import Batch, Saved
 from tests.drivers.journal.journal_script import numbered_batch
 from tests.drivers.journal.older import content, take_back_to_version_1, write_version_1
 

@@ -21,7 +21,7 @@ from phoenixd.drivers.journal.rows import DETAIL_LIMIT, batch_rows, sealed, seal
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.tables import SCHEMA_VERSION
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
-from phoenixd.ports import Batch, Entry, Journal
+from phoenixd.ports.journal import Batch, Entry, Journal
 from tests.agents import an_agent
 from tests.drivers.journal.journal_script import last_whole_batch, numbered_batch
 from tests.waiting import eventually

@@ -13,7 +13,7 @@ from phoenixd.drivers.journal import retention
 from phoenixd.drivers.journal.rows import sealed, unsealed
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.tables import SCHEMA_KEY, SECOND, THIRD
-from phoenixd.ports import Batch
+from phoenixd.ports.journal import Batch
 from tests.drivers.journal.journal_script import numbered_batch
 from tests.drivers.journal.older import write_version_1
 from tests.waiting import eventually

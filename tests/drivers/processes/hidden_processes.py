@@ -22,7 +22,7 @@ from phoenixd.drivers.processes.leftovers import Choice, Cleaner
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import boot_id, is_hidden, read_stat
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import ProcessIdentity
+from phoenixd.ports.processes import ProcessIdentity
 
 LIBC = ctypes.CDLL(None)
 TRACEABLE, SUBREAPER = 4, 36

@@ -11,7 +11,7 @@ import uuid
 from pathlib import Path
 
 from phoenixd.drivers.processes.proc import boot_id, read_stat
-from phoenixd.ports import ProcessIdentity
+from phoenixd.ports.processes import ProcessIdentity
 from tests.waiting import eventually_sync
 
 ESCAPES = {

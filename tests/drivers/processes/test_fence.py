@@ -19,7 +19,7 @@ from phoenixd.drivers.processes.fence import Fence
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import carries, process_ids, read_stat
 from phoenixd.errors import PhoenixdError
-from phoenixd.ports import Fenced, ProcessIdentity
+from phoenixd.ports.processes import Fenced, ProcessIdentity
 from tests.drivers.processes.processes import ESCAPES, Run, identity, sleepers
 from tests.waiting import eventually_sync
 

@@ -14,7 +14,7 @@ import pytest
 
 from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.strays import StraySweeper
-from phoenixd.ports import EndedRun
+from phoenixd.ports.processes import EndedRun
 from tests.drivers.processes.processes import identity
 from tests.waiting import eventually_sync
 

@@ -15,7 +15,7 @@ import pytest
 
 from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.work import work_since
-from phoenixd.ports import ProcessIdentity, WorkDone
+from phoenixd.ports.processes import ProcessIdentity, WorkDone
 from tests.waiting import eventually_sync
 
 BURN = "awk 'BEGIN { for (i = 0; i < 300000; i++) x += i }'"

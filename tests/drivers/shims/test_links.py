@@ -16,7 +16,7 @@ import pytest
 from phoenixd.drivers.shims import links as shims
 from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.errors import ShimFailed
-from phoenixd.ports import ShimMessage
+from phoenixd.ports.shims import ShimMessage
 from tests.drivers.shims.fake_shim import FakeShim
 from tests.waiting import eventually
 

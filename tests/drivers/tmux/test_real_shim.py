@@ -11,7 +11,7 @@ from pathlib import Path
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
-from phoenixd.ports import ShimHello, ShimMessage
+from phoenixd.ports.shims import ShimHello, ShimMessage
 from tests.drivers.tmux.terminals import a_terminal
 from tests.waiting import eventually
 

@@ -31,7 +31,7 @@ from phoenixd.memory.brief.last_words import HeardByHooks
 from phoenixd.memory.brief.loops.commands import commands_in
 from phoenixd.memory.brief.session_seen import seen_session
 from phoenixd.memory.brief.writing import write_brief
-from phoenixd.ports import BriefWriter, WriterAnswer
+from phoenixd.ports.papers import BriefWriter, WriterAnswer
 from tests.eval_brief.blind.rendered import AGENT, Rendered
 
 

@@ -17,7 +17,7 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.brief.ledgers import Kept
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 from tests.start.places import Room
 from tests.transcripts.samples import tool_result, tool_use
 

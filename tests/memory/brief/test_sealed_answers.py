@@ -19,7 +19,7 @@ from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.seal import END_KEY, HEAD_KEY, Told
 from phoenixd.documents.state import StateDocument
 from phoenixd.memory.brief.writing import Outcome, write_brief
-from phoenixd.ports import WriterAnswer
+from phoenixd.ports.papers import WriterAnswer
 from tests.agents import an_agent
 
 SAID = "the coupons have to be checked on Monday"

@@ -1,0 +1,70 @@
+"""What came of a handoff's work on files, and a successor's word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffAcked:
+    """A successor acknowledges, and quotes its package: the hash, the one-time word, and facts by their names.
+
+    changed: the package file on disk is no longer the one that was written.
+    """
+
+    agent: str
+    package: str
+    word: str = field(repr=False)
+    facts: tuple[tuple[str, str], ...] = ()
+    by: str = "operator"
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PapersUpdated:
+    """The project's plans, contexts and manifests tell what the ledger and the reports do. agent: the seat."""
+
+    agent: str
+    handoff: str
+
+
+@dataclass(frozen=True, slots=True)
+class PapersFailed:
+    """They could not be brought up to date. final: to try again would fail alike."""
+
+    agent: str
+    handoff: str
+    why: str
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PackageWritten:
+    """The package stands in both sessions' directories.
+
+    package: its hash. word: the one-time word in it. facts: what an ack has to quote beside, by name. opening: what the
+    successor is told first. previous, session: the ids of both sessions in it. agent: the seat.
+    """
+
+    agent: str
+    handoff: str
+    package: str
+    word: str = field(repr=False)
+    facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    opening: str = field(default="", repr=False)
+    previous: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackageFailed:
+    """The package could not be written. final: to try again would fail alike."""
+
+    agent: str
+    handoff: str
+    why: str
+    final: bool = False
+
+
+HandoffWork = HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed
+"""What came of work on a project's files, whose agent is the seat; and a successor's word, about itself."""

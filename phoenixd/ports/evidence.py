@@ -1,0 +1,71 @@
+"""Signs of life that come by files, changes of files, and what CLIs write of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from phoenixd.core.agent import Agent
+from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.conversation_end import DEFAULT_BUDGET
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import Used
+
+
+class Evidence(Protocol):
+    """Follows heartbeat files and transcripts of living runs, and reports growth to the sink given at construction."""
+
+    def follow(self, agent: Agent) -> None: ...
+
+    def forget(self, agent: str) -> None: ...
+
+
+class Changes(Protocol):
+    """What changes in directories, told when it happens."""
+
+    def watch(self, directory: Path) -> bool:
+        """Watch it from now on, also where it is watched already; False where it is there and cannot be watched."""
+        ...
+
+    async def next(self) -> frozenset[Path]:
+        """Wait until something changed; a directory stands for all that is in it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Transcripts(Protocol):
+    """What CLIs write down of a session, read where no hook tells."""
+
+    async def end(self, agent: Agent) -> int:
+        """How long the transcript is, in bytes."""
+        ...
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        """How long each file of the session is, in bytes: those of its subagents too."""
+        ...
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        """Whether the answer that was given to a permission counted, as the files after these lengths tell.
+
+        None: they do not tell yet. True also where nothing of the kind is ever written. mark: ASCII, part of what a
+        denied agent was told.
+        """
+        ...
+
+    async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
+        """Prompts that the transcript, after that many bytes, says were put off until the CLI has time for them."""
+        ...
+
+    async def facts(self, agent: Agent) -> SessionFacts | None:
+        """The newest facts of the agent's session; None where no transcript can be read."""
+        ...
+
+    async def usage(self, agent: Agent) -> Used | None:
+        """What the newest request held; None where that is unknown, also between a compaction and the next request."""
+        ...
+
+    async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
+        """The end of what was said, within a budget of characters; None where no transcript can be read."""
+        ...

@@ -1,0 +1,169 @@
+"""The journal, and what is kept outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.moment import Instant
+from phoenixd.core.seat.state import Seat
+from phoenixd.core.tasks.state import Tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`.
+
+    What an older version wrote has no facts, and tells as story: nobody weighed it.
+    """
+
+    at: Instant
+    wall: float
+    agent: str | None
+    incarnation: int
+    event: str
+    detail: dict[str, Any]
+    state: str | None = None
+    reason: str = ""
+    readings: tuple[tuple[str, str | int | float | None], ...] = ()
+    actions: tuple[str, ...] = ()
+    weight: Weight = "detail"
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry as read back, with its row number: the id of SSE events."""
+
+    seq: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class KeptIncident:
+    """A run that we ended, and what could be seen of it. opened: wall. body: JSON, without secrets."""
+
+    agent: str
+    incarnation: int
+    kind: str
+    opened: float
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one turn of the supervisor saves in one commit, before any of its actions is dispatched."""
+
+    at: Instant
+    wall: float
+    entries: tuple[Entry, ...] = ()
+    changed: tuple[Agent, ...] = ()
+    removed: tuple[tuple[str, int], ...] = ()
+    """Agents by name, and their last incarnations, which are never given again."""
+    next_item: int = 1
+    alerts: tuple[StandingAlert, ...] = ()
+    """The fleet's own; an agent's stand in its snapshot."""
+    epoch: int = 0
+    after_row: int = 0
+    """The numbers of these rows are higher than that."""
+    incidents: tuple[KeptIncident, ...] = ()
+    usage: tuple[UsageSample, ...] = ()
+    seats: tuple[Seat, ...] = ()
+    tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What the journal remembers at start."""
+
+    at: Instant = 0.0
+    wall: float = 0.0
+    boot_id: str = ""
+    agents: tuple[Agent, ...] = ()
+    next_item: int = 1
+    alerts: tuple[StandingAlert, ...] = ()
+    retired: Mapping[str, int] = field(default_factory=dict)
+    """The last incarnations of removed agents, by name."""
+    epoch: int = 0
+    """That of the newest commit; 0 in a journal of a version that knew none."""
+    seats: tuple[Seat, ...] = ()
+    tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
+
+
+class Journal(Protocol):
+    """The one durable truth: events, decisions with reasons, and the fleet's snapshot."""
+
+    def load(self) -> Saved: ...
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        """Make a batch durable and return the row numbers of its entries; raises JournalFailed."""
+        ...
+
+    async def read(
+        self,
+        *,
+        agent: str | Sequence[str] | None = None,
+        after: int = 0,
+        since_wall: float | None = None,
+        limit: int = 1000,
+        newest: bool = False,
+        story: bool = False,
+    ) -> list[StoredEntry]:
+        """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
+
+        story: only rows of that weight.
+        """
+        ...
+
+    async def remember(self, key: str, value: str) -> None:
+        """Keep a small fact (boot id, when an operator last looked)."""
+        ...
+
+    async def recall(self, key: str) -> str | None: ...
+
+    def release_reserve(self) -> bool:
+        """Free the space held back for orders that end processes; whether there was any."""
+        ...
+
+    async def shortage(self) -> str | None:
+        """Why nothing new should begin although commits may succeed: too little room is left. None: there is enough.
+
+        The space held back is taken again as soon as there is room for it.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What stands in an agent's own directory. incarnation: the highest that its files name."""
+
+    wish: Wish | None = None
+    last: SeenRun | None = None
+    incarnation: int = 0
+
+
+class Epochs(Protocol):
+    """What is kept outside the journal. The readers block, and believe nothing that is not whole."""
+
+    def epoch(self) -> int:
+        """The epoch that was made durable last; 0 where none is known."""
+        ...
+
+    def names(self) -> frozenset[str]:
+        """The agents that have a directory."""
+        ...
+
+    def run_files(self, agent: str) -> RunFiles: ...
+
+    async def keep_epoch(self, number: int) -> None:
+        """Make the epoch durable; raises OSError."""
+        ...
+
+    async def keep_wish(self, agent: str, wish: Wish) -> None:
+        """Make an agent's wish durable; raises OSError."""
+        ...
