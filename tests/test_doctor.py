@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from phoenixd import doctor_versions
-from phoenixd.core.agent import Activity, Agent, Deaf, Desired, Mode, PromptKind, Run, Running, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import Deaf, Mode, Run
+from phoenixd.core.agent.state import Desired, Running, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind

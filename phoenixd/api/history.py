@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from phoenixd.core.agent import InboxItem, Mode
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
 from phoenixd.ports.journal import Entry, StoredEntry
 

@@ -10,7 +10,9 @@ from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
 from phoenixd.api.service import BriefFace, Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
-from phoenixd.core.agent import Agent, InboxItem, OpenCall, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import OpenCall
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.durability import Latency

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from phoenixd.core.agent import StandingAlert
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import Latency
 from phoenixd.core.events import Event

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from phoenixd.core.agent import Incident, Mode, PromptKind
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Incident, Mode
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.moment import Instant
 from phoenixd.core.work import Survey

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.core.agent import Agent, Desired, Quarantined, Running, StandingAlert, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import Desired, Quarantined, Running, Stopped
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read

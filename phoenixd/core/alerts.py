@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from phoenixd.core import alert_kinds
 from phoenixd.core.actions import Action, Alert, Reassure
-from phoenixd.core.agent import Agent, InboxItem, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from phoenixd.core import requests, session
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
-from phoenixd.core.agent import Agent, InboxItem, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested

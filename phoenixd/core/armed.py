@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, replace
 
 from phoenixd.core.actions import Action, Arm, Disarm
-from phoenixd.core.agent import Agent, Run, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.armed_answer import Armed, ArmedAnswer, On
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent, LastExit, LostJobs, Run
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import LostJobs
+from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 

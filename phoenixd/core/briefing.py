@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from phoenixd.core.agent import Agent, BackingOff, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Starting, Stopping
 from phoenixd.core.limits.waits import account_of
 from phoenixd.core.spec import BriefRules, Kind, WriterKind
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Alert, Deliver
-from phoenixd.core.agent import Agent, Cut, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Cut
+from phoenixd.core.agent.state import Running
 from phoenixd.core.causes import CutHow
 from phoenixd.core.decision import Decision, Readings, Seen
 from phoenixd.core.events.evidence import AnswerCut

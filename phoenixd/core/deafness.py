@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent, Deaf, Run, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Deaf, Run
+from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import HooksRefused, LinkLost, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words

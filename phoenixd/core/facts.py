@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.core.agent import Mode, PromptKind
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.causes import CutHow
 from phoenixd.core.limits.state import ParkingKind
 

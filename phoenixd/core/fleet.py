@@ -11,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from phoenixd.core import (
     alerts,
     answers,
-    lifecycle,
     marks,
     requests,
     sequence,
     weights,
 )
 from phoenixd.core.actions import Alert, ObserveTerminal
-from phoenixd.core.agent import Agent, BackingOff, Desired, InboxItem, StandingAlert, Starting, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.agent.state import BackingOff, Desired, Starting, Stopped
 from phoenixd.core.behind import epochs, plan
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, RunEvent
@@ -40,6 +41,7 @@ from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRe
 from phoenixd.core.events.runs import AgentExited, ShimLost
 from phoenixd.core.facts import Weight
 from phoenixd.core.handoff import dues as handoffs
+from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import groups
 from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
@@ -123,7 +125,7 @@ def tick(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
     if before.halted is None:
         late += marks.due(before.roster, SPAWN, now.at)
     for agent in before.roster.named(late):
-        found = put(found, lifecycle.on_deadline(agent, now), now)
+        found = put(found, overdue.on_deadline(agent, now), now)
     if before.hold_until is not None and before.hold_until <= now.at:
         return _observe(found, "still no word of the terminal: looking again", now, "noise")
     return found
@@ -133,7 +135,7 @@ def reboot(before: Fleet, found: Step, event: Rebooted, now: Moment) -> Step:
     """Another boot: no run lives."""
     by_agent = {end.agent: end for end in event.ended}
     for agent in before.agents.values():
-        found = put(found, lifecycle.after_reboot(agent, by_agent.get(agent.name), now), now)
+        found = put(found, ends.after_reboot(agent, by_agent.get(agent.name), now), now)
     return found
 
 
@@ -389,7 +391,7 @@ def release_starts(before: Fleet, found: Step, event: Event, now: Moment) -> Ste
     for mark in marks.due(found.fleet.roster, START, now.at, slots):
         agent = found.fleet.agents[mark[4]]
         assert isinstance(agent.state, BackingOff)
-        found = put(found, lifecycle.begin(agent, agent.state, now), now)
+        found = put(found, begins.begin(agent, agent.state, now), now)
     return found
 
 

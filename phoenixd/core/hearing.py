@@ -22,7 +22,6 @@ from phoenixd.core import (
     fleet,
     hooks,
     interrupt,
-    lifecycle,
     productive,
     progress,
     reports,
@@ -32,7 +31,9 @@ from phoenixd.core import (
     weights,
     workplaces,
 )
-from phoenixd.core.agent import Activity, Agent, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, Event
@@ -91,6 +92,7 @@ from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.handoff import asking, following
 from phoenixd.core.hooks import Hook, ToolStarted
+from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import dead_end
 from phoenixd.core.meter import parts as meter
@@ -178,31 +180,31 @@ TABLE: dict[type[Any], Row] = {
     UsageSeen: ((meter.hear,), following.follow, *DUE),
     AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     ScreenSeen: (
-        (parking.hear, lifecycle.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
+        (parking.hear, overdue.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,
     ),
     # A run, from its start to its end.
-    AgentStarted: ((lifecycle.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
+    AgentStarted: ((begins.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
     RunAdopted: (
         (
-            deafness.hear_adoption, lifecycle.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
+            deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
         ),
         seats.name_session, fleet.give_answer, *RUN,
     ),
-    StartFailed: ((lifecycle.hear_failed_start,), *RUN),
+    StartFailed: ((begins.hear_failed_start,), *RUN),
     AgentExited: (
-        fleet.overhear, (lifecycle.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
+        fleet.overhear, (ends.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
         following.follow, seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
-    AgentVanished: ((lifecycle.hear_vanishing, answers.let_go), *RUN),
+    AgentVanished: ((ends.hear_vanishing, answers.let_go), *RUN),
     ShimLost: (
-        (lifecycle.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
+        (ends.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
         seats.do_held, fleet.brake, *TASKS, *DUE,
     ),
-    RunMissing: ((lifecycle.hear_lost_shim,), *RUN),
-    TreeGone: ((lifecycle.hear_empty_tree,), *RUN),
-    TreeLingers: ((lifecycle.hear_lingering,), *RUN),
-    IncidentRecorded: ((lifecycle.hear_record,), *RUN),
+    RunMissing: ((ends.hear_lost_shim,), *RUN),
+    TreeGone: ((ends.hear_empty_tree,), *RUN),
+    TreeLingers: ((ends.hear_lingering,), *RUN),
+    IncidentRecorded: ((ends.hear_record,), *RUN),
     LinkLost: ((deafness.hear_loss,), *RUN),
     HooksRefused: ((deafness.hear_refusals,), *RUN),
     ArmedUsed: ((armed.hear_use,), *RUN),
@@ -210,8 +212,8 @@ TABLE: dict[type[Any], Row] = {
     AttendanceSeen: ((interrupt.hear,), *SHARED),
     ReportJudged: ((reports.hear,), *SHARED),
     # Texts and answers.
-    Delivered: ((parking.hear, lifecycle.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
-    NotDelivered: ((parking.hear, lifecycle.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    Delivered: ((parking.hear, begins.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    NotDelivered: ((parking.hear, begins.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
     HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from phoenixd.core import progress, restart
 from phoenixd.core.actions import SeeAttendance
-from phoenixd.core.agent import Agent, BackingOff, Desired, LastExit, Parked, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Stopped, Stopping
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.moment import Moment

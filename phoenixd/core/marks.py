@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from phoenixd.core import lifecycle, progress, sequence
-from phoenixd.core.agent import Agent, BackingOff, Desired, Starting
+from phoenixd.core import progress, sequence
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Desired, Starting
+from phoenixd.core.lifecycle import overdue
 from phoenixd.core.limits import marks as limits
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Instant, Moment
@@ -36,7 +38,7 @@ def now(agent: Agent, place: int) -> Marks:
     marks: list[Mark] = []
     if isinstance(state, BackingOff) and not progress.waits(agent):
         marks.append((START, "", state.until, 0, name))
-    elif (due := lifecycle.deadline(agent, ANY_TIME)) is not None:
+    elif (due := overdue.deadline(agent, ANY_TIME)) is not None:
         unsaved = isinstance(state, Starting) and state.run.exec_at is None
         marks.append((SPAWN if unsaved else DUE, "", due, place, name))
     if isinstance(state, Starting):

@@ -12,7 +12,9 @@ from dataclasses import replace
 
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, MeasureWork
-from phoenixd.core.agent import Agent, BackingOff, LastExit, Quarantined, Run, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.agent.state import BackingOff, Quarantined, Running
 from phoenixd.core.decision import Decision, Readings, Seen
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.work import WorkMeasured

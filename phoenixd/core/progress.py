@@ -12,12 +12,12 @@ from dataclasses import replace
 from phoenixd.core import breaker as breakers
 from phoenixd.core import productive, restart, sequence, signals, workplaces
 from phoenixd.core.actions import Action, Alert, MeasureWork
-from phoenixd.core.agent import (
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.state import (
     Afterwards,
-    Agent,
     BackingOff,
     Desired,
-    LastExit,
     Parked,
     Quarantined,
     Running,

@@ -7,20 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from phoenixd.core import alerts, armed, restart
-from phoenixd.core.agent import (
-    Agent,
-    BackingOff,
-    Deaf,
-    InboxItem,
-    Parked,
-    Quarantined,
-    Running,
-    StandingAlert,
-    Starting,
-    Stopped,
-    Stopping,
-    Waiting,
-)
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Waiting
+from phoenixd.core.agent.run import Deaf
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Word
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter import parts as meters

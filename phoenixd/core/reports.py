@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent, Disproved
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Disproved
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.aftermath import ReportJudged
 from phoenixd.core.events.orders import OperatorEvent

@@ -8,14 +8,14 @@ from typing import assert_never
 from phoenixd.core import breaker as breakers
 from phoenixd.core import cleanup, progress, restart, sequence
 from phoenixd.core.actions import Alert, Deliver, Release
-from phoenixd.core.agent import (
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import (
     Afterwards,
-    Agent,
     BackingOff,
     Desired,
-    Mode,
     Parked,
-    PromptKind,
     Quarantined,
     Running,
     Starting,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Run, Session
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import LastExit, Mode, Run, Session
 from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words

@@ -13,7 +13,8 @@ from typing import assert_never
 
 from phoenixd.core import signals, workplaces
 from phoenixd.core.actions import LookForFile, MeasureWork
-from phoenixd.core.agent import Agent, BackingOff, Quarantined, Running, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import RunEvent

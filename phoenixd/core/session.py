@@ -6,20 +6,10 @@ from dataclasses import replace
 
 from phoenixd.core import background, cut, productive
 from phoenixd.core.actions import Action, Alert, DismissDialog, LookAtScreen, Spawn
-from phoenixd.core.agent import (
-    Activity,
-    Afterwards,
-    Agent,
-    BackingOff,
-    Mode,
-    PromptKind,
-    Run,
-    Running,
-    Session,
-    Starting,
-    Stopping,
-    Waiting,
-)
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, PromptKind, Waiting
+from phoenixd.core.agent.run import Mode, Run, Session
+from phoenixd.core.agent.state import Afterwards, BackingOff, Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight

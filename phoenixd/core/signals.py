@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import restart
-from phoenixd.core.agent import Activity, LastExit
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.breaker import Signals
 from phoenixd.core.hooks import Hook, PermissionDenied, TurnEnded, TurnFailed
 from phoenixd.core.limits import waits

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.agent import Agent, Running, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision, Heard
 from phoenixd.core.limits.state import Limits
 from phoenixd.core.moment import Moment

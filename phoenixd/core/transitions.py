@@ -7,11 +7,11 @@ from hashlib import sha256
 from typing import Literal
 
 from phoenixd.core.actions import Alert, Fence, Kill, Terminate
-from phoenixd.core.agent import (
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import (
     Afterwards,
-    Agent,
     BackingOff,
-    InboxItem,
     Parked,
     Quarantined,
     Running,

@@ -12,7 +12,8 @@ from dataclasses import replace
 from phoenixd.core import breaker as breakers
 from phoenixd.core import cut, progress, signals, workplaces
 from phoenixd.core.actions import MeasureWork
-from phoenixd.core.agent import Afterwards, Agent, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured

@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from phoenixd.core import cleanup
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Afterwards, Agent, Desired, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Afterwards, Desired, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.moment import Instant, Moment

@@ -11,21 +11,11 @@ from dataclasses import replace
 
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, LookAtScreen, Reassure
-from phoenixd.core.agent import (
-    Activity,
-    Afterwards,
-    Agent,
-    Desired,
-    InboxItem,
-    LastExit,
-    Parked,
-    Quarantined,
-    Run,
-    Running,
-    Starting,
-    Stopped,
-    Stopping,
-)
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import Afterwards, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import (
     AgentDeclared,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.core.agent import Cut
+from phoenixd.core.agent.run import Cut
 from phoenixd.core.cut import HOW
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.times import timestamp

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phoenixd.core.agent import Agent, Incident, OpenCall
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import OpenCall
+from phoenixd.core.agent.run import Incident
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import in_words
 from phoenixd.documents.plain_text import clip, plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.core.agent import LostJobs
+from phoenixd.core.agent.activity import LostJobs
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.times import timestamp
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_in_words

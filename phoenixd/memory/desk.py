@@ -11,7 +11,8 @@ from pathlib import Path
 import anyio
 
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.agent import Agent, Incident
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Incident
 from phoenixd.core.decision import Readings
 from phoenixd.core.projection import public_status
 from phoenixd.documents.banner import Interruption, banner

@@ -16,7 +16,8 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core import alerts
-from phoenixd.core.agent import Agent, Desired
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.directories import Directories

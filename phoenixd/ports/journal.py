@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.meter.reading import UsageSample

@@ -8,7 +8,8 @@ import anyio
 import structlog
 
 from phoenixd.core.actions import AnswerHold, AttendHold
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.answers import holds_of
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
 from phoenixd.core.session import SCREEN_DIALOGS

@@ -10,7 +10,8 @@ from hashlib import sha256
 import anyio
 
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.moment import Instant
 from phoenixd.core.turn.liveness import stands_on_screen
 from phoenixd.harness.prompts import Prompt

@@ -41,7 +41,8 @@ from phoenixd.core.actions import (
     UpdatePapers,
     WritePackage,
 )
-from phoenixd.core.agent import Agent, Running, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
 from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded, ScreenSeen

@@ -18,7 +18,8 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core import alerts
-from phoenixd.core.agent import Agent, BackingOff
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec

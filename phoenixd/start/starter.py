@@ -14,7 +14,8 @@ from anyio import to_thread
 
 from phoenixd import __version__
 from phoenixd.core.actions import Spawn
-from phoenixd.core.agent import Agent, Mode
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories

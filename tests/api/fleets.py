@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 
-from phoenixd.core.agent import Parked, Running
+from phoenixd.core.agent.state import Parked, Running
 from phoenixd.core.events.fleet import TerminalSeen
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentVanished

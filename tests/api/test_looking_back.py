@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Digest
 from phoenixd.api.times import ago, parse_past, rfc3339
-from phoenixd.core.agent import Mode
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.durations import parse_duration
 from phoenixd.core.events.fleet import TerminalSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested

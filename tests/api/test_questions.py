@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from phoenixd.core.agent import Running
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested
 from phoenixd.core.events.runs import Delivered, HoldReleased

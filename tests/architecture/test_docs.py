@@ -12,7 +12,7 @@ import pytest
 from phoenixd import config
 from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.core import alert_kinds
-from phoenixd.core.agent import State
+from phoenixd.core.agent.state import State
 from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.transitions import RECOVER
 from phoenixd.ctl.command_line import PASSED_ON

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 from structlog.testing import capture_logs
 
-from phoenixd.core.agent import Stopped
+from phoenixd.core.agent.state import Stopped
 from phoenixd.core.behind.plan import BEHIND
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import RecoveryConfirmed

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phoenixd.core.agent import Parked, Run, Running, Starting
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.state import Parked, Running, Starting
 from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
 from phoenixd.documents.hooks import hook_of

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from phoenixd.core.actions import MeasureWork
-from phoenixd.core.agent import Quarantined
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.spec import BreakerRules, Kind
 from phoenixd.drivers.git.work import WorkPrints

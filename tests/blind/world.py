@@ -24,7 +24,9 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
-from phoenixd.core.agent import Agent, Run, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Rebooted, Tick

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.core.actions import LookAtScreen, Terminate
-from phoenixd.core.agent import Desired, Starting
+from phoenixd.core.agent.state import Desired, Starting
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.projection import inbox, row

@@ -24,7 +24,8 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
-from phoenixd.core.agent import Agent, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Starting
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.events.evidence import ScreenSeen

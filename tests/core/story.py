@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from phoenixd.core.actions import Action, Alert, LookAtCall, LookAtScreen, MeasureWork, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Run, Running, Starting, State
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.state import BackingOff, Running, Starting, State
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import CallWorkSeen, ScreenSeen

@@ -9,7 +9,8 @@ import pytest
 
 from phoenixd.core import armed
 from phoenixd.core.actions import Action, Arm, Disarm
-from phoenixd.core.agent import Activity, Running
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import Armed, ArmedAnswer, On
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted

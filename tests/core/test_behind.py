@@ -7,9 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from phoenixd.core import lifecycle
 from phoenixd.core.actions import Spawn
-from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, PromptKind, Running, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Desired, Running, Stopped, Stopping
 from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
@@ -25,6 +27,7 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.fleet import Fleet, declared
 from phoenixd.core.hearing import step
+from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
@@ -123,7 +126,7 @@ def test_promise_9_whether_it_is_to_run_is_asked_until_somebody_says_it() -> Non
     assert judged is not None
     assert judged.agent is not None
     assert isinstance(judged.agent.state, Stopping)
-    down = lifecycle.after_reboot(judged.agent, None, NOW).agent
+    down = ends.after_reboot(judged.agent, None, NOW).agent
     assert down is not None
     assert isinstance(down.state, Stopped)
     assert [item.kind for item in down.items] == ["recover"]

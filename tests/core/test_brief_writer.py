@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent import Agent, BackingOff, Desired, Mode, Parked, PromptKind, State, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, State, Stopped
 from phoenixd.core.briefing import (
     ANSWER_TOKENS,
     DAY,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import LookAtCall, Terminate
-from phoenixd.core.agent import OpenCall, Running
+from phoenixd.core.agent.activity import OpenCall
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import RunAdopted

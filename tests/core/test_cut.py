@@ -8,7 +8,9 @@ import pytest
 
 from phoenixd.core import cut
 from phoenixd.core.actions import Deliver, Spawn, Terminate
-from phoenixd.core.agent import Mode, PromptKind, Running, Stopping
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Running, Stopping
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
 from phoenixd.core.facts import AnswerFellShort

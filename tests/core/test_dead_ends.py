@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Spawn, Terminate
-from phoenixd.core.agent import Mode, Running, Stopping
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Running, Stopping
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.spec import Kind
 from phoenixd.documents.hooks import hook_event

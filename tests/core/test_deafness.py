@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import Kill, LookAtScreen, Reassure, Terminate
-from phoenixd.core.agent import Running
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import HooksRefused, LinkLost, RunAdopted
 from phoenixd.core.projection import Row, row

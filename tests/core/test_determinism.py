@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.agent import Parked
+from phoenixd.core.agent.state import Parked
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared

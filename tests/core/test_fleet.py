@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import ObserveTerminal, Spawn
-from phoenixd.core.agent import BackingOff, Quarantined, Running, Starting, Stopped
+from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, SavingHalted, SavingResumed, TerminalSeen, Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested

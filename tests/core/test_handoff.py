@@ -9,7 +9,8 @@ import pytest
 
 from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Deliver, Spawn, UpdatePapers, WritePackage
-from phoenixd.core.agent import Desired, Run, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from phoenixd.core.actions import Action, Spawn, UpdatePapers, WritePackage
-from phoenixd.core.agent import Agent, Running, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted, Tick

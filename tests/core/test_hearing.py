@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from phoenixd.core import fleet, hearing, parts, session, taking
-from phoenixd.core.agent import Running
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Tick, TroubleSeen

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.alerts import next_command
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted

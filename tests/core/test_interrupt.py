@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import SeeAttendance, Spawn
-from phoenixd.core.agent import BackingOff, Desired, Parked, Starting, Stopped
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Starting, Stopped
 from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.interrupt import ANSWER_WITHIN
 from phoenixd.core.spec import Kind, LoopRules

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Agent, BackingOff, PromptKind, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.state import BackingOff, Running
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import AgentVanished, Delivered, HoldAnswered, NotDelivered, RunAdopted, StartFailed
 from phoenixd.core.projection import inbox

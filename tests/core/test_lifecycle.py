@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from phoenixd.core.actions import Fence, Kill, LookAtScreen, Spawn, Terminate
-from phoenixd.core.agent import Afterwards, BackingOff, Desired, Running, Starting, Stopped, Stopping, StopStep
+from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, Starting, Stopped, Stopping, StopStep
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Rebooted, Tick

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
-from phoenixd.core.agent import Mode, PromptKind, Running, Stopping
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Running, Stopping
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import RunAdopted

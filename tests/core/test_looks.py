@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import DismissDialog, LookAtScreen
-from phoenixd.core.agent import Activity, Running, Starting
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.projection import is_settled, needs_person
 from phoenixd.core.session import SCREEN_DIALOGS, UNREAD

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from phoenixd.core.actions import Fence, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped, Stopping, StopStep
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Stopped, Stopping, StopStep
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import Rebooted, Tick

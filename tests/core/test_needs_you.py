@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.agent import Running
+from phoenixd.core.agent.state import Running
 from tests.core.asking import (
     CALM,
     SCREENS,

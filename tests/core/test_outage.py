@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from phoenixd.core.actions import Alert, Deliver, Reassure, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered

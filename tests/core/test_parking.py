@@ -10,17 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen, Spawn
-from phoenixd.core.agent import (
-    Agent,
-    BackingOff,
-    Mode,
-    Parked,
-    PromptKind,
-    Quarantined,
-    Running,
-    Starting,
-    Stopped,
-)
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.orders import AgentDeclared, SendRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered

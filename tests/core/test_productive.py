@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import MeasureWork, Spawn
-from phoenixd.core.agent import BackingOff, Mode, PromptKind, Quarantined, Starting, Stopping
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Quarantined, Starting, Stopping
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import SendRequested

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Spawn
-from phoenixd.core.agent import Desired, Parked, Quarantined, Stopped
+from phoenixd.core.agent.state import Desired, Parked, Quarantined, Stopped
 from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
 from phoenixd.core.events.runs import RunMissing, StartFailed

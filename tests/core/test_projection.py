@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core import projection
-from phoenixd.core.agent import Parked
+from phoenixd.core.agent.state import Parked
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.fleet import Fleet

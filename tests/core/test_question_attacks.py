@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.api.pages.inbox import one
 from phoenixd.api.pages.layout import Page
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import Said, understand

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.agent import InboxItem, Waiting
+from phoenixd.core.agent.activity import Waiting
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.render import render, title
 
 

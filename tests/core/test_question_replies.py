@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import Said, limits, understand
 

@@ -8,7 +8,8 @@ import pytest
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Deliver, Release, Spawn, Terminate
-from phoenixd.core.agent import BackingOff, Desired, Mode, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Rebooted, TerminalSeen, Tick
 from phoenixd.core.events.orders import (

@@ -8,7 +8,9 @@ import pytest
 
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, Spawn
-from phoenixd.core.agent import BackingOff, Desired, LastExit, Mode, PromptKind, Quarantined, Running, Starting, Stopped
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import LastExit, Mode
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentVanished, ShimLost, StartFailed

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core import lifecycle
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.fleet import Fleet, declared
 from phoenixd.core.hearing import step
+from phoenixd.core.lifecycle import overdue
 from phoenixd.core.marks import MARKER
 from phoenixd.core.moment import Moment
 from phoenixd.core.ranked import END, Mark, Ranked
@@ -73,7 +73,7 @@ def check(fleet: Fleet) -> None:
     roster = fleet.roster
     assert list(roster.marks) == list(roster.marks_anew())
     assert list(roster.values()) == [roster[name] for name in roster]
-    every = {agent.name: lifecycle.deadline(agent, Moment(0.0, 0.0)) for agent in roster.values()}
+    every = {agent.name: overdue.deadline(agent, Moment(0.0, 0.0)) for agent in roster.values()}
     marked = {mark[4]: mark[2] for mark in roster.marks if mark[0] in (DUE, SPAWN, START)}
     assert marked == {name: due for name, due in every.items() if due is not None}
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Alert, Deliver, Release, Spawn, TakeSession, Terminate
-from phoenixd.core.agent import Agent, Desired, InboxItem, Running, Starting, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import Desired, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Rebooted, TroubleSeen

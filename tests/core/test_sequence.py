@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import LookForFile, MeasureWork, SeeAttendance, Spawn
-from phoenixd.core.agent import Agent, BackingOff, Desired, Quarantined, Running, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Open
 from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.core.actions import Alert, LookAtScreen, Spawn, Terminate
-from phoenixd.core.agent import Mode, PromptKind, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.session import MAX_TEXT
 from phoenixd.core.spec import Kind

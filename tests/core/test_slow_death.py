@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from phoenixd.core.actions import Spawn
-from phoenixd.core.agent import BackingOff, Parked, Quarantined, Starting, Stopping
+from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Starting, Stopping
 from phoenixd.core.fleet import next_deadline
 from phoenixd.core.spec import AgentSpec, FleetLimits, LivenessRules
 from phoenixd.core.turn.liveness import was_told

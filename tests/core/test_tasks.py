@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import CollectTask, Deliver, Release, Spawn
-from phoenixd.core.agent import Mode, PromptKind, Stopped
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, Tick
 from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Terminate
-from phoenixd.core.agent import Desired, Quarantined, Running, Stopped, Stopping
+from phoenixd.core.agent.state import Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.events.orders import BreakerEdited
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.spec import BreakerRules

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import CleanUp, Fence
-from phoenixd.core.agent import BackingOff, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.orders import AgentWithdrawn
 from phoenixd.core.events.runs import AgentExited, RunMissing, ShimLost, TreeGone
 from phoenixd.core.spec import RestartRules, StopRules

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from phoenixd.core.agent import Mode, Quarantined
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.events import is_journaled
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.facts import (

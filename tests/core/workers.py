@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from phoenixd.core.actions import CollectTask, Deliver
-from phoenixd.core.agent import Agent, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Starting
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.core.agent import Activity, Agent, BackingOff, Lease, Mode, PromptKind, Run, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, Lease, PromptKind
+from phoenixd.core.agent.run import Mode, Run
+from phoenixd.core.agent.state import BackingOff, Running
 from phoenixd.documents.codec import Undecodable, dump_agent, load_agent
 from tests.agents import agents, an_agent
 

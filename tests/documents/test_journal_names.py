@@ -14,7 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from phoenixd.core.actions import Action
-from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.facts import Fact
 from phoenixd.core.seat.state import Seat

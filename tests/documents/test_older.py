@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import Agent, Running, StandingAlert, Waiting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Waiting
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import Running
 from phoenixd.core.limits import outage
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.documents import older

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.agent import Agent, Desired, Session, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Session
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.ops import Occurrence, happenings, read_happenings, render_occurrence
 from phoenixd.documents.redact import redact

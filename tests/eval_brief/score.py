@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.briefing import Choice
 from phoenixd.core.spec import AgentSpec, BriefRules
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation

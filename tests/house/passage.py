@@ -28,8 +28,12 @@ from phoenixd.core.moment import Moment
 from tests.bench.step import EPOCH, World, world_of
 
 CORE = str(Path(phoenixd.core.__file__).parent) + "/"
-NOUNS = frozenset({"actions.py", "agent.py", "decision.py", "events/__init__.py", "facts.py", "hooks.py", "merit.py",
-                   "moment.py", "spec.py"})  # fmt: skip
+NOUNS = frozenset(
+    {
+        "actions.py", "agent/__init__.py", "agent/activity.py", "agent/run.py", "agent/state.py", "decision.py",
+        "events/__init__.py", "facts.py", "hooks.py", "merit.py", "moment.py", "spec.py",
+    }
+)  # fmt: skip
 ROSTER = frozenset({"roster.py", "ranked.py"})
 SAMPLES = 300
 NAME = "agent-0000"

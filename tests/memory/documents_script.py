@@ -15,7 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.ops import Occurrence

@@ -11,7 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
-from phoenixd.core.agent import Agent, LastExit
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.briefing import DAY, LAG
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial

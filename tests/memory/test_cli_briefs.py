@@ -7,7 +7,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from phoenixd.core.agent import Agent, LastExit, Parked
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.state import Parked
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial

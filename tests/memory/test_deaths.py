@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.agent import Agent, LastExit, LostJobs
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import LostJobs
+from phoenixd.core.agent.run import LastExit
 from phoenixd.documents.kept_ledger import KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.workspace import GitSummary

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import Agent, Session
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Session
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from tests.start.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt, tool_result, tool_use

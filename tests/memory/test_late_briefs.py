@@ -11,7 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
-from phoenixd.core.agent import Agent, PromptKind
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.harness import HARNESSES

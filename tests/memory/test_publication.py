@@ -15,7 +15,9 @@ import anyio
 import pytest
 
 from phoenixd.core.actions import RecordIncident
-from phoenixd.core.agent import Incident, LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Incident, LastExit, Mode
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import StateEdited
 from phoenixd.documents.workspace import Commit, GitSummary

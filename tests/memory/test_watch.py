@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.moment import Moment

@@ -130,7 +130,7 @@ PLANTS = (
     ),
     Plant(
         "the link serves an agent's process as a shim",
-        (("phoenixd/drivers/shims/links.py", "if self._is_of_a_run(pid):", "if False:"),),
+        (("phoenixd/drivers/shims/links.py", "        if is_of_a_run:\n", "        if False:\n"),),
         ("tests/drivers/shims/test_links.py", "-k", "is_told_nothing"),
     ),
     Plant(
@@ -150,7 +150,13 @@ PLANTS = (
     ),
     Plant(
         "leaves a dead daemon's client at tmux",
-        (("phoenixd/drivers/tmux/terminal.py", "        end_clients(listed, argv)\n", ""),),
+        (
+            (
+                "phoenixd/drivers/tmux/terminal.py",
+                "            end_clients(await control.run(CLIENTS, timeout=self._timeout), argv)\n",
+                "            pass\n",
+            ),
+        ),
         ("tests/drivers/tmux/test_strays.py",),
     ),
     Plant(
@@ -162,7 +168,7 @@ PLANTS = (
         "a turn that was open at the death counts as closed, and the other way round",
         (
             (
-                "phoenixd/core/lifecycle.py",
+                "phoenixd/core/lifecycle/ends.py",
                 "    turn_open = state.activity.turn_open or owed\n",
                 "    turn_open = not (state.activity.turn_open or owed)\n",
             ),

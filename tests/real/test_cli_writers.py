@@ -11,7 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.material import BriefMaterial

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
-from phoenixd.core.agent import Desired
+from phoenixd.core.agent.state import Desired
 from phoenixd.core.behind.verdicts import judge_all, lag
 from phoenixd.core.behind.world import Trace, Wish, Word, World
 from phoenixd.core.events import Event

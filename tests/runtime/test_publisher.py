@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.ports.journal import Entry, StoredEntry

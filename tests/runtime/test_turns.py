@@ -6,7 +6,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action, Spawn
-from phoenixd.core.agent import Agent, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Starting
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet

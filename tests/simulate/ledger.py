@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
-from phoenixd.core.agent import Mode
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.spec import AgentSpec, Kind
 
 SLOW_START = 30.0

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from phoenixd.core.actions import Spawn
-from phoenixd.core.agent import Agent, Mode, PromptKind
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.spec import Kind
 from tests.simulate.host import Host
 

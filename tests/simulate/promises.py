@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from phoenixd.core.agent import Agent, Desired, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Starting
 from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import StoredEntry
 

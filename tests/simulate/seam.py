@@ -16,7 +16,9 @@ from typing import Any
 import anyio
 
 from phoenixd.core.actions import Action
-from phoenixd.core.agent import Desired, Mode, PromptKind, Run
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode, Run
+from phoenixd.core.agent.state import Desired
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event

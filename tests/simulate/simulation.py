@@ -13,7 +13,8 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from phoenixd.core.agent import Agent, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopping
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from tests.simulate.daemon import Daemon

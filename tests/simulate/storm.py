@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from phoenixd.core.agent import Quarantined, Stopped
+from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
 from tests.simulate.host import Host
 

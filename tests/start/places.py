@@ -13,20 +13,10 @@ import anyio
 
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import Spawn
-from phoenixd.core.agent import (
-    Activity,
-    Agent,
-    BackingOff,
-    Desired,
-    LastExit,
-    Mode,
-    PromptKind,
-    Run,
-    Running,
-    Session,
-    Starting,
-    Stopped,
-)
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import LastExit, Mode, Run, Session
+from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, Stopped
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories

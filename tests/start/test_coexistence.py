@@ -14,7 +14,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from phoenixd.core.agent import Mode, PromptKind, StandingAlert
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent import Running, Waiting
+from phoenixd.core.agent.activity import Waiting
+from phoenixd.core.agent.state import Running
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.documents.session_facts import SessionFacts

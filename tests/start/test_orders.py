@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import LastExit, LostJobs, Mode, PromptKind, Session
+from phoenixd.core.agent.activity import LostJobs, PromptKind
+from phoenixd.core.agent.run import LastExit, Mode, Session
 from phoenixd.core.spec import Kind, ResumeRules
 from phoenixd.documents.credential import credential_reference
 from phoenixd.drivers.processes.proc import read_stat

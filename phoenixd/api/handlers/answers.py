@@ -11,7 +11,7 @@ from phoenixd.api.handlers.queries import find_item
 from phoenixd.api.history import event_key
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.characters import visible

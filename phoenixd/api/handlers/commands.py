@@ -11,7 +11,8 @@ from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.history import event_key
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.times import ago
-from phoenixd.core.agent import Agent, Desired, Quarantined, Running, Starting, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event

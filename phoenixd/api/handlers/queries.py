@@ -14,7 +14,8 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
-from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet

@@ -8,7 +8,8 @@ from typing import Any
 from phoenixd.api import problems
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages.layout import Page, page, wrap
-from phoenixd.core.agent import Agent, StandingAlert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.behind.plan import BEHIND, is_waiting
 from phoenixd.core.events.fleet import RecoveryConfirmed
 

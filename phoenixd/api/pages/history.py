@@ -11,7 +11,7 @@ from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import SET_IN, Page, clip, page, wrap
 from phoenixd.api.pages.status import answer_command, reason, side_by_side
 from phoenixd.api.times import ago, span
-from phoenixd.core.agent import Incident
+from phoenixd.core.agent.run import Incident
 from phoenixd.core.projection import Row
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from phoenixd.api.pages.layout import Page, clip, columns, fold, pad, page, wrap
 from phoenixd.api.pages.status import AGE_COLUMNS, NAME_COLUMNS
 from phoenixd.api.times import ago
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import asked_in, is_reachable, limits

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from phoenixd.core.agent import Agent, Desired, Running, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Running, Starting
 from phoenixd.core.behind.world import Wish, Word
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event

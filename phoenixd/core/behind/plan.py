@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent, Desired, StandingAlert, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.behind import verdicts
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.fleet import JournalBehind

@@ -9,20 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from phoenixd.core.agent import (
-    Afterwards,
-    Agent,
-    BackingOff,
-    Desired,
-    Mode,
-    PromptKind,
-    Run,
-    Running,
-    Session,
-    Stopped,
-    Stopping,
-    StopStep,
-)
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode, Run, Session
+from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, Stopped, Stopping, StopStep
 from phoenixd.core.behind.epochs import word_of
 from phoenixd.core.behind.world import Finding, SeenRun, Trace, Verdict, Wish, Word, World
 from phoenixd.core.moment import Moment

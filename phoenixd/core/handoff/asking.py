@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.agent import Running
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from phoenixd.core import armed
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.fleet import Step, put

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from phoenixd.core import armed, requests
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said

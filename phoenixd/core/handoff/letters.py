@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Running
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import SendRequested

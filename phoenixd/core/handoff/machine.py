@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
-from phoenixd.core.agent import Agent, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.handoffs import PackageWritten
 from phoenixd.core.handoff.state import Handoff, Said, Step, StepTime, Trigger
 from phoenixd.core.meter import parts as meters

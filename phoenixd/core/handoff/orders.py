@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.actions import UpdatePapers, WritePackage
-from phoenixd.core.agent import Afterwards, Agent, BackingOff, Parked, Running, Starting, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Afterwards, BackingOff, Parked, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.fleet import Step as Found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from phoenixd.core import restart
-from phoenixd.core.agent import Agent, BackingOff, Desired, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Desired, Running
 from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read

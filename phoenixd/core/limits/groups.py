@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.agent import Agent, Desired, Parked, Quarantined, Running, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Parked, Quarantined, Running, Stopped
 from phoenixd.core.decision import Decision
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Instant, Moment

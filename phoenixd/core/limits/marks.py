@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import inf
 
-from phoenixd.core.agent import Agent, Parked
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Parked
 from phoenixd.core.limits import groups, parking, waits
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Instant, Moment

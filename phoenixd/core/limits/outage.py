@@ -12,7 +12,9 @@ from dataclasses import replace
 
 from phoenixd.core import alert_kinds, productive, requests
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent, BackingOff, Outage, Parked, Quarantined, Running, StandingAlert, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import BackingOff, Outage, Parked, Quarantined, Running, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent
 from phoenixd.core.events.fleet import Tick

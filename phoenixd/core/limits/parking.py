@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen
-from phoenixd.core.agent import LastExit
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered

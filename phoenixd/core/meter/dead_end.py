@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Afterwards, Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Afterwards, Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.hooks import TurnFailed

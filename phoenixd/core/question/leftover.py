@@ -7,7 +7,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Afterwards, Agent, Desired, InboxItem, Run, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import Afterwards, Desired, Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import QUESTION

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phoenixd.core.agent import InboxItem
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION, call_of
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Question, Unclear, questions_of, read

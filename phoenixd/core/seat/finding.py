@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import names, state
 from phoenixd.core.seat.names import generation_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from phoenixd.core.agent import Desired
+from phoenixd.core.agent.state import Desired
 from phoenixd.core.behind.world import Trace
 from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.fleet import Fleet, Step

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Release
-from phoenixd.core.agent import Afterwards, Agent, Desired, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Afterwards, Desired, Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import RestartRequested
 from phoenixd.core.fleet import Fleet, Step, declared, put

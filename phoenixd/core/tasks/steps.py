@@ -11,7 +11,8 @@ from typing import Literal
 
 from phoenixd.core import requests, restart
 from phoenixd.core.actions import CollectTask
-from phoenixd.core.agent import Agent, BackingOff, Quarantined, Starting, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Quarantined, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.actions import Deliver
-from phoenixd.core.agent import Agent, Running
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import Delivered, NotDelivered

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from phoenixd.core import restart
-from phoenixd.core.agent import LastExit
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.moment import in_words
 from phoenixd.core.tasks.state import Outcome, Task
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.agent import Activity
+from phoenixd.core.agent.activity import Activity
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.moment import Instant, Moment, in_words

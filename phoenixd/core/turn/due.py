@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.core.agent import Activity, Lease
+from phoenixd.core.agent.activity import Activity, Lease
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import View

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.agent import Activity, PromptKind, Run, Waiting
+from phoenixd.core.agent.activity import Activity, PromptKind, Waiting
+from phoenixd.core.agent.run import Run
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
 from phoenixd.core.hooks import (

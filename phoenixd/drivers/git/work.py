@@ -17,7 +17,8 @@ from dataclasses import replace
 import anyio
 import anyio.to_thread
 
-from phoenixd.core.agent import Agent, Quarantined, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.work import Survey
 from phoenixd.drivers.git.neighbours import Neighbour, Neighbourhood
 from phoenixd.drivers.git.plumbing import PlumbingFailed

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from phoenixd.core.agent import Agent, Running, Starting, Stopping
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
 from phoenixd.ports.journal import Batch, Entry, KeptIncident
 

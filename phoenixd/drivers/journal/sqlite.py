@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from anyio import to_thread
 
-from phoenixd.core.agent import StandingAlert
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.directories import make_private

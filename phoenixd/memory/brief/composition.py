@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from phoenixd.core.agent import Agent, LastExit, Mode, PromptKind, Quarantined
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import LastExit, Mode
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.projection import activity_word
 from phoenixd.core.question import leftover
 from phoenixd.documents.banner import Interruption, interruption_sentence

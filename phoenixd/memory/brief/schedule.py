@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import anyio
 import structlog
 
-from phoenixd.core.agent import Agent, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Stopped
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.record import BriefRecord

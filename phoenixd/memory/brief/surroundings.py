@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phoenixd.core.agent import Agent, InboxItem
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.reply import asked_in
 from phoenixd.documents.brief.around import Around, Asking, Waits

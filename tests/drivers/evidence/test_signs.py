@@ -16,7 +16,10 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from phoenixd.core.agent import Activity, Agent, Mode, PromptKind, Run, Running, Session
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import Mode, Run, Session
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.drivers.evidence import signs as evidence
 from phoenixd.drivers.evidence.looks import Followed

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core.agent import BackingOff, Mode, PromptKind, Stopped
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Stopped
 from phoenixd.core.spec import AgentSpec, BreakerRules, Kind
 from tests.agents import an_agent
 from tests.drivers.git.loops import Loop, Town, sh

@@ -11,7 +11,9 @@ import os
 import sys
 from pathlib import Path
 
-from phoenixd.core.agent import Activity, Mode, PromptKind, Run, Starting
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import Mode, Run
+from phoenixd.core.agent.state import Starting
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.errors import JournalFailed, PhoenixdError
 from phoenixd.ports.journal import Batch, Entry, StoredEntry

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.agent import Activity, Agent, LastExit, Mode, PromptKind, Run, Running, Starting
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import LastExit, Mode, Run
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.facts import Fact, RunBegan, RunEnded, RunProductive
 from phoenixd.drivers.journal import retention
 from phoenixd.drivers.journal.lives import Life, lives_of

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import Quarantined, Running
+from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.drivers.journal import migration
 from phoenixd.drivers.journal.migration import MIGRATIONS
 from phoenixd.drivers.journal.rows import sealed

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent import LastExit, Mode, PromptKind
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import LastExit, Mode
 from phoenixd.core.facts import RunBegan, RunEnded
 from phoenixd.drivers.journal.rows import DETAIL_LIMIT, batch_rows, sealed, sealed_entry, stored_entry
 from phoenixd.drivers.journal.sqlite import SqliteJournal

@@ -15,7 +15,8 @@ from typing import Any
 import anyio
 import pytest
 
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from phoenixd.core.agent import Agent, Desired, Stopped
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.briefing import Choice
 from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
 from phoenixd.documents.brief.around import Around, Asking, Waits

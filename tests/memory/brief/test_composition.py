@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent import Cut, LastExit, Mode, PromptKind, Quarantined, Session
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Cut, LastExit, Mode, Session
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.documents.banner import Interruption
 from phoenixd.documents.ops import Happening
 from phoenixd.documents.redact import redact

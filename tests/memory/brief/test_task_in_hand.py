@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent import Agent, Mode, PromptKind
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.documents.banner import interruption_sentence
 from phoenixd.documents.session_facts import SessionFacts

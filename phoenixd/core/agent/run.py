@@ -1,0 +1,176 @@
+"""A run, its session, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from phoenixd.core.agent.activity import OpenCall, PromptKind
+from phoenixd.core.causes import CutHow, EndCause
+from phoenixd.core.merit import Merit, Proof
+from phoenixd.core.moment import Instant
+
+
+class Mode(StrEnum):
+    """How a run began."""
+
+    FRESH = "fresh"
+    RESUME = "resume"
+
+
+@dataclass(frozen=True, slots=True)
+class Deaf:
+    """The link to a run's shim is lost: since when, and why."""
+
+    since: Instant
+    since_wall: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One incarnation's process, from the decision to spawn it. Times: Instant, and wall seconds for people."""
+
+    incarnation: int
+    run_id: str
+    mode: Mode
+    session_id: str
+    prompt: PromptKind
+    began: Instant
+    began_wall: float
+    pid: int | None = None
+    start_time: int | None = None
+    exec_at: Instant | None = None
+    session_seen: bool = False
+    """The harness reported its session start in this run."""
+    prompt_seen: bool = False
+    """The harness reported the prompt that this run was started with."""
+    opening: str = ""
+    """The message that types the prompt of this run, for a program that is told it by paste, until it arrived."""
+    evidence: bool = False
+    """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
+    hook_seq: int = 0
+    """The newest spooled hook that was heard; what the shim sends again is known by it."""
+    left: bool = False
+    """A person ended the session from inside: whatever time it lived, that was no failed start."""
+    drawn: bool = False
+    """A look at its screen found its input line."""
+    jobs: tuple[str, ...] = ()
+    """What goes on in its background and ends with its process, as far as was heard; an agent's words."""
+    merit: Merit = Merit()  # noqa: RUF009 - frozen
+    """What it has to show for itself."""
+    deaf: Deaf | None = None
+    """What it says does not arrive."""
+    refused: int = 0
+    """Hooks of its own that its shim did not take in."""
+    strangers: int = 0
+    """Requests at its hook endpoint that bore no token of its, and were turned away."""
+    link: int = 0
+    """The protocol that its shim's link speaks; 0: not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The harness session that a resume would go back to. Wall times."""
+
+    session_id: str
+    created_wall: float
+    active_wall: float
+    spoiled: str | None = None
+    """Why it must not be resumed again; None while it may."""
+    turn_open: bool = False
+    """Whether a turn was open when the newest run of it ended."""
+    hangs: int = 0
+
+
+OOM_WORDS = {
+    "": "",
+    "agent": ", out of memory: it reached its own limit",
+    "host": ", out of memory: the host had none left",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LastExit:
+    """How the newest run ended. `code` and `signal` are both None when nobody could know."""
+
+    incarnation: int
+    code: int | None
+    signal: int | None
+    cause: EndCause
+    lived: float
+    at_wall: float
+    killed: int = 0
+    ran: bool = True
+    """Whether the command was ever executed in this run."""
+    left: bool = False
+    """Whether a person ended the session from inside."""
+    limited: bool = False
+    """Whether a limit, or a service that was out of order, had ended its work: nothing of it counts against it."""
+    oom: Literal["", "agent", "host"] = ""
+    """Whether the kernel killed it for memory: at its own limit, or because the host had none left."""
+    proof: Proof = ""
+    """By what the run was productive; empty if it was not."""
+    note: str = ""
+    """Why it could not be started, in words; or a shim's word for a cause that we do not know."""
+
+    @property
+    def told(self) -> str:
+        """The cause as people and scripts are told it."""
+        return self.note or self.cause
+
+    @property
+    def text(self) -> str:
+        """The end in words."""
+        if self.signal is not None:
+            return f"signal {self.signal}{OOM_WORDS[self.oom]}"
+        if self.code is not None:
+            return f"{self.cause}, exit {self.code}" if self.cause in ("hung", "overtime") else f"exit {self.code}"
+        return "unknown status"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A run that we ended although nobody had asked: which one, as what, why, and when (wall)."""
+
+    incarnation: int
+    kind: Literal["hung", "overtime"]
+    reason: str
+    at_wall: float
+    call: OpenCall | None = None
+    """What it hung in, where a call was open."""
+
+    @property
+    def file(self) -> str:
+        """Its place in the agent's directory, where what could be seen of the run is kept."""
+        return f"incidents/{self.incarnation}-{self.kind}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An answer of the newest turn ended before it was whole, and no other turn has begun since. Wall times.
+
+    at: when it was written, None for unknown. went_on: the CLI asked for the rest by itself. calls: the tools that it
+    called in that answer, which were executed. message_id: of the word to go on. told: that arrived; taken: it began a
+    turn.
+    """
+
+    incarnation: int
+    how: CutHow
+    at: float | None
+    seen_wall: float
+    went_on: bool = False
+    calls: tuple[str, ...] = ()
+    message_id: str = ""
+    told: bool = False
+    taken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disproved:
+    """A report with claims that facts contradict. of: whose it is, or of which task. claims: some of them, in words."""
+
+    of: str
+    claims: tuple[str, ...]
+    at_wall: float

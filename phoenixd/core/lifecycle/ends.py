@@ -1,0 +1,260 @@
+"""How a run ends: its death, the proof that nothing of it is left, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from phoenixd.core import (
+    background,
+    cleanup,
+    cut,
+    interrupt,
+    productive,
+    progress,
+    requests,
+    restart,
+    sequence,
+    session,
+    turns,
+    unproven,
+)
+from phoenixd.core.actions import Alert, Fence, Release
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.state import (
+    Afterwards,
+    BackingOff,
+    Desired,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+    StopStep,
+)
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events.evidence import IncidentRecorded
+from phoenixd.core.events.runs import AgentExited, AgentVanished, RunMissing, ShimLost, TreeGone, TreeLingers
+from phoenixd.core.facts import RunProductive
+from phoenixd.core.limits import parking
+from phoenixd.core.limits.state import Parking
+from phoenixd.core.moment import Moment
+from phoenixd.core.question import leftover
+from phoenixd.core.transitions import enter, keep, open_item, park
+
+SIGKILL = 9
+
+
+EXIT_RECORD_GRACE = 5.0
+"""Seconds that a vanished process's exit record may take (F-PROC-7)."""
+
+
+def hear_lingering(agent: Agent, event: TreeLingers, seen: Seen, now: Moment) -> Decision:
+    """Processes outlive SIGKILL: told once for a run."""
+    text = f"{len(event.pids)} processes of a run outlive SIGKILL: {', '.join(map(str, event.pids[:5]))}"
+    is_told = any(one.kind == "lingering" and one.incarnation == event.incarnation for one in agent.alerts)
+    return Decision(agent, (Alert(agent.name, "lingering", text),), "" if is_told else text)
+
+
+def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) -> Decision:
+    """What could be seen of a run that we ended is kept."""
+    return keep(agent, f"what could be seen of it is kept in {event.file}")
+
+
+def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
+    """Another boot: whatever ran is gone, and nobody is to blame (F-SY-5).
+
+    A recorded end counts only where it was one on purpose (P53): a failure may be the host's going down itself.
+    """
+    run = agent.run
+    if run is None:
+        return Decision(agent)
+    if end is not None and (end.incarnation, end.run_id) == (run.incarnation, run.run_id):
+        if end.code == 0 and end.cause == "exit":
+            return _exited(agent, end, now)
+    return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None), now)
+
+
+def hear_exit(agent: Agent, event: AgentExited, seen: Seen, now: Moment) -> Decision:
+    """The agent ended, and its tree is gone."""
+    return _exited(agent, event, now)
+
+
+def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
+    run = agent.run
+    if run is None or run.run_id != event.run_id:
+        return Decision(agent)
+    lived = now.at - (run.exec_at if run.exec_at is not None else run.began)
+    at_wall = now.wall
+    if event.at_wall is not None:
+        # Supervised time stood still while nobody watched, but the run lived on.
+        at_wall, lived = event.at_wall, max(lived, event.at_wall - run.began_wall)
+    code, signal, cause = event.code, event.signal, event.cause
+    if isinstance(agent.state, Stopping) and agent.state.code is not None:
+        code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
+    # Whatever the kernel did meanwhile, this end was asked for.
+    oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
+    note = event.note if cause == "other" else ""
+    end = LastExit(
+        event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom, note=note
+    )
+    return ended(agent, end, now)
+
+
+def hear_vanishing(agent: Agent, event: AgentVanished, seen: Seen, now: Moment) -> Decision:
+    """The process is gone: its exit record is awaited."""
+    match agent.state:
+        case Running(exit_due=None) as state:
+            return keep(
+                replace(agent, state=replace(state, exit_due=now.at + EXIT_RECORD_GRACE)),
+                "the process is gone; its exit record is awaited",
+            )
+        case Starting() as state:
+            running = Running(state.run, state.activity, exit_due=now.at + EXIT_RECORD_GRACE)
+            return enter(agent, running, "the process is gone; its exit record is awaited", now)
+        case _:
+            return Decision(agent)
+
+
+def hear_lost_shim(agent: Agent, event: ShimLost | RunMissing, seen: Seen, now: Moment) -> Decision:
+    """Nobody reaps or kills for this run any more: its tree is fenced."""
+    why = "the shim is gone" if isinstance(event, ShimLost) else "no shim and no process of this run was found"
+    match agent.state:
+        case Starting() | Running() as state:
+            return fence(agent, state, Afterwards.JUDGE, why, now)
+        case Stopping() as state:
+            fencing = replace(state, step=StopStep.FENCE, deadline=now.at + 2 * agent.spec.stop.kill_retry)
+            return Decision(
+                replace(agent, state=fencing), (fence_action(agent, state),), f"{why}: fencing what is left"
+            )
+        case _:
+            return Decision(agent)
+
+
+def hear_empty_tree(agent: Agent, event: TreeGone, seen: Seen, now: Moment) -> Decision:
+    """A fence found nothing alive any more."""
+    match agent.state:
+        case Stopping(step=StopStep.FENCE) as state if waiting := unproven.wait(agent, state, event, now):
+            return waiting
+        case Stopping(step=StopStep.FENCE, run=run) as state if event.ended and event.ended.run_id == run.run_id:
+            return unproven.told(_exited(agent, event.ended, now), state, event, now)
+        case Stopping(step=StopStep.FENCE, run=run, code=code) as state:
+            ran = run.pid is not None
+            lived = now.at - run.began if ran else 0.0
+            cause = restart.CAUSES.get(code or 0, "fenced") if ran else "start interrupted"
+            end = LastExit(event.incarnation, code, None, cause, lived, now.wall, len(event.killed), ran)
+            return unproven.told(ended(agent, end, now), state, event, now)
+        case _:
+            # Only a fence may declare a tree gone; anything else waits for the exit record.
+            return Decision(agent)
+
+
+def fence(agent: Agent, state: Starting | Running, then: Afterwards, why: str, now: Moment) -> Decision:
+    stopping = Stopping(
+        state.run, state.activity, StopStep.FENCE, now.at + 2 * agent.spec.stop.kill_retry, then, why, asked=now.at
+    )
+    decision = enter(agent, stopping, f"{why}: fencing what is left", now)
+    return replace(decision, actions=(fence_action(agent, stopping),))
+
+
+def fence_action(agent: Agent, state: Stopping) -> Fence:
+    run = state.run
+    return Fence(agent.name, run.incarnation, run.run_id, run.pid, run.start_time)
+
+
+def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
+    """The run is over and its tree is gone: close its books, and decide what comes next."""
+    state = agent.state
+    assert isinstance(state, Starting | Running | Stopping)
+    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec.limits, now)
+    parked = limits.parking
+    end = replace(end, limited=parked is not None)
+    ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    expected = ordered or restart.ended_well(agent.spec, end)
+    known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
+    decision = _ended(replace(known, limits=limits), state, end, parked, now)
+    closed = decision.agent.last_exit if decision.agent is not None else None
+    if closed is not None and closed.proof and not state.run.merit.proof:
+        decision = replace(decision, facts=(RunProductive(end.incarnation),))
+    if lost:
+        reason = f"{decision.reason}; {lost}"
+        decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
+    decision = interrupt.ask(agent, end, decision, now)
+    return turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now)
+
+
+def _ended(
+    agent: Agent, state: Starting | Running | Stopping, end: LastExit, parked: Parking | None, now: Moment
+) -> Decision:
+    run = state.run
+    deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    refused = session.refusal(state.activity)
+    owed = session.is_owed(state.activity) or cut.is_owed(agent) or (parked is not None and parked.owes)
+    turn_open = state.activity.turn_open or owed
+    is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
+    agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
+    end = agent.last_exit or end
+    closed = replace(
+        agent,
+        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
+        short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
+    )
+    closed = leftover.after(closed, state, now)
+    if isinstance(state, Stopping) and state.then is Afterwards.REMOVE:
+        return Decision(closed, (Release(agent.name),), "removed", removed=True)
+    if isinstance(state, Stopping) and state.then is Afterwards.STAY:
+        return enter(closed, Stopped(), f"stopped: {state.why}", now)
+    if closed.desired is Desired.STOPPED:
+        failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
+        return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
+    if is_ours and productive.has_just_counted(closed, now) and productive.is_exhausted(closed):
+        return productive.quarantine(closed, now)
+    if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
+        return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
+    return _judge(closed, end, parked, refused, now)
+
+
+def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | None, now: Moment) -> Decision:
+    verdict = restart.judge_death(agent, end, now)
+    if refused is not None and isinstance(verdict, restart.TryAgain):
+        # Only a person can mend it, and each further start would be refused alike.
+        verdict = restart.GiveUp(f"{end.text}, and {refused}")
+    counted = productive.has_just_counted(agent, now)
+    weighed = counted and productive.is_weighed(agent)
+    # A loop's work is measured at the end of its iteration, and `begin` asks again once that is judged.
+    is_due = counted and productive.is_exhausted(agent) and not progress.is_measured_at_end(agent)
+    if is_due and isinstance(verdict, restart.TryAgain):
+        if not weighed:
+            return productive.quarantine(agent, now)
+        reason, readings = productive.exhausted(agent)
+        kept = replace(agent, crashes=verdict.crashes)
+        upcoming = restart.next_start(kept, now)
+        waiting = BackingOff(sequence.answer_by(agent, now), upcoming.mode, upcoming.prompt, len(verdict.crashes))
+        looks = enter(kept, waiting, f"{verdict.reason}; {reason}; looking whether its work changed", now)
+        return productive.order_weighing(agent, replace(looks, readings=readings))
+    if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
+        kept = replace(agent, crashes=verdict.crashes)
+        waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
+        return park(kept, parked.kind, parked.until_wall, waits, now)
+    match verdict:
+        case restart.StayDown(reason=reason):
+            state = Stopped(failed=not restart.ended_well(agent.spec, end))
+            return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
+        case restart.GiveUp(reason=reason, readings=readings, counted=is_count):
+            decision = enter(agent, Quarantined(reason, is_count), f"quarantined: {reason}", now)
+            assert decision.agent is not None
+            agent = open_item(decision.agent, "quarantined", reason, "command", now)
+            alert = Alert(agent.name, "quarantined", reason)
+            return replace(decision, agent=agent, actions=(*decision.actions, alert), readings=readings)
+        case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
+            kept = replace(agent, crashes=crashes)
+            upcoming = restart.next_start(kept, now)
+            waits = f"in {delay:.1f} s" if delay > 0 else "at once"
+            waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
+            again = replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            if agent.record.is_steady:
+                again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
+            return productive.order_weighing(agent, again) if weighed else again
+        case _:
+            assert_never(verdict)
