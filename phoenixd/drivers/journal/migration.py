@@ -30,10 +30,8 @@ from phoenixd.errors import JournalFailed
 Step = Callable[[sqlite3.Connection], None]
 
 MIGRATIONS: tuple[tuple[int, Step], ...] = (
-    (2, version_2.migrate),
-    (3, version_3.migrate),
-    (4, version_4.migrate),
-)
+    (2, version_2.migrate), (3, version_3.migrate), (4, version_4.migrate),
+)  # fmt: skip
 """The version that a step leads to, from the one before it. What was released is never changed."""
 
 

@@ -13,6 +13,7 @@ ENTRIES_PER_AGENT = 100_000
 LIVES_PER_AGENT, INCIDENTS_PER_AGENT = 10_000, 500
 """A loop without a pause has a life a second."""
 TREATMENTS_PER_AGENT = 2000
+HANDOFFS_PER_AGENT = 500
 USAGE_PER_AGENT = 20_000
 """Samples; one that works without end makes a few hundred in a day."""
 
@@ -34,6 +35,7 @@ FORGET_INCIDENTS = "DELETE FROM incidents WHERE rowid IN (SELECT rowid FROM inci
 
 FORGET_TREATMENTS = "DELETE FROM treatments WHERE rowid IN (SELECT rowid FROM treatments WHERE at < ? LIMIT ?)"
 FORGET_USAGE = "DELETE FROM usage WHERE rowid IN (SELECT rowid FROM usage WHERE at < ? LIMIT ?)"
+FORGET_HANDOFFS = "DELETE FROM handoffs WHERE rowid IN (SELECT rowid FROM handoffs WHERE at < ? LIMIT ?)"
 
 IsIdle = Callable[[], bool]
 
@@ -49,6 +51,7 @@ class Retention:
             ("incidents", "incarnation", INCIDENTS_PER_AGENT),
             ("treatments", "at", TREATMENTS_PER_AGENT),
             ("usage", "at", USAGE_PER_AGENT),
+            ("handoffs", "began", HANDOFFS_PER_AGENT),
         )
         self._done_at = -RETENTION_INTERVAL
 
@@ -62,7 +65,7 @@ class Retention:
         before = at - self._keep_seconds
         if not _forget_old_entries(connection, before, is_idle):
             return
-        for statement in (FORGET_LIVES, FORGET_INCIDENTS, FORGET_TREATMENTS, FORGET_USAGE):
+        for statement in (FORGET_LIVES, FORGET_INCIDENTS, FORGET_TREATMENTS, FORGET_USAGE, FORGET_HANDOFFS):
             if not _repeat(connection, statement, (before, RETENTION_STEP), is_idle):
                 return
         for table, order, most in self._bounds:

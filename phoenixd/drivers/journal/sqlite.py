@@ -19,6 +19,7 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
@@ -30,7 +31,15 @@ from phoenixd.drivers.journal.lives import storable
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
-from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, SpecRows, batch_rows, sealed, stored_entry
+from phoenixd.drivers.journal.rows import (
+    DETAIL_MARK,
+    BatchRows,
+    SpecRows,
+    batch_rows,
+    past_handoff,
+    sealed,
+    stored_entry,
+)
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
 from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
@@ -42,6 +51,7 @@ from phoenixd.ports.journal import Batch, KeptCase, KeptTreatment, Saved, Stored
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""
 BOOT_KEY = "boot_id"
+NEWEST_HANDOFFS = "SELECT * FROM handoffs WHERE agent = ? ORDER BY began DESC LIMIT ?"
 
 
 class SqliteJournal:
@@ -140,6 +150,11 @@ class SqliteJournal:
             await self._writing.ask(Touch())
             return await self._reading.ask(question)
 
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        """A seat's handoffs that are over, the newest first."""
+        found: list[Handoff] = await self._reading.ask(HandoffsOf(seat, limit))
+        return found
+
     async def remember(self, key: str, value: str) -> None:
         """Keep a small fact; durable on return."""
         if key.startswith("#"):
@@ -204,7 +219,15 @@ class Query:
         return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608
 
 
-Question = Query | Treatments | OneCase | str
+@dataclass(frozen=True, slots=True)
+class HandoffsOf:
+    """The newest handoffs of a seat that are over."""
+
+    seat: str
+    limit: int
+
+
+Question = Query | Treatments | OneCase | HandoffsOf | str
 
 
 class Reader:
@@ -216,7 +239,7 @@ class Reader:
         self._inode = -1
 
     def answer(self, questions: Sequence[Question]) -> list[Any]:
-        """Entries for a query, the value of a fact for its key, what is kept of Cases; raises JournalFailed."""
+        """Entries for a query, the value of a fact for its key, rows of Cases and handoffs; raises JournalFailed."""
         try:
             connection = self._current()
             return [self._one(connection, question) for question in questions]
@@ -235,6 +258,9 @@ class Reader:
                 return self._entries(connection, question)
             case Treatments() | OneCase():
                 return question.answer(connection)
+            case HandoffsOf(seat=seat, limit=limit):
+                rows = connection.execute(NEWEST_HANDOFFS, (seat, limit)).fetchall()
+                return [one for one in map(past_handoff, rows) if one is not None]
             case _:
                 return meta(connection, question)
 

@@ -24,7 +24,7 @@ class Schema:
     @property
     def light(self) -> tuple[str, ...]:
         """The tables that a start rests on; what only grows is read by those who ask for it."""
-        return tuple(name for name in self.tables if name not in ("entries", "usage", "treatments"))
+        return tuple(name for name in self.tables if name not in ("entries", "usage", "treatments", "handoffs"))
 
 
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)"
@@ -113,12 +113,19 @@ FOURTH = Schema(
             " run INTEGER NOT NULL, productive REAL, turns INTEGER NOT NULL, outcome TEXT NOT NULL, why TEXT NOT NULL,"
             " decided REAL, crc INTEGER NOT NULL, PRIMARY KEY (case_id, number))"
         ),
+        # Handoffs that are over. agent: the seat; outcome: done or rolled_back; body: all of it, as JSON.
+        "handoffs": (
+            "CREATE TABLE handoffs (agent TEXT NOT NULL, id TEXT NOT NULL, at REAL NOT NULL, began REAL NOT NULL,"
+            " ended REAL NOT NULL, outcome TEXT NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL,"
+            " PRIMARY KEY (agent, id))"
+        ),
     },
     indexes={
         **THIRD.indexes,
         "incidents_by_case": "CREATE INDEX incidents_by_case ON incidents (case_id)",
         "treatments_by_at": "CREATE INDEX treatments_by_at ON treatments (at)",
         "treatments_by_agent": "CREATE INDEX treatments_by_agent ON treatments (agent, at)",
+        "handoffs_by_agent": "CREATE INDEX handoffs_by_agent ON handoffs (agent, began)",
     },
 )
 
@@ -152,3 +159,4 @@ INSERT_TREATMENT = (
     "INSERT OR REPLACE INTO treatments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 INSERT_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_HANDOFF = "INSERT OR REPLACE INTO handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

@@ -1,4 +1,4 @@
-"""Version 4 of the journal: incidents know their Case, and a table of treatments. Nothing is known of the past."""
+"""Version 4 of the journal: handoffs that are over, treatments, and incidents that know their Case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from phoenixd.drivers.journal.tables import FOURTH, THIRD
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Lead a journal of version 3 to version 4, within the transaction that is open."""
+    """Lead a journal of version 3 to version 4, within the transaction that is open; nothing is known of the past."""
     known = connection.execute("SELECT * FROM incidents").fetchall()
     connection.execute("DROP TABLE incidents")
     for name, statement in FOURTH.shape.items():
