@@ -121,14 +121,19 @@ def _diagnosis(found: Diagnosis) -> clinic.Diagnosis | None:
 
 
 def _triage(one: KeptIncident) -> clinic.Triage:
-    try:
-        evidence = json.loads(one.evidence) if one.evidence else {}
-    except (ValueError, RecursionError):
-        evidence = {}
-    known = {name: value for name, value in evidence.items() if value not in (None, "", False)}
     return clinic.Triage(
-        occasion=one.kind, at=timestamp(one.opened), agent=one.agent, incarnation=one.incarnation, evidence=known
+        occasion=one.kind, at=timestamp(one.opened), agent=one.agent, incarnation=one.incarnation, evidence=_facts(one)
     )
+
+
+def _facts(one: KeptIncident) -> dict[str, Any]:
+    """What is known of it, whichever version stored it."""
+    try:
+        stored = json.loads(one.evidence)
+    except (ValueError, RecursionError):
+        return {}
+    found = stored if isinstance(stored, dict) else {}
+    return {name: value for name, value in found.items() if value is not None and value is not False and value != ""}
 
 
 def _rehabilitation(one: KeptTreatment) -> clinic.Rehabilitation:
@@ -157,5 +162,3 @@ def _outcome(word: str) -> Outcome:
 
 def _when(wall: float | None) -> str | None:
     return timestamp(wall) if wall is not None else None
-
-

@@ -1,4 +1,4 @@
-"""What `clinic` prints: how often each treatment held, one Case with its four steps, and what today's rules say of it."""
+"""What `clinic` prints: how often treatments held, one Case with its four steps, what today's rules say of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def case(found: clinic.Case, here: Page) -> str:
     lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
     lines += ["", "triage"]
     for seen in found.triage[-5:]:
-        known = ", ".join(f"{name} {value}" for name, value in seen.evidence.items() if name not in ("occasion", "said"))
+        facts = {name: value for name, value in seen.evidence.items() if name not in ("occasion", "said")}
+        known = ", ".join(f"{name} {value}" for name, value in facts.items())
         lines += wrap(f"  {seen.at} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here.width, "    ")
     lines += ["", "diagnosis", *wrap(f"  {_diagnosis(found)}", here.width, "    ")]
     prescribed = found.prescription
@@ -45,7 +46,7 @@ def case(found: clinic.Case, here: Page) -> str:
     for one in found.rehabilitation[-10:]:
         back = f"productive at {one.productive_at}" if one.productive_at else "not productive so far"
         what = f"{one.at} {one.prescription.treatment or one.prescription.action} by {one.by}: {one.outcome}"
-        lines += wrap(f"  {what}; {back}, {one.turns} turns since{f'; {one.why}' if one.why else ''}", here.width, "    ")
+        lines += wrap(f"  {what}; {back}, {one.turns} turns since{_because(one.why)}", here.width, "    ")
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
     return page([*lines, "", f"what today's rules say of it: phoenixctl clinic replay {found.id}"])
@@ -88,3 +89,7 @@ def _held(one: Figure) -> str:
         waits = f"{one.open} open" if one.open else f"{one.moot} moot"
         return f"0 of 0, {waits}"
     return f"{one.held} of {one.tried} ({one.low:.0%}-{one.high:.0%})"
+
+
+def _because(why: str) -> str:
+    return f"; {why}" if why else ""
