@@ -10,7 +10,7 @@ from phoenixd.config.layers import Layer
 
 
 def spell_out(layer: Layer) -> Layer:
-    """Turn `resume = false` (liveness, breaker, resonance alike) and `resume_prompt = "..."` into keys of the agents' tables."""
+    """Turn `resume = false` (liveness, breaker, resonance alike) and `resume_prompt = "..."` into agents' own keys."""
     tables = dict(layer.tables)
     if isinstance(tables.get("defaults"), Mapping):
         tables["defaults"] = _spell_out_agent(tables["defaults"])
