@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import anyio
 from pydantic import BaseModel, ConfigDict
-from pydantic_ai import Agent, capture_run_messages
+from pydantic_ai import Agent, ToolOutput, capture_run_messages
+from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import KnownModelName, Model
 from pydantic_ai.usage import RunUsage, UsageLimits
 
@@ -40,7 +41,7 @@ class ClinicAgent:
         self._timeout = timeout
         self._agent: Agent[None, Examination] = Agent(
             model,
-            output_type=Examination,
+            output_type=ToolOutput(Examination),
             instructions=PERSONA,
             retries=1,
             model_settings={"max_tokens": MOST_TOKENS},
@@ -71,4 +72,7 @@ class ClinicAgent:
                 raise ClinicFailed(f"its model failed: {type(error).__name__}") from error
             finally:
                 self.usage.incr(spent)
+        if not any(isinstance(part, ToolCallPart) for part in result.response.parts):
+            # pydantic-ai reads JSON out of prose and fences as well; an answer that keeps its form is asked for here.
+            raise ClinicFailed("its answer is text, and not the typed answer that it was asked for")
         return result.output

@@ -63,7 +63,8 @@ class Injury:
         names = [call.tool_name for call in self.newest_calls()]
         return Calls(
             invented=tuple(name for name in names if not self.has(name)),
-            answered=tuple(name for name in names if self.has(name)),
+            known=tuple(name for name in names if name in self.offered),
+            outputs=tuple(name for name in names if name in self.outputs),
             finish=self._finish(),
         )
 

@@ -35,12 +35,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What is known of a failed run's newest answer. invented: called names that no tool has; answered: those that one
-    has. finish: the reason for which the answer ended."""
+    """What is known of a failed run's newest answer. invented: called names that no tool has; known: those that one
+    has; outputs: those that only take the answer. finish: the reason for which the answer ended."""
 
     invented: tuple[str, ...] = ()
-    answered: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     finish: str = ""
+
+    @property
+    def are_invented(self) -> bool:
+        return bool(self.invented) and not self.known and not self.outputs
 
 
 def diagnose(error: BaseException, calls: Calls = Calls()) -> Finding:
@@ -53,8 +58,7 @@ def diagnose(error: BaseException, calls: Calls = Calls()) -> Finding:
         return CUT_ANSWERS.get(error.finish, CUT_ANSWERS["length"])
     if isinstance(error, exceptions.UsageLimitExceeded):
         # A model that invents a new name each time never uses up a tool's own budget: this limit ends it.
-        is_invention = bool(calls.invented) and not calls.answered
-        return INVENTED if is_invention else Finding("usage_limit", "logic_error", "usage_limit")
+        return INVENTED if calls.are_invented else Finding("usage_limit", "logic_error", "usage_limit")
     for kinds, finding in TABLE:
         if isinstance(error, kinds):
             return finding
@@ -213,10 +217,10 @@ def _of_behavior(error: BaseException, calls: Calls) -> Finding:
         return CUT_ANSWERS["length"]
     if isinstance(cause, _private("_UnknownTool", "_ToolUnavailable")):
         return INVENTED
-    if isinstance(cause, exceptions.ModelRetry) and calls.invented and not calls.answered:
+    if isinstance(cause, exceptions.ModelRetry) and calls.are_invented:
         return INVENTED
     if isinstance(cause, ValidationError | exceptions.ModelRetry):
-        return Finding("arguments", "invalid_tool_arguments", "arguments" if calls.answered else "output")
+        return Finding("arguments", "invalid_tool_arguments", "arguments" if calls.known else "output")
     if isinstance(cause, _named("ToolRetryError")):
         return Finding("output", "invalid_tool_arguments", "output")
     return replace(UNKNOWN, rule="behavior")

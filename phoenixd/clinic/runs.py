@@ -58,6 +58,7 @@ class Runs(Generic[Out]):
                     usage_limits=self._limits or UsageLimits(request_limit=self.usage.requests + self._request_limit),
                     instructions=list(order.instructions) or None,
                     capabilities=[observer],
+                    infer_name=False,
                 )
             except BaseException as error:
                 if not isinstance(error, Exception) or isinstance(error, PASSES):

@@ -22,7 +22,7 @@ class Turn(StrEnum):
     FAILED = "the run fails, or its answer is cut"
     TRIAGED = "the failure is captured"
     TREATED = "a prescription is carried out, and the task runs again"
-    GIVEN_UP = "abort, or no recovery is left: the original exception"
+    GIVEN_UP = "abort, or no recovery is left, so the original exception is raised"
 
 
 TRANSITIONS: Mapping[tuple[State, Turn], State] = {
