@@ -47,6 +47,9 @@ def _nullable_ref(name: str) -> Schema:
 # fmt: off
 READINGS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}}
 
+HANDOFF_STEP = _object({"step": STRING, "began_at": TIME, "seconds": NUMBER})
+HANDOFF_CHECK = _object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})
+
 SCHEMAS: dict[str, Schema] = {
     "Agent": _object(
         {
@@ -138,7 +141,7 @@ SCHEMAS: dict[str, Schema] = {
                                 "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
                                 "rollback", "done", "rolled_back",
                             ),
-                            "trigger": _words("operator", "meter", "recycle"),
+                            "trigger": _words("operator", "meter", "recycle", "compaction", "full"),
                             "why": STRING,
                             "by": STRING,
                             "began_at": TIME,
@@ -151,13 +154,34 @@ SCHEMAS: dict[str, Schema] = {
                             "package": _or_null(STRING),
                             "why_back": _or_null(STRING),
                             "letters": COUNT,
-                            "times": _list(_object({"step": STRING, "began_at": TIME, "seconds": NUMBER})),
+                            "times": _list(HANDOFF_STEP),
                         }
                     ),
                     {"type": "null"},
                 ]
             },
-            "checks": _list(_object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})),
+            "checks": _list(HANDOFF_CHECK),
+            "history": _list(
+                _object(
+                    {
+                        "id": STRING,
+                        "outcome": _words("done", "rolled_back"),
+                        "trigger": _words("operator", "meter", "recycle"),
+                        "why": STRING,
+                        "by": STRING,
+                        "began_at": TIME,
+                        "ended_at": TIME,
+                        "predecessor": COUNT,
+                        "successor": COUNT,
+                        "tries": COUNT,
+                        "degraded": _list(STRING),
+                        "package": _or_null(STRING),
+                        "why_back": _or_null(STRING),
+                        "times": _list(HANDOFF_STEP),
+                        "checks": _list(HANDOFF_CHECK),
+                    }
+                )
+            ),
             "message": STRING,
         }
     ),

@@ -393,6 +393,12 @@ class FakeDaemon:
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
 
+    async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:
+        return await self.journal.handoffs(seat, most)
+
+    async def package_fault(self, seat: str) -> str | None:
+        return "it was changed" if seat in self.changed_packages else None
+
     async def is_package_changed(self, seat: str) -> bool:
         return seat in self.changed_packages
 
