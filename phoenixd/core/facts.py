@@ -12,6 +12,7 @@ from typing import Literal
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.causes import CutHow
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.limits.state import ParkingKind
 
 Weight = Literal["story", "detail", "noise"]
@@ -135,6 +136,33 @@ class AnswerFellShort:
     name: Literal["answer_fell_short"] = "answer_fell_short"
 
 
+@dataclass(frozen=True, slots=True)
+class MarkerNoted:
+    """What became of the marker of a run's session; rows of the table `markers`, and never a code.
+
+    planted: codes were given. asked: code `number` was asked for. checked: what the answer proves (verdict). seen:
+    codes stood in a call or a result. footer: the agent's own word of its state (verdict). restoration: its `step`,
+    1 to 7. tokens: what it took, 0 where unknown.
+    """
+
+    incarnation: int
+    what: Literal["planted", "asked", "checked", "seen", "footer", "restoration"]
+    verdict: str = ""
+    number: int = 0
+    step: int = 0
+    why: str = ""
+    tokens: int = 0
+    name: Literal["marker_noted"] = "marker_noted"
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffEnded:
+    """A handoff is over; said again where more became known of it. Without the texts that were sent meanwhile."""
+
+    handoff: Handoff
+    name: Literal["handoff_ended"] = "handoff_ended"
+
+
 Fact = (
     RunBegan
     | RunProductive
@@ -147,4 +175,6 @@ Fact = (
     | AskingOver
     | Ordered
     | AnswerFellShort
+    | MarkerNoted
+    | HandoffEnded
 )

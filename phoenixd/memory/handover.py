@@ -6,7 +6,7 @@ All of it runs in a thread. What is written can be written again; a crash leaves
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -21,6 +21,7 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
+from phoenixd.documents.project.keeping import SessionFound, superfluous
 from phoenixd.documents.project.models import SessionRecord, SessionStatus
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
@@ -46,17 +47,21 @@ class ProjectFiles(Protocol):
 
     def read_file(self, workspace: str, path: str, limit: int) -> bytes: ...
 
+    def sessions_of(self, workspace: str, project: str) -> tuple[SessionFound, ...]: ...
+
+    def remove_files(self, workspace: str, paths: Sequence[str]) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Does that work. word: a fresh one-time word; ledger_of: what an agent's session has done, as far as was heard."""
+    """Does that work. word: a fresh one-time word; heard_out: what an agent's session has done, to its end."""
 
     files: ProjectFiles
     find: Callable[[str], Agent | None]
     seat_of: Callable[[str], Seat | None]
     wall: Callable[[], float]
     word: Callable[[], str]
-    ledger_of: Callable[[str], SessionLedger | None]
+    heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
     clean: Callable[[str | None, str], str]
     in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
@@ -66,14 +71,16 @@ class Handover:
         found = self._of(action.agent, action.handoff)
         if found is None:
             return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
-        return await to_thread.run_sync(self._update, *found)
+        ledger = await self.heard_out(found[1])
+        return await to_thread.run_sync(self._update, *found, ledger)
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
         """The package in both sessions' directories, the first prompt, and the records of both sessions."""
         found = self._of(action.agent, action.handoff)
         if found is None:
             return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
-        return await to_thread.run_sync(self._write, *found)
+        ledger = await self.heard_out(found[1])
+        return await to_thread.run_sync(self._write, *found, ledger)
 
     async def record(self, action: RecordSessions) -> None:
         """Say in both session records what became of the handoff (E50)."""
@@ -89,6 +96,14 @@ class Handover:
         agent = self.find(generation_name(seat.name, handoff.predecessor))
         return agent is not None and await to_thread.run_sync(self._is_changed, handoff, agent.spec.cwd)
 
+    async def fault(self, seat: Seat) -> str | None:
+        """Why the newest package cannot be read or rested on; None: it can, or there is none (E75, F-HO-7)."""
+        handoff = seat.handoff
+        if handoff is None or not handoff.package:
+            return None
+        agent = self.find(generation_name(seat.name, handoff.predecessor)) or self.find(seat.holder)
+        return await to_thread.run_sync(self._fault, handoff, agent.spec.cwd) if agent is not None else None
+
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
         if seat is None or seat.handoff is None or seat.handoff.id != handoff:
@@ -96,14 +111,14 @@ class Handover:
         agent = self.find(generation_name(name, seat.handoff.predecessor)) or self.find(seat.holder)
         return (seat.handoff, agent) if agent is not None else None
 
-    def _update(self, handoff: Handoff, old: Agent) -> PapersUpdated | PapersFailed:
+    def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
         if (writer := old.spec.handoff.writer) != "deterministic":
             why = f'nothing here writes as handoff.writer = "{writer}" says'
             return PapersFailed(handoff.seat, handoff.id, why, final=True)
         try:
             tree = self.files.read_project(workspace, handoff.project)
-            sources = self._sources(old, tree)
+            sources = self._sources(old, tree, ledger)
             if tree.is_empty and handoff.previous_session:
                 why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
                 return PapersFailed(handoff.seat, handoff.id, why, final=True)
@@ -121,11 +136,11 @@ class Handover:
             return PapersFailed(handoff.seat, handoff.id, f"{what}: {_said(failure)}")
         return PapersUpdated(handoff.seat, handoff.id)
 
-    def _write(self, handoff: Handoff, old: Agent) -> PackageWritten | PackageFailed:
+    def _write(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PackageWritten | PackageFailed:
         workspace = old.spec.cwd
         try:
             tree = self.files.read_project(workspace, handoff.project)
-            sources = self._sources(old, tree)
+            sources = self._sources(old, tree, ledger)
             state = tree.state() or state_after(tree, None, sources)
             previous, session = _sessions(handoff, old)
             jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
@@ -159,6 +174,12 @@ class Handover:
         statuses: tuple[SessionStatus, SessionStatus] = ("shutdown", "running") if done else ("running", "shutdown")
         records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
         self.files.put_files(agent.spec.cwd, records)
+        spared = frozenset((handoff.previous_session, handoff.session))
+        known = self.files.sessions_of(agent.spec.cwd, handoff.project)
+        # Of so many handoffs there is one session more.
+        gone = superfluous(known, agent.spec.handoff.keep + 1, spared)
+        if gone:
+            self.files.remove_files(agent.spec.cwd, gone)
 
     def _records(
         self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
@@ -187,19 +208,24 @@ class Handover:
             return None
 
     def _is_changed(self, handoff: Handoff, workspace: str) -> bool:
+        return self._fault(handoff, workspace) is not None
+
+    def _fault(self, handoff: Handoff, workspace: str) -> str | None:
         path = layout.session_paths(handoff.session).package
         try:
             found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
-        except (PhoenixdError, OSError):
-            return True
-        return found.hash != handoff.package or bool(package.check(found))
+        except (PhoenixdError, OSError) as failure:
+            return f"{path}: {_said(failure)}"
+        if found.hash != handoff.package:
+            return f"{path} is another one than was written"
+        return "; ".join(package.check(found)) or None
 
-    def _sources(self, agent: Agent, tree: Tree) -> Sources:
+    def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name
         in_hand = self.in_hand(tree.project)
         return Sources(
             now=timestamp(self.wall()),
-            ledger=self.ledger_of(agent.name),
+            ledger=ledger,
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
             rules=agent.spec.phase,
             clean=lambda text: self.clean(name, text),

@@ -1,1 +1,1 @@
-"""Recorded ends of agents, with what a good clinician says of each: records/README.md."""
+"""How the rules of triage do on failures that were recorded from the real CLIs."""
