@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.eval_clinic.ends import Drive, begin, settle
 from tests.eval_clinic.room import Room
+from tests.eval_clinic.written import files
 from tests.full_disk import fill
 from tests.stub.scenario import Step
 
@@ -152,6 +153,7 @@ def _with_little_memory(room: Room, begin_in_it: Callable[[], None]) -> None:
         told = dict(line.split() for line in (room.group / "memory.oom_control").read_text().splitlines())
         room.limits = {"memory_max_bytes": limit, "oom_kills": int(told["oom_kill"])}
         settle(room, 0.5)
+        room.kept = files(room)
     finally:
         room.end()
         time.sleep(0.5)
@@ -187,7 +189,8 @@ def disk_full(kind: str) -> Drive:
                 room.wait_exit()
             else:
                 settle(room, 8)
-            room.keep()
+            # The disk will be gone when the record is written.
+            room.kept = files(room)
         finally:
             room.end()
             subprocess.run(["umount", "--lazy", room.home], check=True)
@@ -197,8 +200,8 @@ def disk_full(kind: str) -> Drive:
 
 def refused_tool(room: Room) -> None:
     room.cli.ask_first()
-    room.answer(room.cli.shell("rm -r build"), Step(text="I was not allowed to remove build/, so nothing is done."))
-    room.headless("Remove build/ and build the shop anew.")
+    room.answer(room.cli.shell("./build.sh --all"), Step(text="I was not allowed to build the shop: nothing is done."))
+    room.headless("Build the shop with ./build.sh --all.")
 
 
 def trust_dialog(room: Room) -> None:
