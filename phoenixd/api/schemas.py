@@ -141,7 +141,7 @@ SCHEMAS: dict[str, Schema] = {
                                 "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
                                 "rollback", "done", "rolled_back",
                             ),
-                            "trigger": _words("operator", "meter", "recycle"),
+                            "trigger": _words("operator", "meter", "recycle", "compaction", "full"),
                             "why": STRING,
                             "by": STRING,
                             "began_at": TIME,
@@ -495,6 +495,67 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Tasks": _object({"tasks": _list(_ref("Task")), "at_once": COUNT}),
     "TaskOutcome": _object({"task": _ref("Task"), "message": STRING}),
+    "Clinic": _object(
+        {
+            "treatments": _list(_ref("TreatmentFigure")),
+            "limits": _list(_ref("TreatmentFigure")),
+            "cases": _list(_ref("CaseRow")),
+        }
+    ),
+    "TreatmentFigure": _object(
+        {
+            "cause": STRING,
+            "detail": STRING,
+            "prescription": _words("retry", "modify_prompt", "summarize_history", "abort"),
+            "treatment": STRING,
+            "harness": STRING,
+            "tried": COUNT,
+            "held": COUNT,
+            "low": _or_null(NUMBER),
+            "high": _or_null(NUMBER),
+            "open": COUNT,
+            "moot": COUNT,
+            "seconds": _or_null(NUMBER),
+        }
+    ),
+    "CaseRow": _object(
+        {
+            "id": STRING,
+            "scope": STRING,
+            "agents": _list(STRING),
+            "harness": STRING,
+            "cause": STRING,
+            "detail": STRING,
+            "rule": STRING,
+            "confidence": NUMBER,
+            "incidents": COUNT,
+            "treatments": COUNT,
+            "opened_at": TIME,
+            "newest_at": TIME,
+            "closed_at": _or_null(TIME),
+            "outcome": _words("held", "failed", "open", "moot"),
+        }
+    ),
+    "CaseShown": _object({"case": {"type": "object"}}),
+    "CaseReplayed": _object(
+        {
+            "id": STRING,
+            "differs": BOOLEAN,
+            "incidents": _list(
+                _object(
+                    {
+                        "agent": STRING,
+                        "incarnation": COUNT,
+                        "occasion": STRING,
+                        "then": _object({"cause": _or_null(STRING), "rule": STRING}),
+                        "now": _object({"cause": _or_null(STRING), "rule": STRING, "treatment": STRING}),
+                        "differs": BOOLEAN,
+                        "problem": _or_null(STRING),
+                    }
+                )
+            ),
+        }
+    ),
     "Pane": _object({"name": AGENT_NAME, "text": STRING}),
     "Finding": _object(
         {"level": _words("ok", "warning", "problem"), "title": STRING, "detail": STRING, "remedy": STRING}
