@@ -22,7 +22,7 @@ from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
 from phoenixd.documents.project.keeping import SessionFound, superfluous
-from phoenixd.documents.project.models import SessionRecord, SessionStatus
+from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
@@ -157,6 +157,7 @@ class Handover:
                 tree, state, previous=previous, new=session, created_at=sources.now, generation=handoff.successor,
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
+                contradicted=self._contradicted(handoff, old),
             )  # fmt: skip
             self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
@@ -177,6 +178,14 @@ class Handover:
         assert made.word is not None
         return PackageWritten(
             handoff.seat, handoff.id, made.hash, made.word, ack.facts(made, tree), opening, previous, session
+        )
+
+    def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
+        def cleaned(text: str) -> str:
+            return self.clean(handoff.seat, text)
+
+        return tuple(
+            ContradictedReport(of=cleaned(one.of), claims=tuple(map(cleaned, one.claims))) for one in old.disproved
         )
 
     def _record(self, handoff: Handoff, agent: Agent) -> None:

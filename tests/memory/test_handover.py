@@ -11,6 +11,7 @@ import pytest
 
 from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Disproved
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Late, Step
@@ -288,3 +289,22 @@ async def test_links_and_what_programs_make_are_not_compared(scene: Scene) -> No
     (scene.room.work / "node_modules/x/index.js").write_text("x")
     told, _ = await scene.addendum()
     assert told.path == ""
+
+
+async def test_a_claim_that_the_facts_contradict_travels_in_the_package_and_in_the_first_prompt(scene: Scene) -> None:
+    lies = Disproved("task t4", ("src/till.py changed by hunter2: it is as it was", "12 passed: 3 failed"), NOW)
+    scene.agents["a"] = replace(scene.old, disproved=(lies,))
+
+    found = await scene.package()
+
+    claims = ["src/till.py changed by [redacted]: it is as it was", "12 passed: 3 failed"]
+    assert found["contradicted"] == [{"of": "task t4", "claims": claims}]
+    opening = (scene.room.work / f".claude/orchestrators/{scene.changes['session']}/init-prompt.md").read_text()
+    assert "- task t4: 12 passed: 3 failed" in opening
+    assert "hunter2" not in opening
+
+
+async def test_without_such_claims_neither_speaks_of_any(scene: Scene) -> None:
+    assert (await scene.package())["contradicted"] == []
+    opening = (scene.room.work / f".claude/orchestrators/{scene.changes['session']}/init-prompt.md").read_text()
+    assert "contradict" not in opening
