@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, UpdatePapers, WritePackage
+from phoenixd.core.actions import (
+    Alert,
+    Reassure,
+    RecordIncident,
+    RecordSessions,
+    UpdatePapers,
+    WriteAddendum,
+    WritePackage,
+)
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.seal import Told
@@ -68,6 +76,8 @@ class Handover(Protocol):
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed: ...
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed: ...
+
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten: ...
 
     async def record(self, action: RecordSessions) -> None: ...
 

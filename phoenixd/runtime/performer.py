@@ -42,6 +42,7 @@ from phoenixd.core.actions import (
     TakeSession,
     Terminate,
     UpdatePapers,
+    WriteAddendum,
     WritePackage,
 )
 from phoenixd.core.agent import Agent
@@ -50,7 +51,7 @@ from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
 from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded, ScreenSeen
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.handoffs import PackageFailed, PapersFailed
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
 from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.events.work import FileLooked, WorkMeasured
@@ -168,6 +169,8 @@ class Performer:
             self._tell(PapersFailed(action.agent, action.handoff, why))
         if isinstance(action, WritePackage):
             self._tell(PackageFailed(action.agent, action.handoff, why))
+        if isinstance(action, WriteAddendum):
+            self._tell(AddendumWritten(action.agent, action.handoff, why=why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -224,6 +227,8 @@ class Performer:
                 self._tell(await self._outside.handover.update(action))
             case WritePackage():
                 self._tell(await self._outside.handover.write(action))
+            case WriteAddendum():
+                self._tell(await self._outside.handover.addendum(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
             case PlantCodes() | ReadSeed():
@@ -535,6 +540,8 @@ def _lane_of(action: Action) -> str:
             # In the lane of the spawn, which follows: no session is there without its anchor.
             return action.agent
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
+            return f"{agent} project"
+        case WriteAddendum(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent
