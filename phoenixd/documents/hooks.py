@@ -39,8 +39,8 @@ NOTICES: dict[str, Notice] = {
     "elicitation_dialog": "question",
 }
 
-MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window"})
-"""The typed fields, which are made here and never taken from an input."""
+MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window", "check"})
+"""The typed fields, which are made here or by the core, and never taken from an input."""
 SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in (*HOOKS.values(), OtherHook)}
 """The fields that each hook's input fills in."""
 

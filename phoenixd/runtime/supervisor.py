@@ -25,7 +25,7 @@ from phoenixd.core.events.evidence import EvidenceSeen, IncidentRecorded, UsageS
 from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.core.fleet import Fleet, next_deadline
-from phoenixd.core.hearing import step
+from phoenixd.core.hearing import as_heard, step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
@@ -314,12 +314,13 @@ class Supervisor:
             if stepped and waiting.done is None and now.at - began > TURN_SPAN:
                 self._queue.appendleft(waiting)
                 break
-            result = step(self.fleet, waiting.event, now)
+            event = as_heard(self.fleet, waiting.event)
+            result = step(self.fleet, event, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
             if isinstance(waiting.event, JournalBehind):
                 turn.after_row = first_row_after(self.fleet.epoch)
-            self._note(turn, waiting.event, result.decisions, now)
+            self._note(turn, event, result.decisions, now)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
                 turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None
