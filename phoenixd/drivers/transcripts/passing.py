@@ -50,16 +50,15 @@ class PassingTail:
         if line.is_clipped:
             return
         record, said = self.form.record(line.content), self.form.said(line.content)
-        # A summary of the CLI's own is written as the agent's words, and is the front of what follows it.
-        if said is None or (record is not None and record.kind == "system"):
-            return
-        for piece in said.pieces:
+        is_spoken = record is not None and record.kind == "assistant"
+        for piece in said.pieces if said is not None else ():
             at = read_time(piece.at)
             if piece.speaker == "user":
                 yield Passed("prompt", piece.text, at)
             elif piece.speaker == "tool":
                 yield Passed("result", piece.text, at)
-            elif not piece.failed:
+            elif is_spoken and not piece.failed:
+                # A summary of the CLI's own reads as the agent's words, and is the front of what follows it.
                 yield Passed("call" if piece.tool else "answer", piece.text, at)
 
 

@@ -146,7 +146,8 @@ class MarkerPapers:
 
     def _put_anchor(self, name: str, marker: Marker, session: str, now: float, more: Mapping[str, Any]) -> Anchor:
         before = self.anchor(name)
-        kept = {} if before is None else {key: one for key, one in before.others.items() if key not in (BEFORE, REBUILT)}
+        kept = before.others if before is not None else {}
+        kept = {key: one for key, one in kept.items() if key not in (BEFORE, REBUILT)}
         others = {**kept, AGENT: name, SESSION: session, **more}
         if before is not None and before.others.get(SESSION) == session and before.ended_at is None:
             # The same session under a new marker: its checks go on.
