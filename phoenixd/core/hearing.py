@@ -257,20 +257,20 @@ TABLE: dict[type[Any], Row] = {
     # Orders.
     AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
     AgentWithdrawn: (
-        (plan.settle, requests.withdraw, resonance.hear_order, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
-        *SHARED,
+        (plan.settle, requests.withdraw, resonance.hear_order, weights.note_order), seats.end_others, asking.hear_order,
+        fleet.renew_plan, *SHARED,
     ),
     StartRequested: (
-        (plan.settle, requests.hear_start, reports.hear_order, resonance.hear_order, weights.note_order), fleet.renew_plan,
-        fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_start, reports.hear_order, resonance.hear_order, weights.note_order),
+        fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     StopRequested: (
-        (plan.settle, requests.hear_stop, resonance.hear_order, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
-        *SHARED,
+        (plan.settle, requests.hear_stop, resonance.hear_order, weights.note_order), seats.end_others,
+        asking.hear_order, fleet.renew_plan, *SHARED,
     ),
     RestartRequested: (
-        (plan.settle, requests.hear_restart, reports.hear_order, resonance.hear_order, weights.note_order), fleet.renew_plan,
-        fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_restart, reports.hear_order, resonance.hear_order, weights.note_order),
+        fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),

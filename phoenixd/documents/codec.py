@@ -1,8 +1,8 @@
 """Lossless JSON of the core's frozen dataclasses, as the journal keeps an agent between two lives of the daemon.
 
-The type hints are the schema: a dataclass is an object, a tuple an array, a set a sorted one, an enum its value, and a union of states the
-one whose `name` literal the object carries. What an older version did not write takes its default, what a newer one
-added is dropped; anything else that does not fit is refused, never guessed.
+The type hints are the schema: a dataclass is an object, a tuple an array, a set a sorted one, an enum its value, and a
+union of states the one whose `name` literal the object carries. What an older version did not write takes its default,
+what a newer one added is dropped; anything else that does not fit is refused, never guessed.
 """
 
 from __future__ import annotations

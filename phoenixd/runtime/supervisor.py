@@ -314,13 +314,13 @@ class Supervisor:
             if stepped and waiting.done is None and now.at - began > TURN_SPAN:
                 self._queue.appendleft(waiting)
                 break
-            event = as_heard(self.fleet, waiting.event)
-            result = step(self.fleet, event, now)
+            heard = as_heard(self.fleet, waiting.event)
+            result = step(self.fleet, heard, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
             if isinstance(waiting.event, JournalBehind):
                 turn.after_row = first_row_after(self.fleet.epoch)
-            self._note(turn, event, result.decisions, now)
+            self._note(turn, heard, result.decisions, now)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
                 turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None

@@ -18,7 +18,6 @@ from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.exchange import going_on
 from phoenixd.core.resonance.state import ANCHOR, Challenge, Resonance, Step, Why
-from phoenixd.core.spec import Kind
 from phoenixd.planting import Planting, challenge_text, renewal_text
 
 MOST_DEFERRED = 3
@@ -32,8 +31,8 @@ PURPOSE = "challenge"
 
 
 def is_on(agent: Agent) -> bool:
-    """Whether this agent is checked. One that ends with its turn can be asked nothing then."""
-    return agent.spec.has_resonance and agent.spec.kind is not Kind.EPHEMERAL
+    """Whether this agent is checked."""
+    return agent.spec.has_resonance
 
 
 def why_due(agent: Agent, known: Resonance) -> str:

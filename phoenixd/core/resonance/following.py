@@ -1,4 +1,4 @@
-"""What comes of what was heard: each event brings a restoration on, and has the next check ready. A part of the table."""
+"""What comes of what was heard: each event brings a restoration on, and has the next check ready."""
 
 from __future__ import annotations
 

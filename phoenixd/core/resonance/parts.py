@@ -20,7 +20,7 @@ from phoenixd.core.events.resonance import (
     RestorationRequested,
     SeedRead,
 )
-from phoenixd.core.events.runs import ArmedUsed, RunAdopted
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.hooks import (
     Compacted,
@@ -34,8 +34,8 @@ from phoenixd.core.hooks import (
 )
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import due, restoring, verdict
-from phoenixd.core.resonance.exchange import going_on
-from phoenixd.core.resonance.state import WITH_THE_SESSION, Resonance, Step, Why
+from phoenixd.core.resonance.exchange import going_on, was_given
+from phoenixd.core.resonance.state import WITH_THE_SESSION, Challenge, Resonance, Step, Why
 
 MOST_CALLS = 8
 MOST_WORD = 80
@@ -74,16 +74,15 @@ def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         case TurnEnded():
             return _ended(agent, known, event, seen, now)
         case TurnFailed():
-            failed = replace(known, challenge=_unkept(known), turns=known.turns + 1, due=known.due or "error")
+            failed = replace(known, challenge=_unkept(agent, known), turns=known.turns + 1, due=known.due or "error")
             return _with(decision, agent, failed)
         case PromptSubmitted():
             return _with(decision, agent, _prompted(agent, known, event))
         case Compacted():
             return _with(decision, agent, replace(known, compacted=True, due=known.due or "compaction"))
         case SessionStarted(beginning="clear") if known.planting is not None:
-            return _joined(
-                decision, due.plant(replace(agent, resonance=_unasked(known)), _unasked(known), "clear", now)
-            )
+            emptied = replace(known, compacted=False, degraded=0, due="")
+            return _joined(decision, due.plant(replace(agent, resonance=emptied), emptied, "clear", now))
         case _:
             return decision
 
@@ -97,11 +96,6 @@ def hear_call(agent: Agent, event: ToolStarted, seen: Seen, now: Moment) -> Deci
     called = replace(challenge, calls=(*challenge.calls, tool))
     noted = _with(seen.decision, agent, replace(known, challenge=called))
     return replace(noted, reason=_said(noted.reason, f"it called {tool} in a check, where it was to use no tool"))
-
-
-def hear_use(agent: Agent, event: ArmedUsed, seen: Seen, now: Moment) -> Decision:
-    """The shim has given the answer: it may say so after the hook that it answered."""
-    return seen.decision
 
 
 def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
@@ -125,10 +119,10 @@ def hear_planted(agent: Agent, event: CodesPlanted, seen: Seen, now: Moment) -> 
     if fault := event.planting.fault():
         why = f"what was planted cannot be checked: {fault}"
         broken = replace(known, ordered=None, planting=None, state="unverifiable", note=why)
-        alert = Alert(agent.name, verdict.ALERT, why)
+        alert = Alert(agent.name, restoring.CHECKS, why)
         return Decision(replace(agent, resonance=broken), (alert,), why)
     told = known.ordered in WITH_THE_SESSION
-    persona = event.persona or agent.spec.seat or agent.name
+    persona = event.persona or agent.spec.role
     planted = replace(
         known, planting=event.planting, told=told, ordered=None, state="unverifiable", persona=persona,
         project=event.project, note="",
@@ -145,7 +139,7 @@ def hear_failed_planting(agent: Agent, event: PlantingFailed, seen: Seen, now: M
         return Decision(agent)
     why = f"no codes could be planted: {event.why}"
     without = replace(known, ordered=None, planting=None, state="unverifiable", note=why, turns=0, due="")
-    return Decision(replace(agent, resonance=without), (Alert(agent.name, verdict.ALERT, why),), why)
+    return Decision(replace(agent, resonance=without), (Alert(agent.name, restoring.CHECKS, why),), why)
 
 
 def hear_seen(agent: Agent, event: CodesSeen, seen: Seen, now: Moment) -> Decision:
@@ -156,11 +150,10 @@ def hear_seen(agent: Agent, event: CodesSeen, seen: Seen, now: Moment) -> Decisi
     codes = frozenset(event.codes)
     if (doubt := verdict.withdrawn(agent, known, codes, event.at)) is not None:
         return doubt
-    burnt = known.planting.seen(" ".join(event.codes))
-    challenge = going_on(agent)
+    burnt, challenge = known.planting.seen(" ".join(event.codes)), going_on(agent)
+    fresh = len(burnt.burnt) - len(known.planting.burnt)
     if challenge is not None and known.planting.code(max(challenge.number, 0)) in codes:
         known = replace(known, challenge=replace(challenge, shown=True))
-    fresh = len(burnt.burnt) - len(known.planting.burnt)
     if not fresh:
         return Decision(replace(agent, resonance=known)) if known is not agent.resonance else Decision(agent)
     said = f"{fresh} of its codes prove nothing any more: they were seen in {event.where[:MOST_WORD]}"
@@ -181,10 +174,10 @@ def hear_footer(agent: Agent, event: FooterSeen, seen: Seen, now: Moment) -> Dec
     said = f"its footer says {footer[1]}"
     if known.persona and footer[0] != known.persona:
         said = f"its footer names the role {footer[0]!r}, and it is {known.persona!r}"
-        alerts = (Alert(agent.name, verdict.ALERT, said),)
+        alerts = (Alert(agent.name, restoring.CHECKS, said),)
     elif footer[1] != "Stable":
         changed = replace(changed, due=known.due or "footer")
-        alerts = (Alert(agent.name, verdict.ALERT, f"{said}: a check follows"),) if footer[1] == "Degraded" else ()
+        alerts = (Alert(agent.name, restoring.CHECKS, f"{said}: a check follows"),) if footer[1] == "Degraded" else ()
     fact = MarkerNoted(agent.incarnation, "footer", verdict=footer[1], why=footer[0])
     return Decision(replace(agent, resonance=changed), alerts, said, facts=(fact,))
 
@@ -259,7 +252,7 @@ def _ended(agent: Agent, known: Resonance, event: TurnEnded, seen: Seen, now: Mo
     if challenge is not None and challenge.kept and event.check is not None:
         told = verdict.answered(replace(agent, resonance=known), known, challenge, event.check, now)
         return _joined(seen.decision, told)
-    known = replace(known, challenge=_unkept(known), turns=known.turns + 1)
+    known = replace(known, challenge=_unkept(agent, known), turns=known.turns + 1)
     decision = _with(seen.decision, agent, known)
     why = due.why_due(agent, replace(known, turns=known.turns - 1))
     if not why or not due.is_on(agent) or known.lost:
@@ -289,13 +282,12 @@ def _prompted(agent: Agent, known: Resonance, event: PromptSubmitted) -> Resonan
     return replace(_burnt(known, event.text), challenge=replace(challenge, disturbed=True))
 
 
-def _unkept(known: Resonance) -> None:
-    """An exchange that came to no answer is over; one that stands ready stays."""
-    return None
-
-
-def _unasked(known: Resonance) -> Resonance:
-    return replace(known, compacted=False, degraded=0, due="")
+def _unkept(agent: Agent, known: Resonance) -> Challenge | None:
+    """An exchange that came to no answer is over; what stands ready stays, where another answer held the turn up."""
+    challenge = known.challenge
+    if challenge is None or not challenge.kept:
+        return challenge
+    return None if was_given(agent, challenge) else replace(challenge, kept=False)
 
 
 def _burnt(known: Resonance, text: str) -> Resonance:
@@ -324,7 +316,7 @@ def _why_not(agent: Agent, known: Resonance | None) -> Refusal | None:
 
 def _off(agent: Agent) -> Refusal:
     if not due.is_on(agent):
-        remedy = f"set resonance.enabled = true in [agent.{agent.spec.seat or agent.name}]"
+        remedy = f'set enabled = "on" in [agent.{agent.spec.role}.resonance]'
         return Refusal("conflict", f"{agent.name} has no marker: resonance is off for it", remedy)
     if not isinstance(agent.state, Running):
         return Refusal("conflict", f"{agent.name} is {agent.state_name}", f"phoenixctl start {agent.name}")

@@ -25,6 +25,9 @@ from phoenixd.core.transitions import end_run, enter, open_item
 LOST = "marker lost"
 """The alert of a loss, and the reason of the quarantine that follows where it cannot be restored."""
 
+CHECKS = "resonance"
+"""The alert that an agent cannot be checked, or uses tools where it is to recite, or is lost and left alone."""
+
 SEED_WITHIN = 60.0
 """Seconds in which the seed has to be read."""
 INJECT_WITHIN = 600.0
@@ -45,7 +48,8 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
         return Decision(replace(agent, resonance=handed), told, said, facts=facts)
     if not by and not agent.spec.resonance.restore:
         left = replace(known, lost=why)
-        return Decision(replace(agent, resonance=left), told, f"its marker is lost ({why}): not restored", facts=facts)
+        said = f"its marker is lost ({why}), and resonance.restore is off"
+        return Decision(replace(agent, resonance=left), (Alert(agent.name, CHECKS, said),), said, facts=facts)
     if known.restoration is not None and not known.restoration.is_over:
         failed = _to(agent, known, known.restoration, Step.VERIFY, now)
         given_up = _escalated(failed, f"a new session did not know its marker either: {why}", now)

@@ -15,13 +15,10 @@ from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import due, restoring
 from phoenixd.core.resonance.state import ANCHOR, Asked, Challenge, Resonance
-from phoenixd.planting import Verdict, codes_in
+from phoenixd.planting import Verdict
 
 MOST_DEGRADED = 3
 """Compactions in a row that may cost the codes without a check that succeeds in between."""
-
-ALERT = "resonance"
-"""The alert that an agent cannot be checked, or uses tools where it is to recite."""
 
 
 def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, now: Moment) -> Decision:
@@ -66,12 +63,6 @@ def withdrawn(agent: Agent, known: Resonance, codes: frozenset[str], at: float) 
     return _noted(agent, doubt, "unverifiable", f"the newest check proves nothing: {why}", why, ())
 
 
-def is_sound(agent: Agent, text: str) -> bool:
-    """Whether a text that we send holds none of the agent's codes."""
-    known = agent.resonance
-    return known is None or known.planting is None or not codes_in(text) & set(known.planting.hexes())
-
-
 def _intact(agent: Agent, known: Resonance, now: Moment) -> Decision:
     sure = replace(
         known, state="intact", last_verified_wall=now.wall, due="", misses=0, compacted=False, degraded=0, note=""
@@ -85,7 +76,7 @@ def _unproven(agent: Agent, known: Resonance, challenge: Challenge, now: Moment)
     why = f"it called {tools} before it answered" if tools else "the code was seen elsewhere meanwhile"
     doubt = replace(known, state="unverifiable", due="again", note=why)
     noted = _noted(agent, doubt, "unverifiable", f"the code was right, and proves nothing: {why}", why, ())
-    return replace(noted, actions=(Alert(agent.name, ALERT, f"a check proves nothing: {why}"),))
+    return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
 
 
 def _degraded(agent: Agent, known: Resonance, judged: Verdict, now: Moment) -> Decision:
