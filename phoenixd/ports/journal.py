@@ -10,6 +10,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant
 from phoenixd.core.seat.state import Seat
@@ -54,6 +55,21 @@ class KeptIncident:
     kind: str
     opened: float
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMark:
+    """One row of what became of an agent's marker, as in core.facts.MarkerNoted. wall: when."""
+
+    agent: str
+    incarnation: int
+    wall: float
+    what: str
+    verdict: str
+    number: int
+    step: int
+    why: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +135,14 @@ class Journal(Protocol):
 
         story: only rows of that weight.
         """
+        ...
+
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        """What became of the marker of these agents, the newest first."""
+        ...
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        """A seat's handoffs that are over, the newest first."""
         ...
 
     async def remember(self, key: str, value: str) -> None:

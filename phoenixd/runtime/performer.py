@@ -225,8 +225,6 @@ class Performer:
                 self._tell(await self._outside.handover.write(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
-            case PlantCodes() | ReadSeed():
-                log.info("not_carried_out", agent=action.agent, action=type(action).__name__)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -514,9 +512,6 @@ def _lane_of(action: Action) -> str:
             return f"{agent} marker"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
-        case PlantCodes() | ReadSeed():
-            # In the lane of the spawn, which follows: no session is there without its anchor.
-            return action.agent
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -21,8 +21,9 @@ from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRe
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import HandoffEnded, RunProductive
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
@@ -33,7 +34,7 @@ from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports.journal import Batch, Entry, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, KeptMark, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
 from phoenixd.runtime.describe import describe_actions
 
@@ -78,6 +79,14 @@ class MemoryJournal:
 
     async def remember(self, key: str, value: str) -> None:
         self.facts[key] = value
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        told = [fact.handoff for row in self.rows for fact in row.entry.facts if isinstance(fact, HandoffEnded)]
+        newest = {one.id: one for one in told if one.seat == seat}
+        return list(reversed(newest.values()))[:limit]
+
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        return []
 
     async def recall(self, key: str) -> str | None:
         return self.facts.get(key)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 
 import anyio
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.facts import HandoffEnded
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from phoenixd.errors import JournalFailed
-from phoenixd.ports.journal import Batch, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptMark, Saved, StoredEntry
 from tests.simulate.host import Host
 from tests.simulate.promises import Facts, facts_of
 
@@ -102,6 +105,14 @@ class MemoryJournal:
     async def remember(self, key: str, value: str) -> None:
         await anyio.sleep(0.001)
         self._remembered[key] = value
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        told = [fact.handoff for one in self.entries for fact in one.entry.facts if isinstance(fact, HandoffEnded)]
+        newest = {one.id: one for one in told if one.seat == seat}
+        return list(reversed(newest.values()))[:limit]
+
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        return []
 
     async def recall(self, key: str) -> str | None:
         return self._remembered.get(key)

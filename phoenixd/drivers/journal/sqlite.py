@@ -19,27 +19,38 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal.lives import storable
+from phoenixd.drivers.journal.markers import MarksOf
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
-from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, SpecRows, batch_rows, sealed, stored_entry
+from phoenixd.drivers.journal.rows import (
+    DETAIL_MARK,
+    BatchRows,
+    SpecRows,
+    batch_rows,
+    past_handoff,
+    sealed,
+    stored_entry,
+)
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
 from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
-from phoenixd.ports.journal import Batch, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptMark, Saved, StoredEntry
 
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""
 BOOT_KEY = "boot_id"
+NEWEST_HANDOFFS = "SELECT * FROM handoffs WHERE agent = ? ORDER BY began DESC LIMIT ?"
 
 
 class SqliteJournal:
@@ -124,6 +135,16 @@ class SqliteJournal:
             found = await self._reading.ask(query)
         return found
 
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        """What became of the marker of these agents, the newest first."""
+        found: list[KeptMark] = await self._reading.ask(MarksOf(tuple(names), limit))
+        return found
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        """A seat's handoffs that are over, the newest first."""
+        found: list[Handoff] = await self._reading.ask(HandoffsOf(seat, limit))
+        return found
+
     async def remember(self, key: str, value: str) -> None:
         """Keep a small fact; durable on return."""
         if key.startswith("#"):
@@ -188,6 +209,14 @@ class Query:
         return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608
 
 
+@dataclass(frozen=True, slots=True)
+class HandoffsOf:
+    """The newest handoffs of a seat that are over."""
+
+    seat: str
+    limit: int
+
+
 class Reader:
     """The connection that only reads. Opened at the first question, and again after an error or a salvage."""
 
@@ -196,11 +225,11 @@ class Reader:
         self._connection: sqlite3.Connection | None = None
         self._inode = -1
 
-    def answer(self, questions: Sequence[Query | str]) -> list[Any]:
-        """Entries for a query, the value of a fact for its key; raises JournalFailed."""
+    def answer(self, questions: Sequence[Query | HandoffsOf | MarksOf | str]) -> list[Any]:
+        """Entries for a query, handoffs of a seat, the value of a fact for its key; raises JournalFailed."""
         try:
             connection = self._current()
-            return [self._entries(connection, q) if isinstance(q, Query) else meta(connection, q) for q in questions]
+            return [self._answer(connection, question) for question in questions]
         except (sqlite3.Error, OSError, Damaged, UnsafeFile) as error:
             self.close()
             raise JournalFailed(f"the journal cannot be read: {error}") from error
@@ -209,6 +238,16 @@ class Reader:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def _answer(self, connection: sqlite3.Connection, question: Query | HandoffsOf | MarksOf | str) -> Any:
+        if isinstance(question, Query):
+            return self._entries(connection, question)
+        if isinstance(question, HandoffsOf):
+            rows = connection.execute(NEWEST_HANDOFFS, (question.seat, question.limit)).fetchall()
+            return [one for one in map(past_handoff, rows) if one is not None]
+        if isinstance(question, MarksOf):
+            return question.answer(connection)
+        return meta(connection, question)
 
     def _entries(self, connection: sqlite3.Connection, query: Query) -> list[StoredEntry]:
         # Fetched whole: a cursor left open would keep the log from being emptied.
