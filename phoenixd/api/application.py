@@ -28,6 +28,7 @@ from phoenixd.api.handlers import (
     phases,
     queries,
     recovering,
+    resonance,
     streams,
     tasks,
     tokens,
@@ -51,7 +52,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks)
+    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, resonance)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

@@ -7,12 +7,13 @@ what stands of the session, or from the footers of its transcript.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 import structlog
 from anyio import to_thread
 
+from phoenixd.api.service import MarkerFace, RebuiltMarker
 from phoenixd.core.actions import PlantCodes, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
@@ -20,7 +21,6 @@ from phoenixd.core.facts import MarkerNoted, RunEnded
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resonance import footer as footers
-from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.marker import TEMPLATES
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.errors import PhoenixdError
@@ -39,26 +39,6 @@ LOOKED_BACK = 400_000
 WITH_A_SESSION = ("start", "restoration")
 
 log = structlog.get_logger("phoenixd.resonance")
-
-
-@dataclass(frozen=True, slots=True)
-class MarkerFace:
-    """What stands on disk of an agent's marker. rebuilt: what it was made anew from, empty where it was not."""
-
-    anchor: Anchor | None
-    seed: SessionSeed | None
-    rebuilt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """What a transcript gave back of a marker (R23)."""
-
-    marker: Marker
-    role: str
-    state: str
-    phrase_lost: bool
-    """The phrase is not known any more: the marker's code stands under another one."""
 
 
 class MarkerKeeping:
@@ -184,13 +164,13 @@ class MarkerKeeping:
         anchor = await to_thread.run_sync(self.papers.anchor, name)
         seed = await to_thread.run_sync(self.papers.seed, name)
         rebuilt = anchor.others.get(REBUILT) if anchor is not None else None
-        return MarkerFace(anchor, seed, rebuilt if isinstance(rebuilt, str) else "")
+        return MarkerFace(anchor, seed, str(self.papers.directory), rebuilt if isinstance(rebuilt, str) else "")
 
     async def mint(self, phrase: str | None) -> Marker:
         """A marker of its own for whoever asked; raises PhraseRefused, PhoenixdError and OSError."""
         return await to_thread.run_sync(self.papers.mint, phrase, self._clock.now().wall)
 
-    async def from_transcript(self, agent: Agent) -> Rebuilt | None:
+    async def from_transcript(self, agent: Agent) -> RebuiltMarker | None:
         """Make anchor and seed anew from the newest footer of the session's own words; None where there is none (R23).
 
         Only what the agent said counts: anyone can write a footer into a file, a result or a prompt.
@@ -218,7 +198,7 @@ class MarkerKeeping:
         await to_thread.run_sync(write)
         for note in self._told(name):
             log.warning("marker_rebuilt", agent=name, note=note)
-        return Rebuilt(rebuilt, found.role, found.state, marker is None)
+        return RebuiltMarker(rebuilt, found.role, found.state, marker is None)
 
     def told_to(self, agent: Agent) -> str:
         """What an agent's session is told at its front; blocking, for whoever writes what a session start prints."""
