@@ -132,8 +132,10 @@ class ResonanceStory(Story):
             return None
         name, number = self.agent.name, self.run.incarnation
         self.seq += 1
-        self.tell(hook_of(name, number, "stop-blocked", text=words))
-        self.tell(ArmedUsed(name, number, ready.id, 1, self.wall))
+        kept, used = hook_of(name, number, "stop-blocked", text=words), ArmedUsed(name, number, ready.id, 1, self.wall)
+        # Either may come first.
+        for event in (kept, used) if self.seq % 2 else (used, kept):
+            self.tell(event)
         return ready.text
 
     def recited(self, question: str) -> str:

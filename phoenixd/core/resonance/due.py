@@ -16,7 +16,7 @@ from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Moment
-from phoenixd.core.resonance.exchange import going_on
+from phoenixd.core.resonance.exchange import going_on, was_given
 from phoenixd.core.resonance.state import ANCHOR, Challenge, Resonance, Step, Why
 from phoenixd.planting import Planting, challenge_text, renewal_text
 
@@ -86,6 +86,9 @@ def _ready(agent: Agent, known: Resonance, planting: Planting, now: Moment) -> D
         return None
     number = planting.unspent()[0] if known.told else ANCHOR
     spares = known.deferred < MOST_DEFERRED
+    if known.challenge is not None and was_given(agent, known.challenge):
+        # The shim tells of its use before, or after, the hook that it answered; that one is on its way.
+        return None
     if known.challenge is not None and _stands(agent, known.challenge, planting, known.told, spares, now):
         return None
     if not armed.can(agent) or _is_frozen(agent, now):

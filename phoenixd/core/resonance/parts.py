@@ -285,9 +285,9 @@ def _prompted(agent: Agent, known: Resonance, event: PromptSubmitted) -> Resonan
 def _unkept(agent: Agent, known: Resonance) -> Challenge | None:
     """An exchange that came to no answer is over; what stands ready stays, where another answer held the turn up."""
     challenge = known.challenge
-    if challenge is None or not challenge.kept:
-        return challenge
-    return None if was_given(agent, challenge) else replace(challenge, kept=False)
+    if challenge is None or was_given(agent, challenge):
+        return None
+    return replace(challenge, kept=False) if challenge.kept else challenge
 
 
 def _burnt(known: Resonance, text: str) -> Resonance:

@@ -88,7 +88,7 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
             moved = _to(agent, known, asked, Step.SEED, now)
             order = ReadSeed(agent.name, agent.incarnation)
             return _told(moved, "the session seed is read", (order,))
-        case Step.SEED if going.read and _may_end(agent, now):
+        case Step.SEED if agent.incarnation > going.base or (going.read and _may_end(agent, now)):
             return _new_session(agent, known, going, now)
         case Step.SESSION if agent.incarnation > going.base and isinstance(agent.state, Starting | Running):
             moved = _to(agent, known, replace(going, deadline=now.at + INJECT_WITHIN), Step.INJECT, now)
