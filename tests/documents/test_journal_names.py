@@ -130,6 +130,7 @@ record_sessions
 arm
 disarm
 collect_task
+interrupt_turn
 plant_codes
 read_seed
 """
