@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from phoenixd.harness.pins import PINS
-from tests.eval_clinic import deaths, ends, healthy
-from tests.eval_clinic.faults import REFUSALS
+from tests.eval_clinic import deaths, ends, healthy, scarce
+from tests.eval_clinic.faults import RARER, REFUSALS
 from tests.eval_clinic.room import Room
 
 Drive = Callable[[Room], None]
@@ -38,6 +38,7 @@ class Recipe:
 
 def recipes() -> Iterator[Recipe]:
     yield from _refused()
+    yield from _rarer()
     yield from _cut()
     yield from _context()
     yield from _processes()
@@ -53,6 +54,24 @@ def _refused() -> Iterator[Recipe]:
                     continue
                 pin = (OLDER, NEWER)[(number + (kind == "terminal")) % 2] if harness == "claude" else PINS[harness][0]
                 yield Recipe(harness, pin, kind, fault, ends.refused(kind, rejection, unknown=fault == "unknown model"))
+
+
+def _rarer() -> Iterator[Recipe]:
+    for harness, refusals in RARER.items():
+        for fault, rejection in refusals.items():
+            yield Recipe(harness, PINS[harness][0], "headless", fault, ends.refused("headless", rejection))
+            yield Recipe(harness, PINS[harness][-1], "terminal", fault, ends.refused("terminal", rejection))
+    for harness, pins in PINS.items():
+        yield Recipe(harness, pins[0], "headless", "unknown flag", deaths.unknown_flag("headless"))
+        if harness != "codex":
+            # Codex tries for minutes.
+            yield Recipe(harness, pins[0], "headless", "nobody listens", deaths.nobody_listens("headless"))
+        segmentation = deaths.killed("headless", signal.SIGSEGV)
+        yield Recipe(harness, pins[0], "headless", "killed by SIGSEGV", segmentation)
+    yield Recipe("claude", NEWER, "terminal", "unknown flag", deaths.unknown_flag("terminal"))
+    yield Recipe("claude", NEWER, "terminal", "nobody listens", deaths.nobody_listens("terminal"))
+    yield Recipe("claude", NEWER, "terminal", "killed by SIGSEGV", deaths.killed("terminal", signal.SIGSEGV))
+    yield Recipe("gemini", GEMINI, "headless", "little heap", scarce.little_heap)
 
 
 def _cut() -> Iterator[Recipe]:
@@ -96,16 +115,16 @@ def _processes() -> Iterator[Recipe]:
             yield Recipe(harness, pin_of[kind], kind, "killed by SIGTERM", deaths.killed(kind, signal.SIGTERM))
             yield Recipe(harness, pin_of[kind], kind, "tool that never returns", deaths.hung_tool(kind))
             yield Recipe(harness, pin_of[kind], kind, "API that never answers", deaths.hung_api(kind))
-        yield Recipe(harness, pins[0], "headless", "out of memory", deaths.out_of_memory)
+        yield Recipe(harness, pins[0], "headless", "out of memory", scarce.out_of_memory)
         yield Recipe(harness, pins[-1], "terminal", "trust dialog", deaths.trust_dialog)
     yield Recipe("claude", OLDER, "terminal", "trust dialog", deaths.trust_dialog)
-    yield Recipe("claude", NEWER, "terminal", "out of memory", deaths.out_of_memory_in_terminal)
+    yield Recipe("claude", NEWER, "terminal", "out of memory", scarce.out_of_memory_in_terminal)
     yield Recipe("codex", CODEX, "terminal", "hooks dialog", deaths.hooks_dialog)
     yield Recipe("claude", OLDER, "headless", "not executable", deaths.not_executable)
-    yield Recipe("claude", OLDER, "headless", "disk full", deaths.disk_full("headless"))
-    yield Recipe("claude", NEWER, "terminal", "disk full", deaths.disk_full("terminal"))
-    yield Recipe("codex", CODEX, "headless", "disk full", deaths.disk_full("headless"))
-    yield Recipe("gemini", GEMINI, "headless", "disk full", deaths.disk_full("headless"))
+    yield Recipe("claude", OLDER, "headless", "disk full", scarce.disk_full("headless"))
+    yield Recipe("claude", NEWER, "terminal", "disk full", scarce.disk_full("terminal"))
+    yield Recipe("codex", CODEX, "headless", "disk full", scarce.disk_full("headless"))
+    yield Recipe("gemini", GEMINI, "headless", "disk full", scarce.disk_full("headless"))
     for pin in PINS["claude"]:
         yield Recipe("claude", pin, "headless", "refused tool", deaths.refused_tool)
     yield Recipe("claude", OLDER, "headless", "id in use", deaths.id_in_use)

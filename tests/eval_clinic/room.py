@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ import psutil
 
 from tests.e2e.census import survivors
 from tests.eval_clinic import lines
-from tests.real.claude_cli import seed_home
-from tests.real.clis import CONTRACTED, Claude
+from tests.eval_clinic.home import furnish
+from tests.real.clis import CONTRACTED
 from tests.real.installed import locate
 from tests.real.terminal import Program, Terminal
 from tests.stub.recorded import RecordedRequest
@@ -30,11 +29,6 @@ from tests.waiting import eventually_sync
 GOAL = "Work through docs/plan.md, one item after the other, and say when all is done."
 PATIENCE = 120.0
 WAITER = Path(__file__).with_name("waiter.py")
-HOOK = """#!/bin/sh
-at=$(date +%s%N)
-cat > "{directory}/$at-$$.new"
-mv "{directory}/$at-$$.new" "{directory}/$at-$$.json"
-"""
 
 
 class Unstreamed(Scenario):
@@ -75,9 +69,6 @@ class Room:
         self._process: subprocess.Popen[bytes] | None = None
         for directory in (self.home, self.workspace, self.hook_files, root / "tmp"):
             directory.mkdir()
-        if isinstance(self.cli, Claude):
-            # The newer release asks a model about each call otherwise.
-            self.cli.settings = {"permissions": {"allow": ["Bash(*)"], "defaultMode": "default"}}
         if harness == "gemini":
             # It asks a model which model to ask.
             routed = '{"complexity_reasoning": "One command is enough.", "complexity_score": 20}'
@@ -117,33 +108,6 @@ class Room:
 
     # What the operator or the supervisor does.
 
-    def prepare(self) -> None:
-        """The settings that a user of the CLI would have, and hooks that are written down."""
-        self.hook.write_text(HOOK.format(directory=self.hook_files))
-        self.hook.chmod(0o755)
-        command = {"type": "command", "command": str(self.hook)}
-        hooks = {"hooks": {event: [{"hooks": [command]}] for event in lines.EVENTS[self.harness].split()}}
-        self.cli.prepare(self.home, self.stub)
-        if self.harness == "claude":
-            for matchers in hooks["hooks"].values():
-                matchers[0] = {"matcher": "", **matchers[0]}  # type: ignore[dict-item]
-            seed_home(self.home, *([self.workspace] if self.trusted else []))
-            _merge(self.home / ".claude" / "settings.json", {**hooks, "promptSuggestionEnabled": False})
-        elif self.harness == "codex":
-            (self.home / ".codex" / "hooks.json").write_text(json.dumps(hooks))
-            if self.trusted:
-                with (self.home / ".codex" / "config.toml").open("a") as file:
-                    file.write(f'[projects."{os.path.realpath(self.workspace)}"]\ntrust_level = "trusted"\n')
-        else:
-            _merge(self.home / ".gemini" / "settings.json", hooks)
-            settings = self.home / ".gemini" / "settings.json"
-            made = json.loads(settings.read_text())
-            made["general"]["maxAttempts"] = 2
-            settings.write_text(json.dumps(made))
-            if self.trusted:
-                folders = {os.path.realpath(self.workspace): "TRUST_FOLDER"}
-                (self.home / ".gemini" / "trustedFolders.json").write_text(json.dumps(folders))
-
     def headless(self, prompt: str = GOAL, *flags: str, resume: str = "", wait: bool = True) -> None:
         """Ask once."""
         self._launch("headless", lines.headless(self.harness, prompt, self.session, resume), flags, resume)
@@ -157,7 +121,7 @@ class Room:
 
     def _launch(self, kind: str, arguments: list[str], flags: tuple[str, ...], resume: str) -> None:
         if not self._runs:
-            self.prepare()
+            furnish(self)
         self._runs += 1
         self.kind, self.mode = kind, "resume" if resume else "fresh"
         if self.harness == "codex" and self.hooks_trusted:
@@ -252,10 +216,6 @@ class Room:
             "gemini": ".gemini/tmp/*/chats/*.jsonl",
         }
         return list(self.home.glob(patterns[self.harness]))
-
-
-def _merge(path: Path, more: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
 
 
 def _signal(pid: int, number: int) -> None:

@@ -60,7 +60,7 @@ def _names(room: Room) -> Names:
         (f"{root}/home", "/home/dev"), (f"{root}/hook", "/usr/local/bin/hook"), (f"{root}/shop", "/work/shop"),
         (f"{root}/tmp", "/tmp"), (root, "/work"), (re.sub(r"[^A-Za-z0-9]", "-", root) + "-shop", "-work-shop"),
         (f"http://127.0.0.1:{room.stub.port}", vendor), (f"127.0.0.1:{room.stub.port}", vendor.partition("//")[2]),
-        (str(Path.home()), "/home/dev"), (socket.gethostname(), "workstation"),
+        (str(Path.home()), "/home/dev"), *[(host, "workstation") for host in [socket.gethostname()] if len(host) > 3],
     )  # fmt: skip
 
 
