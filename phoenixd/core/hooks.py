@@ -161,11 +161,15 @@ class Notified(Hook):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(Hook):
-    """A turn came to its end. jobs: all that goes on in the background; None where nothing was said of it."""
+    """A turn came to its end. jobs: all that goes on in the background; None where nothing was said of it.
+
+    check: what it answered to a check at its end, which is no part of its work, and of `text`; None: there was none.
+    """
 
     text: str = field(default="", repr=False)
     error: str | None = None
     jobs: tuple[str, ...] | None = None
+    check: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ NOTICES: dict[str, Notice] = {
 }
 COMPACTIONS: dict[str, Compaction] = {"auto": "auto", "manual": "manual"}
 
-MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window", "trigger"})
-"""The typed fields, which are made here and never taken from an input."""
+MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window", "trigger", "check"})
+"""The typed fields, which are made here or by the core, and never taken from an input."""
 SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in (*HOOKS.values(), OtherHook)}
 """The fields that each hook's input fills in."""
 

@@ -43,6 +43,15 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
+from phoenixd.core.events.resonance import (
+    CheckRequested,
+    CodesPlanted,
+    CodesSeen,
+    FooterSeen,
+    PlantingFailed,
+    RestorationRequested,
+    SeedRead,
+)
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -109,6 +118,13 @@ EVENT_NAMES: dict[type[Any], str] = {
     HoldAnswered: "hold_answered",
     HoldReleased: "hold_released",
     ArmedUsed: "armed_used",
+    CodesPlanted: "codes_planted",
+    PlantingFailed: "planting_failed",
+    CodesSeen: "codes_seen",
+    FooterSeen: "footer_seen",
+    SeedRead: "seed_read",
+    CheckRequested: "check_requested",
+    RestorationRequested: "restoration_requested",
     WorkMeasured: "work_measured",
     FileLooked: "file_looked",
     MeasurementLost: "measurement_lost",
@@ -133,6 +149,8 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.LookForFile: "look_for_file",
     actions.MeasureWork: "measure_work",
     actions.CollectTask: "collect_task",
+    actions.PlantCodes: "plant_codes",
+    actions.ReadSeed: "read_seed",
     actions.Spawn: "spawn",
     actions.Terminate: "terminate",
     actions.Kill: "kill",

@@ -30,6 +30,8 @@ from phoenixd.core.actions import (
     LookForFile,
     MeasureWork,
     ObserveTerminal,
+    PlantCodes,
+    ReadSeed,
     Reassure,
     RecordIncident,
     RecordSessions,
@@ -224,6 +226,8 @@ class Performer:
                 self._tell(await self._outside.handover.write(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
+            case PlantCodes() | ReadSeed():
+                log.info("not_carried_out", agent=action.agent, action=type(action).__name__)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -441,8 +445,10 @@ class Performer:
             return
         screen = ""
         try:
-            with anyio.move_on_after(INCIDENT_LOOK):
-                screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+            # The screen of a run that is over is restored, and the next start stands behind this.
+            if agent.run is not None and agent.run.incarnation == action.incarnation:
+                with anyio.move_on_after(INCIDENT_LOOK):
+                    screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
         except TerminalFailed as failure:
             log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
         self._tasks.start_soon(self._write_incident, agent, action, screen)
@@ -454,8 +460,18 @@ class Performer:
         except (PhoenixdError, OSError) as failure:
             log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
             return
-        at = incident.at_wall
-        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines, at, record))
+        self._tell(
+            IncidentRecorded(
+                action.agent,
+                action.incarnation,
+                incident.kind,
+                incident.file,
+                lines,
+                incident.at_wall,
+                record,
+                incident.case,
+            )
+        )
 
     async def _release(self, action: Release) -> None:
         self._outside.evidence.forget(action.agent)
@@ -515,6 +531,9 @@ def _lane_of(action: Action) -> str:
             return f"task {task}"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
+        case PlantCodes() | ReadSeed():
+            # In the lane of the spawn, which follows: no session is there without its anchor.
+            return action.agent
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():

@@ -18,6 +18,7 @@ from phoenixd.core.lifecycle.ends import fence
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import Taken
+from phoenixd.core.resonance import restoring
 from phoenixd.core.transitions import close_items, end_run, keep, raise_step
 from phoenixd.core.turn import call_work, due, liveness
 
@@ -38,7 +39,7 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
-    known = _deadline(agent), deafness.due(agent), meter.due(agent)
+    known = _deadline(agent), deafness.due(agent), meter.due(agent), restoring.deadline(agent)
     return min((at for at in known if at is not None), default=None)
 
 
@@ -79,6 +80,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     unknown = meter.due(agent)
     if unknown is not None and unknown <= now.at:
         return meter.tell(agent, now)
+    restored = restoring.deadline(agent)
+    if restored is not None and restored <= now.at:
+        return restoring.overdue(agent, now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
