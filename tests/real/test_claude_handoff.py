@@ -210,7 +210,9 @@ def test_x17_at_the_drains_end_escape_breaks_the_turn_off_and_the_run_lives_on_u
     stage: Seated, at: str
 ) -> None:
     if at == "a call":
-        stage.scenario.add(Step("Once more.", tool_use=bash("tail -f /dev/null").tool_use, match="plan", usage=used(50_000)))
+        stage.scenario.add(
+            Step("Once more.", tool_use=bash("tail -f /dev/null").tool_use, match="plan", usage=used(50_000))
+        )
     else:
         stage.scenario.add(Step("Half of it\nis done", fault="hang_mid_stream", match="plan"))
     stage.up(keys=f'{KEYS}handoff = {{drain = "2s"}}\n', flags=SONNET)
