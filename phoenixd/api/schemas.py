@@ -138,7 +138,7 @@ SCHEMAS: dict[str, Schema] = {
                                 "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
                                 "rollback", "done", "rolled_back",
                             ),
-                            "trigger": _words("operator", "meter", "recycle"),
+                            "trigger": _words("operator", "meter", "recycle", "compaction", "full"),
                             "why": STRING,
                             "by": STRING,
                             "began_at": TIME,

@@ -146,6 +146,14 @@ class DismissDialog:
 
 
 @dataclass(frozen=True, slots=True)
+class InterruptTurn:
+    """Press Escape, once, if the screen shows that the agent works, and tell what the screen shows afterwards."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtCall:
     """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
 
@@ -323,6 +331,7 @@ Action = LookForFile | (
     | LookAtScreen
     | SeeAttendance
     | DismissDialog
+    | InterruptTurn
     | LookAtCall
     | CleanUp
     | AnswerHold

@@ -103,7 +103,7 @@ from phoenixd.core.handoff import asking, following
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import accounts, outage, parking
-from phoenixd.core.meter import dead_end
+from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
@@ -203,7 +203,10 @@ TABLE: dict[type[Any], Row] = {
     ),
     hooks.PermissionAsked: TOLD,
     hooks.Notified: TOLD,
-    hooks.CompactionBegun: TOLD,
+    hooks.CompactionBegun: (
+        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, compaction.hear, *ASKED),
+        fleet.give_answer, *RUN,
+    ),
     hooks.Compacted: CONTEXT,
     hooks.OtherHook: TOLD,
     # Other signs of life, and what was looked at.

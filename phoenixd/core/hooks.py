@@ -21,6 +21,9 @@ be for a full context. other: by a word that none of our rules knows, or knows n
 Notice = Literal["idle", "permission", "question", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""
 
+Compaction = Literal["auto", "manual", "other"]
+"""Who has a context shortened: the harness by itself, a person, or a word that we do not know."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hook:
@@ -192,6 +195,7 @@ class CompactionBegun(Hook):
 
     source: str | None = None
     blocked: bool = False
+    trigger: Compaction = "other"
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,6 +409,11 @@ class AgentSpec:
         return traits_of(self.harness).stops_either_way
 
     @property
+    def escape_ends_turn(self) -> bool:
+        """Whether Escape breaks its open turn off, and leaves the session as it is."""
+        return traits_of(self.harness).escape_ends_turn
+
+    @property
     def ends_with_a_word(self) -> bool:
         """Whether it tells of its session's end only when a person leaves it, and not when a signal ends it."""
         return traits_of(self.harness).ends_with_a_word

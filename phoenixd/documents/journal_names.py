@@ -159,6 +159,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.LookAtScreen: "look_at_screen",
     actions.SeeAttendance: "see_attendance",
     actions.DismissDialog: "dismiss_dialog",
+    actions.InterruptTurn: "interrupt_turn",
     actions.LookAtCall: "look_at_call",
     actions.CleanUp: "clean_up",
     actions.AnswerHold: "answer_hold",

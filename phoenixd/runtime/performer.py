@@ -23,6 +23,7 @@ from phoenixd.core.actions import (
     Disarm,
     DismissDialog,
     Fence,
+    InterruptTurn,
     Kill,
     LookAtCall,
     LookAtScreen,
@@ -75,6 +76,9 @@ REFUSAL_LATE = 3.0
 """Seconds by which a transcript may be behind the end of a turn."""
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
+
+INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 10.0, 0.3
+"""Seconds for which a screen is looked at after Escape, and between two looks."""
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
@@ -199,6 +203,8 @@ class Performer:
                 await self._look(action)
             case DismissDialog():
                 await self._dismiss(action)
+            case InterruptTurn():
+                await self._interrupt(action)
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))
@@ -371,6 +377,25 @@ class Performer:
         if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.screens.dismisses(agent, verdict):
             await self._outside.terminal.press_escape(action.agent)
 
+    async def _interrupt(self, action: InterruptTurn) -> None:
+        """Press Escape on an open turn, and never on anything else: a dialog it would answer."""
+        agent = self._find(action.agent)
+        if agent is None or agent.incarnation != action.incarnation or not isinstance(agent.state, Running):
+            return
+        clock = self._outside.clock
+        verdict = await self._screen_of(agent)
+        if verdict == "working":
+            await self._outside.terminal.press_escape(action.agent)
+            give_up, before = clock.now().at + INTERRUPTED_WITHIN, ""
+            # A frame of before may still be drawn: two in a row count.
+            while (verdict == "working" or verdict != before) and clock.now().at < give_up:
+                await clock.sleep_until(clock.now().at + INTERRUPT_LOOKS)
+                before, verdict = verdict, await self._screen_of(agent)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict, "escape"))
+
+    async def _screen_of(self, agent: Agent) -> str:
+        return self._outside.screens.classify(agent, await self._outside.terminal.capture(agent.name))
+
     async def _look_at_call(self, action: LookAtCall) -> None:
         agent = self._find(action.agent)
         run = agent.run if agent is not None else None
@@ -485,6 +510,8 @@ def _lane_of(action: Action) -> str:
         case Arm(agent=agent) | Disarm(agent=agent):
             return f"{agent} armed"
         case LookAtScreen(agent=agent) | SeeAttendance(agent=agent) | DismissDialog(agent=agent):
+            return f"{agent} screen"
+        case InterruptTurn(agent=agent):
             return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"

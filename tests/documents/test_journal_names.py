@@ -132,6 +132,7 @@ disarm
 collect_task
 plant_codes
 read_seed
+interrupt_turn
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

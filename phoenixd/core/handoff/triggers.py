@@ -1,4 +1,4 @@
-"""When a handoff begins by itself: a full context, or an orchestrator that asks to be recycled. Pure."""
+"""When a handoff begins by itself: a context that fills, or is full, or an orchestrator that asks for it. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.resonance import restoring
 
 MOST_ROLLBACKS = 2
 """Handoffs in a row that may come to nothing; a further one is an operator's to ask for (E80, F-HO-21)."""
@@ -26,18 +27,32 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
     state = holder.state
     spaced = last is None or now.at >= last.ended + holder.spec.handoff.spacing
     if isinstance(state, Running) and state.exit_due is None:
+        if (lost := restoring.hands_over(holder)) and spaced:
+            return "marker", lost
         gauge = read(meters.of(holder), holder.spec.context)
         # What came to nothing a moment ago would do so again, however full the context is.
         failed = last is not None and last.step is Step.ROLLED_BACK
         hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not failed
         if gauge.verdict == "HANDOFF" and (spaced or hard):
             return "meter", gauge.reason
+        if (asks := meters.of(holder).asks) and spaced:
+            return "compaction", asks
     end = holder.last_exit
     if isinstance(state, BackingOff) and end is not None and end.incarnation == holder.incarnation:
         # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
-        if restart.is_recycling(end) and spaced and holder.spec.project is not None:
+        if holder.spec.project is None:
+            return None
+        if (full := meters.of(holder).full) and (spaced or _is_first_full(last)):
+            return "full", full
+        if restart.is_recycling(end) and spaced:
             return "recycle", f"{end.text}: it asks to be recycled"
     return None
+
+
+def _is_first_full(last: Handoff | None) -> bool:
+    """Whether a full context need not wait for the spacing: what fills each session at once would do so for ever, and
+    what came to nothing a moment ago would do so again (F-HO-21)."""
+    return last is not None and last.step is Step.DONE and last.trigger != "full"
 
 
 def due(holder: Agent, last: Handoff | None) -> Instant | None:
@@ -46,5 +61,8 @@ def due(holder: Agent, last: Handoff | None) -> Instant | None:
         return None
     if not may_begin(last):
         return None
-    is_wanted = read(meters.of(holder), holder.spec.context).verdict == "HANDOFF"
+    meter = meters.of(holder)
+    is_wanted = (
+        bool(meter.asks or restoring.hands_over(holder)) or read(meter, holder.spec.context).verdict == "HANDOFF"
+    )
     return last.ended + holder.spec.handoff.spacing if is_wanted else None

@@ -166,6 +166,8 @@ def _overdue(agent: Agent, state: Running, overdue: due.Overdue, now: Moment) ->
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Judge a run by its screen: a dialog waits for a person, idle ends the turn; at a deadline all else is a hang."""
     is_dialog = event.verdict in session.SCREEN_DIALOGS
+    if event.reader == "escape" and not is_dialog:
+        return _seen_broken_off(agent, state, event.verdict)
     if state.activity.looked_at is None and (event.reader == "look" or not is_dialog):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
@@ -190,6 +192,14 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     if overdue is None or overdue.at > now.at or is_dialog:
         return Decision(agent)
     return _end_overdue(agent, state, overdue, now)
+
+
+def _seen_broken_off(agent: Agent, state: Running, verdict: str) -> Decision:
+    """Escape was pressed on its turn. Of its end no hook may tell, and a call that it ended may have told since."""
+    if verdict != "idle" or not state.activity.turn_open or state.activity.waiting is not None:
+        return Decision(agent)
+    closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)
+    return keep(replace(agent, state=replace(state, activity=closed)), "Escape has ended its turn: its screen is idle")
 
 
 def _seen_parked(told: Decision, agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:

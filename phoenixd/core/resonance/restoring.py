@@ -74,6 +74,12 @@ def is_handed_over(agent: Agent) -> bool:
     return agent.spec.kind is Kind.ORCHESTRATOR and agent.spec.project is not None
 
 
+def hands_over(agent: Agent) -> str:
+    """Why the seat of this orchestrator is to pass to the next generation: its marker is lost; empty: it is not."""
+    known = agent.resonance
+    return known.lost if known is not None and known.restoration is None and is_handed_over(agent) else ""
+
+
 def advance(agent: Agent, now: Moment) -> Decision | None:
     """The next step of the agent's restoration; None where it has to wait, or there is none."""
     known = agent.resonance
