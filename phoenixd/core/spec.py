@@ -192,7 +192,8 @@ class HandoffRules:
 
     writer: who brings the project's files up to date. drain: how long the predecessor's turn is waited for. ack: how
     long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
-    spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it.
+    spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it. keep:
+    packages and session records that stay on the disk.
     """
 
     writer: str = "deterministic"
@@ -200,6 +201,7 @@ class HandoffRules:
     ack: float = 5 * MINUTE
     tries: int = 2
     spacing: float = 10 * MINUTE
+    keep: int = 5
 
 
 class WriterKind(StrEnum):

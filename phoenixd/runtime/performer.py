@@ -445,8 +445,10 @@ class Performer:
             return
         screen = ""
         try:
-            with anyio.move_on_after(INCIDENT_LOOK):
-                screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+            # The screen of a run that is over is restored, and the next start stands behind this.
+            if agent.run is not None and agent.run.incarnation == action.incarnation:
+                with anyio.move_on_after(INCIDENT_LOOK):
+                    screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
         except TerminalFailed as failure:
             log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
         self._tasks.start_soon(self._write_incident, agent, action, screen)
@@ -458,8 +460,18 @@ class Performer:
         except (PhoenixdError, OSError) as failure:
             log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
             return
-        at = incident.at_wall
-        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines, at, record))
+        self._tell(
+            IncidentRecorded(
+                action.agent,
+                action.incarnation,
+                incident.kind,
+                incident.file,
+                lines,
+                incident.at_wall,
+                record,
+                incident.case,
+            )
+        )
 
     async def _release(self, action: Release) -> None:
         self._outside.evidence.forget(action.agent)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from phoenixd.clinic import states
 from phoenixd.core import alert_kinds, hearing, hooks
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentExited
@@ -84,6 +85,7 @@ def _first_sentence(part: Callable[..., object]) -> str:
 STATES = "docs/reference/states.md"
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/how-to/get-told.md", "| kind | raised when"): alerts,
+    ("docs/how-to/heal-failed-runs.md", "```mermaid\nstateDiagram-v2"): states.mermaid,
     (STATES, "| event | the agent's parts"): hearing_table,
     (STATES, "| part | does"): hearing_parts,
     (STATES, "```mermaid\nflowchart LR\n  event([ToolStarted])"): diagram(hooks.ToolStarted),

@@ -63,7 +63,7 @@ class Model(ResonanceStory):
                 if isinstance(action, Terminate) and "restoration, step 3" in decision.reason:
                     assert before is not None
                     activity = before.activity
-                    is_end_of_turn = type(event).__name__ in ("TurnEnded", "TurnFailed", "Notified")
+                    is_end_of_turn = type(event).__name__ in ("TurnEnded", "TurnFailed", "Notified", "SessionStarted")
                     assert activity is None or not activity.turn_open or is_end_of_turn, "ended inside a turn"
         return refusal
 

@@ -80,6 +80,9 @@ def is_journaled(event: Event) -> bool:
     match event:
         case Hook():
             return not isinstance(event, EVIDENCE)
+        case IncidentRecorded(case=case):
+            # The table of incidents tells of it, and the row of the decision that it was noticed by.
+            return not case
         case (
             EvidenceSeen()
             | UsageSeen()

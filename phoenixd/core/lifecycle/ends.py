@@ -60,7 +60,7 @@ def hear_lingering(agent: Agent, event: TreeLingers, seen: Seen, now: Moment) ->
 
 def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) -> Decision:
     """What could be seen of a run that we ended is kept."""
-    return keep(agent, f"what could be seen of it is kept in {event.file}")
+    return Decision(agent) if event.case else keep(agent, f"what could be seen of it is kept in {event.file}")
 
 
 def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:

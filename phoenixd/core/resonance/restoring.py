@@ -41,7 +41,8 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
     recent = tuple(at for at in known.restored if now.at - at < HOUR)
     known = replace(known, restored=recent)
     told: tuple[Action, ...] = (Alert(agent.name, LOST, f"the front of its context is lost: {why}"),)
-    facts = (MarkerNoted(agent.incarnation, "checked", verdict="lost", why=why),) if not by else ()
+    checked = MarkerNoted(agent.incarnation, "checked", verdict="lost", why=why, tokens=agent.meter.tokens or 0)
+    facts = (checked,) if not by else ()
     if is_handed_over(agent):
         handed = replace(known, lost=why, restoration=None)
         said = f"its marker is lost ({why}): its seat is handed over"
