@@ -48,9 +48,10 @@ def hearing_parts() -> str:
     parts = {
         part for row in hearing.TABLE.values() for one in row for part in (one if isinstance(one, tuple) else (one,))
     }
-    # Two rooms may have a module of one name, and a part of one name in it.
-    ordered = sorted(parts, key=lambda one: (name_of(one), one.__module__))
-    lines = (f"| `{name_of(part)}` | {_first_sentence(part)} |" for part in ordered)
+    lines = (
+        f"| `{name_of(part)}` | {_first_sentence(part)} |"
+        for part in sorted(parts, key=lambda one: (name_of(one), one.__module__))
+    )
     return "\n".join(("| part | does |", "|---|---|", *lines))
 
 

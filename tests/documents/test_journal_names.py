@@ -130,9 +130,9 @@ record_sessions
 arm
 disarm
 collect_task
-interrupt_turn
 plant_codes
 read_seed
+interrupt_turn
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 
