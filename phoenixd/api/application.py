@@ -22,12 +22,14 @@ from phoenixd.api.exchange import Ask, Reply, here
 from phoenixd.api.handlers import (
     answers,
     briefs,
+    clinic,
     commands,
     handoffs,
     loops,
     phases,
     queries,
     recovering,
+    resonance,
     streams,
     tasks,
     tokens,
@@ -49,9 +51,10 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
+ROOMS = (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic, resonance)
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks)
+    for module in ROOMS
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

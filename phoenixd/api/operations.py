@@ -125,6 +125,7 @@ REVISED = (
 )
 CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
+CASE = Parameter("id", "path", "string", "the Case", required=True, pattern=r"^c[0-9]{1,9}$")
 TASK = Parameter("id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$")
 
 
@@ -419,6 +420,42 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "it does not prove that; the reason is told"),),
     ),
     Operation(
+        "list_resonance", ("resonance", "status"), "Agents that bear a marker: whether they still know it",
+        TEXT_FORM, path="/v1/resonance", response="Resonances",
+    ),
+    Operation(
+        "show_resonance", ("resonance", "status"), "One agent's marker: its checks, what is due, what to do",
+        (NAME, *TEXT_FORM), path="/v1/agents/{name}/resonance", rights="agent", response="Resonance",
+        exits=((3, "its marker is missed, lost, or being restored"),),
+    ),
+    Operation(
+        "check_resonance", ("resonance", "check"), "Ask an agent for a code of its marker, at its next turn's end",
+        (
+            NAME, _wait("return when it has answered", default=False), _timeout("10m"),
+            Parameter("why", "body", "string", "what hangs on it, for the journal", flag="--why"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/resonance/check", rights="operate", response="Resonance",
+        idempotent=False, lasts=True, exits=((3, "with --wait: it did not know it"), NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "restore_resonance", ("resonance", "restore"), "Begin a new session from the seed, as after a lost marker",
+        (
+            NAME,
+            Parameter(
+                "from_transcript", "body", "boolean", "begin none: make lost papers anew from the transcript's footers",
+                flag="--from-transcript", default=False,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/resonance/restore", rights="operate", response="Resonance",
+        idempotent=False, exits=(NOT_NOW,),
+    ),
+    Operation(
+        "mint_marker", ("resonance", "mint"), "A marker that was never given, and is in the ledger from now on",
+        (Parameter("phrase", "body", "string", "its words; default: one of ours", flag="--phrase"), *TEXT_FORM),
+        method="POST", path="/v1/resonance/mint", rights="operate", response="Minted", idempotent=False,
+    ),
+    Operation(
         "task_run", ("task", "run"), "Hand a task to a worker of its own; answers its id at once",
         (
             Parameter("prompt", "body", "string", "what is to be done, or - for standard input", required=True),
@@ -504,6 +541,18 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "schema_export", ("schema", "export"), "JSON Schemas of a project's files",
         (Parameter("to", "local", "string", "a directory to write them to, one file each", flag="--to"),),
+    ),
+    Operation(
+        "clinic_list", ("clinic", "list"), "How often each treatment of a failure held, and the Cases of the last hour",
+        TEXT_FORM, path="/v1/clinic", response="Clinic",
+    ),
+    Operation(
+        "clinic_show", ("clinic", "show"), "One Case: what was noticed, the diagnosis, what was done, what came of it",
+        (CASE, *TEXT_FORM), path="/v1/clinic/{id}", response="CaseShown",
+    ),
+    Operation(
+        "clinic_replay", ("clinic", "replay"), "What today's rules say of a Case's stored evidence; nothing is done",
+        (CASE, *TEXT_FORM), path="/v1/clinic/{id}/replay", response="CaseReplayed",
     ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),

@@ -47,6 +47,44 @@ def _nullable_ref(name: str) -> Schema:
 # fmt: off
 READINGS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}}
 
+HANDOFF_STEP = _object({"step": STRING, "began_at": TIME, "seconds": NUMBER})
+HANDOFF_CHECK = _object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})
+_RESONANCE: dict[str, Schema] = {
+    "name": AGENT_NAME,
+    "enabled": BOOLEAN,
+    "state": _words(
+        "intact", "missed", "paraphrased", "lost", "unverifiable", "not_applicable", "restoring",
+    ),
+    "note": STRING,
+    "mode": _words("one_time", "classic"),
+    "overflow": _words("compaction", "reject", "silent"),
+    "transport": _words("stateless", "stateful", "compaction"),
+    "preset": _or_null(STRING),
+    "interval_turns": COUNT,
+    "turns": COUNT,
+    "due": _or_null(STRING),
+    "misses": COUNT,
+    "degraded": COUNT,
+    "codes_left": COUNT,
+    "last_verified": _or_null(TIME),
+    "asked_at": _or_null(TIME),
+    "restoration": {"oneOf": [_object({"step": COUNT, "why": STRING}), {"type": "null"}]},
+    "footer": {"oneOf": [_object({"role": STRING, "state": STRING}), {"type": "null"}]},
+    "session_id": _or_null(STRING),
+    "ended_at": _or_null(TIME),
+    "rebuilt_from": _or_null(STRING),
+    "papers": STRING,
+    "tokens_today": COUNT,
+    "checks": _list(_object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})),
+    "happened": _list(
+        _object(
+            {
+                "at": TIME, "what": STRING, "verdict": _or_null(STRING), "number": COUNT, "step": COUNT, "why": STRING,
+            }
+        )
+    ),
+}
+
 SCHEMAS: dict[str, Schema] = {
     "Agent": _object(
         {
@@ -138,7 +176,7 @@ SCHEMAS: dict[str, Schema] = {
                                 "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
                                 "rollback", "done", "rolled_back",
                             ),
-                            "trigger": _words("operator", "meter", "recycle"),
+                            "trigger": _words("operator", "meter", "recycle", "compaction", "full"),
                             "why": STRING,
                             "by": STRING,
                             "began_at": TIME,
@@ -151,16 +189,40 @@ SCHEMAS: dict[str, Schema] = {
                             "package": _or_null(STRING),
                             "why_back": _or_null(STRING),
                             "letters": COUNT,
-                            "times": _list(_object({"step": STRING, "began_at": TIME, "seconds": NUMBER})),
+                            "times": _list(HANDOFF_STEP),
                         }
                     ),
                     {"type": "null"},
                 ]
             },
-            "checks": _list(_object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})),
+            "checks": _list(HANDOFF_CHECK),
+            "history": _list(
+                _object(
+                    {
+                        "id": STRING,
+                        "outcome": _words("done", "rolled_back"),
+                        "trigger": _words("operator", "meter", "recycle"),
+                        "why": STRING,
+                        "by": STRING,
+                        "began_at": TIME,
+                        "ended_at": TIME,
+                        "predecessor": COUNT,
+                        "successor": COUNT,
+                        "tries": COUNT,
+                        "degraded": _list(STRING),
+                        "package": _or_null(STRING),
+                        "why_back": _or_null(STRING),
+                        "times": _list(HANDOFF_STEP),
+                        "checks": _list(HANDOFF_CHECK),
+                    }
+                )
+            ),
             "message": STRING,
         }
     ),
+    "Resonance": _object({**_RESONANCE, "message": STRING}),
+    "Resonances": _object({"agents": _list(_object(_RESONANCE))}),
+    "Minted": _object({"marker": STRING, "phrase": STRING, "hex": {"type": "string", "pattern": "^[0-9a-f]{6}$"}}),
     "Tokens": _object(
         {
             "name": AGENT_NAME,
@@ -471,6 +533,67 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Tasks": _object({"tasks": _list(_ref("Task")), "at_once": COUNT}),
     "TaskOutcome": _object({"task": _ref("Task"), "message": STRING}),
+    "Clinic": _object(
+        {
+            "treatments": _list(_ref("TreatmentFigure")),
+            "limits": _list(_ref("TreatmentFigure")),
+            "cases": _list(_ref("CaseRow")),
+        }
+    ),
+    "TreatmentFigure": _object(
+        {
+            "cause": STRING,
+            "detail": STRING,
+            "prescription": _words("retry", "modify_prompt", "summarize_history", "abort"),
+            "treatment": STRING,
+            "harness": STRING,
+            "tried": COUNT,
+            "held": COUNT,
+            "low": _or_null(NUMBER),
+            "high": _or_null(NUMBER),
+            "open": COUNT,
+            "moot": COUNT,
+            "seconds": _or_null(NUMBER),
+        }
+    ),
+    "CaseRow": _object(
+        {
+            "id": STRING,
+            "scope": STRING,
+            "agents": _list(STRING),
+            "harness": STRING,
+            "cause": STRING,
+            "detail": STRING,
+            "rule": STRING,
+            "confidence": NUMBER,
+            "incidents": COUNT,
+            "treatments": COUNT,
+            "opened_at": TIME,
+            "newest_at": TIME,
+            "closed_at": _or_null(TIME),
+            "outcome": _words("held", "failed", "open", "moot"),
+        }
+    ),
+    "CaseShown": _object({"case": {"type": "object"}}),
+    "CaseReplayed": _object(
+        {
+            "id": STRING,
+            "differs": BOOLEAN,
+            "incidents": _list(
+                _object(
+                    {
+                        "agent": STRING,
+                        "incarnation": COUNT,
+                        "occasion": STRING,
+                        "then": _object({"cause": _or_null(STRING), "rule": STRING}),
+                        "now": _object({"cause": _or_null(STRING), "rule": STRING, "treatment": STRING}),
+                        "differs": BOOLEAN,
+                        "problem": _or_null(STRING),
+                    }
+                )
+            ),
+        }
+    ),
     "Pane": _object({"name": AGENT_NAME, "text": STRING}),
     "Finding": _object(
         {"level": _words("ok", "warning", "problem"), "title": STRING, "detail": STRING, "remedy": STRING}

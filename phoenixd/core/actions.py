@@ -8,6 +8,7 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Incident, Mode
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.moment import Instant
+from phoenixd.core.resonance.state import Why
 from phoenixd.core.work import Survey
 
 
@@ -145,6 +146,14 @@ class DismissDialog:
 
 
 @dataclass(frozen=True, slots=True)
+class InterruptTurn:
+    """Press Escape, once, if the screen shows that the agent works, and tell what the screen shows afterwards."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtCall:
     """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
 
@@ -271,11 +280,39 @@ class WritePackage:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteAddendum:
+    """Write down what came too late for the package: changed files, prompts to the predecessor. agent: the seat."""
+
+    agent: str
+    handoff: str
+
+
+@dataclass(frozen=True, slots=True)
 class RecordSessions:
     """Say in the records of both sessions what became of a handoff. agent: the seat."""
 
     agent: str
     handoff: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlantCodes:
+    """Mint a marker and codes, and write ledger, anchor and seed; the event CodesPlanted tells what came of it.
+
+    why: as in resonance.state.Why. With a session that begins it is told what stands in them; else the core tells it.
+    """
+
+    agent: str
+    incarnation: int
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSeed:
+    """Read the session seed, or make it of state and brief, for a session in place of a lost one."""
+
+    agent: str
+    incarnation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +329,8 @@ class CollectTask:
 Action = LookForFile | (
     MeasureWork
     | CollectTask
+    | PlantCodes
+    | ReadSeed
     | Spawn
     | Terminate
     | Kill
@@ -300,6 +339,7 @@ Action = LookForFile | (
     | LookAtScreen
     | SeeAttendance
     | DismissDialog
+    | InterruptTurn
     | LookAtCall
     | CleanUp
     | AnswerHold
@@ -314,6 +354,7 @@ Action = LookForFile | (
     | Reassure
     | UpdatePapers
     | WritePackage
+    | WriteAddendum
     | RecordSessions
     | ObserveTerminal
 )

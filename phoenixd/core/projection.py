@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from phoenixd.core import alerts, armed, restart
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import RESTORING, Agent
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Deaf
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
@@ -18,6 +18,7 @@ from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import Gauge, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
+from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import Kind
@@ -67,13 +68,15 @@ class Row:
     """How full its context is, as far as anything was read of it in this run."""
     armed: tuple[str, ...] = ()
     """What its shim answers hooks with by itself now, one clause each."""
+    resonance: Resonance | None = None
+    """What is known of its marker, where it bears one."""
     generation: int = 0
     """Which generation of its seat this is; 0 for agents that have none."""
 
     @property
     def is_running(self) -> bool:
         """Whether it is alive and supervised, whatever is laid over that but parking."""
-        return self.state in ("running", HANDING_OFF)
+        return self.state in ("running", HANDING_OFF, RESTORING)
 
     @property
     def item(self) -> InboxItem | None:
@@ -104,7 +107,7 @@ def row_of(fleet: Fleet, agent: Agent, now: Moment) -> Row:
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:
         return one
-    is_passing = one.state == "running" and seat.handoff is not None and not seat.handoff.is_over
+    is_passing = one.state in ("running", RESTORING) and seat.handoff is not None and not seat.handoff.is_over
     state = HANDING_OFF if is_passing and not finding.is_other(fleet, agent) else one.state
     one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation, state=state)
     others = [] if finding.is_other(fleet, agent) else _heard_of(fleet, seat)
@@ -157,6 +160,7 @@ def row(agent: Agent, now: Moment) -> Row:
         strangers=run.strangers if run else 0,
         context=_context(agent),
         armed=tuple(armed.words(one, now.at) for one in armed.standing(agent, now.at)),
+        resonance=agent.resonance if agent.spec.has_resonance else None,
     )
 
 

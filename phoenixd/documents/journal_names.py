@@ -28,7 +28,14 @@ from phoenixd.core.events.fleet import (
     TroubleGone,
     TroubleSeen,
 )
-from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    HandoffAcked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -42,6 +49,15 @@ from phoenixd.core.events.orders import (
     SendRequested,
     StartRequested,
     StopRequested,
+)
+from phoenixd.core.events.resonance import (
+    CheckRequested,
+    CodesPlanted,
+    CodesSeen,
+    FooterSeen,
+    PlantingFailed,
+    RestorationRequested,
+    SeedRead,
 )
 from phoenixd.core.events.runs import (
     AgentExited,
@@ -103,12 +119,20 @@ EVENT_NAMES: dict[type[Any], str] = {
     PapersFailed: "papers_failed",
     PackageWritten: "package_written",
     PackageFailed: "package_failed",
+    AddendumWritten: "addendum_written",
     TaskRequested: "task_requested",
     TaskCancelRequested: "task_cancel_requested",
     TaskCollected: "task_collected",
     HoldAnswered: "hold_answered",
     HoldReleased: "hold_released",
     ArmedUsed: "armed_used",
+    CodesPlanted: "codes_planted",
+    PlantingFailed: "planting_failed",
+    CodesSeen: "codes_seen",
+    FooterSeen: "footer_seen",
+    SeedRead: "seed_read",
+    CheckRequested: "check_requested",
+    RestorationRequested: "restoration_requested",
     WorkMeasured: "work_measured",
     FileLooked: "file_looked",
     MeasurementLost: "measurement_lost",
@@ -133,6 +157,8 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.LookForFile: "look_for_file",
     actions.MeasureWork: "measure_work",
     actions.CollectTask: "collect_task",
+    actions.PlantCodes: "plant_codes",
+    actions.ReadSeed: "read_seed",
     actions.Spawn: "spawn",
     actions.Terminate: "terminate",
     actions.Kill: "kill",
@@ -141,6 +167,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.LookAtScreen: "look_at_screen",
     actions.SeeAttendance: "see_attendance",
     actions.DismissDialog: "dismiss_dialog",
+    actions.InterruptTurn: "interrupt_turn",
     actions.LookAtCall: "look_at_call",
     actions.CleanUp: "clean_up",
     actions.AnswerHold: "answer_hold",
@@ -156,6 +183,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.UpdatePapers: "update_papers",
     actions.WritePackage: "write_package",
     actions.RecordSessions: "record_sessions",
+    actions.WriteAddendum: "write_addendum",
     actions.ObserveTerminal: "observe_terminal",
 }
 

@@ -6,28 +6,30 @@ All of it runs in a thread. What is written can be written again; a crash leaves
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from anyio import to_thread
 
-from phoenixd.core.actions import RecordSessions, UpdatePapers, WritePackage
+from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.models import SessionRecord, SessionStatus
+from phoenixd.documents.project.keeping import SessionFound, superfluous
+from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.addenda import Addenda, said
 
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
@@ -46,6 +48,10 @@ class ProjectFiles(Protocol):
 
     def read_file(self, workspace: str, path: str, limit: int) -> bytes: ...
 
+    def sessions_of(self, workspace: str, project: str) -> tuple[SessionFound, ...]: ...
+
+    def remove_files(self, workspace: str, paths: Sequence[str]) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Handover:
@@ -58,6 +64,7 @@ class Handover:
     word: Callable[[], str]
     heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
     clean: Callable[[str | None, str], str]
+    addenda: Addenda
     in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
 
@@ -77,6 +84,13 @@ class Handover:
         ledger = await self.heard_out(found[1])
         return await to_thread.run_sync(self._write, *found, ledger)
 
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten:
+        """What came too late for the package, in a file beside it in both directories; none where nothing did."""
+        found = self._of(action.agent, action.handoff)
+        if found is None or not found[0].session:
+            return AddendumWritten(action.agent, action.handoff)
+        return await self.addenda.write(found[0], found[1].spec.cwd)
+
     async def record(self, action: RecordSessions) -> None:
         """Say in both session records what became of the handoff (E50)."""
         found = self._of(action.agent, action.handoff)
@@ -90,6 +104,14 @@ class Handover:
             return False
         agent = self.find(generation_name(seat.name, handoff.predecessor))
         return agent is not None and await to_thread.run_sync(self._is_changed, handoff, agent.spec.cwd)
+
+    async def fault(self, seat: Seat) -> str | None:
+        """Why the newest package cannot be read or rested on; None: it can, or there is none (E75, F-HO-7)."""
+        handoff = seat.handoff
+        if handoff is None or not handoff.package:
+            return None
+        agent = self.find(generation_name(seat.name, handoff.predecessor)) or self.find(seat.holder)
+        return await to_thread.run_sync(self._fault, handoff, agent.spec.cwd) if agent is not None else None
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
@@ -120,7 +142,7 @@ class Handover:
                 what = name
                 self.files.edit_project(workspace, handoff.project, partial(_done, job, sources))
         except (PhoenixdError, OSError) as failure:
-            return PapersFailed(handoff.seat, handoff.id, f"{what}: {_said(failure)}")
+            return PapersFailed(handoff.seat, handoff.id, f"{what}: {said(failure)}")
         return PapersUpdated(handoff.seat, handoff.id)
 
     def _write(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PackageWritten | PackageFailed:
@@ -135,7 +157,9 @@ class Handover:
                 tree, state, previous=previous, new=session, created_at=sources.now, generation=handoff.successor,
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
+                contradicted=self._contradicted(handoff, old),
             )  # fmt: skip
+            self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
             opening = init_prompt.render(made, places.package, ack.how(made, tree, handoff.seat))
             content = package.render(made)
@@ -149,11 +173,19 @@ class Handover:
                 },
             )
         except (PhoenixdError, OSError) as failure:
-            return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {_said(failure)}")
+            return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {said(failure)}")
         assert made.hash is not None
         assert made.word is not None
         return PackageWritten(
             handoff.seat, handoff.id, made.hash, made.word, ack.facts(made, tree), opening, previous, session
+        )
+
+    def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
+        def cleaned(text: str) -> str:
+            return self.clean(handoff.seat, text)
+
+        return tuple(
+            ContradictedReport(of=cleaned(one.of), claims=tuple(map(cleaned, one.claims))) for one in old.disproved
         )
 
     def _record(self, handoff: Handoff, agent: Agent) -> None:
@@ -161,6 +193,12 @@ class Handover:
         statuses: tuple[SessionStatus, SessionStatus] = ("shutdown", "running") if done else ("running", "shutdown")
         records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
         self.files.put_files(agent.spec.cwd, records)
+        spared = frozenset((handoff.previous_session, handoff.session))
+        known = self.files.sessions_of(agent.spec.cwd, handoff.project)
+        # Of so many handoffs there is one session more.
+        gone = superfluous(known, agent.spec.handoff.keep + 1, spared)
+        if gone:
+            self.files.remove_files(agent.spec.cwd, gone)
 
     def _records(
         self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
@@ -189,12 +227,17 @@ class Handover:
             return None
 
     def _is_changed(self, handoff: Handoff, workspace: str) -> bool:
+        return self._fault(handoff, workspace) is not None
+
+    def _fault(self, handoff: Handoff, workspace: str) -> str | None:
         path = layout.session_paths(handoff.session).package
         try:
             found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
-        except (PhoenixdError, OSError):
-            return True
-        return found.hash != handoff.package or bool(package.check(found))
+        except (PhoenixdError, OSError) as failure:
+            return f"{path}: {said(failure)}"
+        if found.hash != handoff.package:
+            return f"{path} is another one than was written"
+        return "; ".join(package.check(found)) or None
 
     def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name
@@ -222,9 +265,3 @@ def _done(job: Job, sources: Sources, tree: Tree) -> Changes:
 
 def _session_id(wall: float, of: str) -> str:
     return layout.new_session_id(int(wall * 1000), hashlib.sha256(of.encode()).digest()[:10])
-
-
-def _said(failure: PhoenixdError | OSError) -> str:
-    if isinstance(failure, OSError):
-        return failure.strerror or str(failure)
-    return f"{failure.message}; {failure.remedy}" if failure.remedy else failure.message

@@ -23,12 +23,15 @@ from phoenixd.core.actions import (
     Disarm,
     DismissDialog,
     Fence,
+    InterruptTurn,
     Kill,
     LookAtCall,
     LookAtScreen,
     LookForFile,
     MeasureWork,
     ObserveTerminal,
+    PlantCodes,
+    ReadSeed,
     Reassure,
     RecordIncident,
     RecordSessions,
@@ -39,6 +42,7 @@ from phoenixd.core.actions import (
     TakeSession,
     Terminate,
     UpdatePapers,
+    WriteAddendum,
     WritePackage,
 )
 from phoenixd.core.agent import Agent
@@ -47,7 +51,8 @@ from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
 from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded, ScreenSeen
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.handoffs import PackageFailed, PapersFailed
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
+from phoenixd.core.events.resonance import PlantingFailed
 from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.events.work import FileLooked, WorkMeasured
@@ -73,6 +78,9 @@ REFUSAL_LATE = 3.0
 """Seconds by which a transcript may be behind the end of a turn."""
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
+
+INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 10.0, 0.3
+"""Seconds for which a screen is looked at after Escape, and between two looks."""
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
@@ -160,8 +168,12 @@ class Performer:
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
         if isinstance(action, UpdatePapers):
             self._tell(PapersFailed(action.agent, action.handoff, why))
+        if isinstance(action, PlantCodes):
+            self._tell(PlantingFailed(action.agent, action.incarnation, why))
         if isinstance(action, WritePackage):
             self._tell(PackageFailed(action.agent, action.handoff, why))
+        if isinstance(action, WriteAddendum):
+            self._tell(AddendumWritten(action.agent, action.handoff, why=why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -197,6 +209,8 @@ class Performer:
                 await self._look(action)
             case DismissDialog():
                 await self._dismiss(action)
+            case InterruptTurn():
+                await self._interrupt(action)
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))
@@ -204,6 +218,8 @@ class Performer:
                 await self._look_at_call(action)
             case CollectTask():
                 await self._collect(action)
+            case PlantCodes() | ReadSeed():
+                await self._mark(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -216,6 +232,8 @@ class Performer:
                 self._tell(await self._outside.handover.update(action))
             case WritePackage():
                 self._tell(await self._outside.handover.write(action))
+            case WriteAddendum():
+                self._tell(await self._outside.handover.addendum(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
             case Alert() | Reassure():
@@ -234,6 +252,18 @@ class Performer:
             if event is not None:
                 self._tell(event)
             self._tell(TaskCollected(action.task, action.run, outcome))
+
+    async def _mark(self, action: PlantCodes | ReadSeed) -> None:
+        """Have the papers of an agent's marker written; whatever came of it is told."""
+        agent, markers = self._find(action.agent), self._outside.markers
+        if agent is None or agent.incarnation != action.incarnation:
+            return
+        if markers is None:
+            self._answer_for(action, "no papers of markers are kept here")
+        elif isinstance(action, PlantCodes):
+            self._tell(await markers.plant(agent, action))
+        else:
+            self._tell(await markers.read_seed(agent, action))
 
     async def _measure(self, action: MeasureWork) -> None:
         agent = self._find(action.agent)
@@ -367,6 +397,25 @@ class Performer:
         if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.screens.dismisses(agent, verdict):
             await self._outside.terminal.press_escape(action.agent)
 
+    async def _interrupt(self, action: InterruptTurn) -> None:
+        """Press Escape on an open turn, and never on anything else: a dialog it would answer."""
+        agent = self._find(action.agent)
+        if agent is None or agent.incarnation != action.incarnation or not isinstance(agent.state, Running):
+            return
+        clock = self._outside.clock
+        verdict = await self._screen_of(agent)
+        if verdict == "working":
+            await self._outside.terminal.press_escape(action.agent)
+            give_up, before = clock.now().at + INTERRUPTED_WITHIN, ""
+            # A frame of before may still be drawn: two in a row count.
+            while (verdict == "working" or verdict != before) and clock.now().at < give_up:
+                await clock.sleep_until(clock.now().at + INTERRUPT_LOOKS)
+                before, verdict = verdict, await self._screen_of(agent)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict, "escape"))
+
+    async def _screen_of(self, agent: Agent) -> str:
+        return self._outside.screens.classify(agent, await self._outside.terminal.capture(agent.name))
+
     async def _look_at_call(self, action: LookAtCall) -> None:
         agent = self._find(action.agent)
         run = agent.run if agent is not None else None
@@ -416,8 +465,10 @@ class Performer:
             return
         screen = ""
         try:
-            with anyio.move_on_after(INCIDENT_LOOK):
-                screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+            # The screen of a run that is over is restored, and the next start stands behind this.
+            if agent.run is not None and agent.run.incarnation == action.incarnation:
+                with anyio.move_on_after(INCIDENT_LOOK):
+                    screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
         except TerminalFailed as failure:
             log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
         self._tasks.start_soon(self._write_incident, agent, action, screen)
@@ -429,8 +480,18 @@ class Performer:
         except (PhoenixdError, OSError) as failure:
             log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
             return
-        at = incident.at_wall
-        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines, at, record))
+        self._tell(
+            IncidentRecorded(
+                action.agent,
+                action.incarnation,
+                incident.kind,
+                incident.file,
+                lines,
+                incident.at_wall,
+                record,
+                incident.case,
+            )
+        )
 
     async def _release(self, action: Release) -> None:
         self._outside.evidence.forget(action.agent)
@@ -482,13 +543,22 @@ def _lane_of(action: Action) -> str:
             return f"{agent} armed"
         case LookAtScreen(agent=agent) | SeeAttendance(agent=agent) | DismissDialog(agent=agent):
             return f"{agent} screen"
+        case InterruptTurn(agent=agent):
+            return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"
         case CollectTask(task=task):
             return f"task {task}"
+        case PlantCodes(agent=agent, why="start" | "restoration"):
+            # The spawn stands behind it: no session is there without its anchor.
+            return agent
+        case PlantCodes(agent=agent) | ReadSeed(agent=agent):
+            return f"{agent} marker"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
+            return f"{agent} project"
+        case WriteAddendum(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent

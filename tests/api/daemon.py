@@ -5,19 +5,30 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, MarkerFace, RebuiltMarker, Rechecked
 from phoenixd.core import hearing
-from phoenixd.core.actions import Action, AnswerHold, CollectTask, Deliver, Kill, MeasureWork, Spawn, Terminate
+from phoenixd.core.actions import (
+    Action,
+    AnswerHold,
+    CollectTask,
+    Deliver,
+    Kill,
+    MeasureWork,
+    PlantCodes,
+    Spawn,
+    Terminate,
+)
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
@@ -32,10 +43,14 @@ from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.tree import Tree
+from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports.journal import Batch, Entry, Saved, StoredEntry
+from phoenixd.planting import Marker, Planting
+from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
+from phoenixd.runtime import cases
 from phoenixd.runtime.describe import describe_actions
 
 FIXTURE_EPOCH = 1_795_200_000.0
@@ -47,6 +62,8 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.rows: list[StoredEntry] = []
         self.facts: dict[str, str] = {}
+        self.kept_incidents: list[KeptIncident] = []
+        self.kept_treatments: dict[tuple[str, int], KeptTreatment] = {}
 
     def load(self) -> Saved:
         return Saved()
@@ -77,6 +94,14 @@ class MemoryJournal:
         ]
         return rows[-limit:] if newest else rows[:limit]
 
+    async def treatments(self) -> list[KeptTreatment]:
+        return list(self.kept_treatments.values())
+
+    async def case(self, case_id: str) -> KeptCase | None:
+        incidents = tuple(one for one in self.kept_incidents if one.case_id == case_id)
+        treatments = tuple(one for one in self.kept_treatments.values() if one.case_id == case_id)
+        return KeptCase(case_id, incidents, treatments) if incidents or treatments else None
+
     async def remember(self, key: str, value: str) -> None:
         self.facts[key] = value
 
@@ -84,6 +109,9 @@ class MemoryJournal:
         told = [fact.handoff for row in self.rows for fact in row.entry.facts if isinstance(fact, HandoffEnded)]
         newest = {one.id: one for one in told if one.seat == seat}
         return list(reversed(newest.values()))[:limit]
+
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        return []
 
     async def recall(self, key: str) -> str | None:
         return self.facts.get(key)
@@ -202,6 +230,18 @@ class FakeDaemon:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)
         return self.briefs[agent]
 
+    faces: dict[str, MarkerFace] = field(default_factory=dict)
+    rebuilt: RebuiltMarker | None = None
+
+    async def marker(self, agent: str) -> MarkerFace:
+        return self.faces.get(agent, MarkerFace(None, None, "/state/memory"))
+
+    async def mint(self, phrase: str | None) -> Marker:
+        return mint(lambda size: "1a2b3c"[: 2 * size], (), phrase)
+
+    async def rebuild_marker(self, agent: str) -> RebuiltMarker | None:
+        return self.rebuilt
+
     async def order(self, event: Event) -> Refusal | None:
         self.orders.append(event)
         await asyncio.sleep(0)
@@ -217,6 +257,8 @@ class FakeDaemon:
             step = hearing.step(self.state, event, now)
             self.state = step.fleet
             refusal = refusal or step.refusal
+            self.journal.kept_incidents += cases.incidents(step.kept, lambda agent, text: redact(text))
+            self.journal.kept_treatments |= {(one.case_id, one.number): one for one in cases.treatments(step.kept)}
             for decision in step.decisions:
                 if decision.weight != "noise" and (decision.reason or is_journaled(event)):
                     self._note(event, decision, now)
@@ -317,6 +359,9 @@ class FakeDaemon:
                 if self.delivers is None:
                     return [NotDelivered(agent, incarnation, message_id, "a dialog is open")]
                 return [Delivered(agent, incarnation, message_id, self.delivers)]
+            case PlantCodes(agent=agent, incarnation=incarnation):
+                planting = Planting(Marker("the orchard gate", "7f3a9c"), ("1a2b3c", "4d5e6f", "7a8b9c"))
+                return [CodesPlanted(agent, incarnation, planting, 0.0, agent)]
             case _:
                 return []
 
@@ -378,6 +423,12 @@ class FakeDaemon:
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
+
+    async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:
+        return await self.journal.handoffs(seat, most)
+
+    async def package_fault(self, seat: str) -> str | None:
+        return "it was changed" if seat in self.changed_packages else None
 
     async def is_package_changed(self, seat: str) -> bool:
         return seat in self.changed_packages

@@ -17,10 +17,12 @@ from phoenixd.drivers.journal.rows import BatchRows, Row, sealed, sealed_entry
 from phoenixd.drivers.journal.salvage import Damage, open_sound
 from phoenixd.drivers.journal.schema import Check, retired_row
 from phoenixd.drivers.journal.tables import (
+    CASES_KEY,
     EPOCH_KEY,
     INSERT_AGENT,
     INSERT_ENTRY,
     INSERT_HANDOFF,
+    INSERT_MARKER,
     INSERT_META,
     INSERT_SPEC,
     INSERT_USAGE,
@@ -158,11 +160,16 @@ class Writer:
         self._histories.write(connection, request)
         connection.executemany(INSERT_USAGE, request.usage)
         connection.executemany(INSERT_HANDOFF, request.handoffs)
+        connection.executemany(INSERT_MARKER, request.markers)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
         tasks: Row = (request.tasks,)
         if specs.get(TASKS_KEY, self._specs.get(TASKS_KEY)) != tasks:
             connection.execute(INSERT_META, sealed("meta", TASKS_KEY, request.tasks))
             specs[TASKS_KEY] = tasks
+        cases: Row = (request.cases,)
+        if specs.get(CASES_KEY, self._specs.get(CASES_KEY)) != cases:
+            connection.execute(INSERT_META, sealed("meta", CASES_KEY, request.cases))
+            specs[CASES_KEY] = cases
         if request.epoch:
             connection.execute(INSERT_META, sealed("meta", EPOCH_KEY, str(request.epoch)))
         self._at = request.at
