@@ -121,7 +121,7 @@ from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
-from phoenixd.core.treatment import following as clinic
+from phoenixd.core.treatment import casebook
 from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -131,7 +131,7 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 # The clinic stands last: it reads what all others decided, and orders nothing.
-DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, clinic.follow)
+DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
     outage.follow, fleet.follow_sequences, following.follow, seats.do_held, resonances.follow, *TASKS, *DUE,

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from phoenixd.core.actions import (
     Alert,
+    PlantCodes,
+    ReadSeed,
     Reassure,
     RecordIncident,
     RecordSessions,
@@ -17,6 +19,7 @@ from phoenixd.core.actions import (
 )
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.seal import Told
@@ -80,6 +83,18 @@ class Handover(Protocol):
     async def addendum(self, action: WriteAddendum) -> AddendumWritten: ...
 
     async def record(self, action: RecordSessions) -> None: ...
+
+
+class Markers(Protocol):
+    """The papers of agents' markers."""
+
+    async def plant(self, agent: Agent, action: PlantCodes) -> CodesPlanted | PlantingFailed:
+        """Mint codes, and write ledger, anchor and seed before anybody is told; never raises."""
+        ...
+
+    async def read_seed(self, agent: Agent, action: ReadSeed) -> SeedRead:
+        """See that an agent's seed is there, or make it anew; never raises."""
+        ...
 
 
 class Jobs(Protocol):

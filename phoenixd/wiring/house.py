@@ -54,6 +54,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
@@ -190,6 +191,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
         work=WorkPrints([directories.state, directories.runtime], tokens_of, ground.supervisor.everybody),
         cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
         handover=house.handover,
+        markers=house.papers.resonance,
         jobs=Collection(
             directories,
             gathered,
@@ -231,11 +233,13 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     )
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
+    marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
         metering.heard(name, kind, payload)
         cut_answers.heard(name, kind, payload)
+        marker_watch.heard(name, kind, payload)
 
     hearing = Hearing(
         world.shims,
@@ -255,4 +259,4 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch)

@@ -48,7 +48,10 @@ def hearing_parts() -> str:
     parts = {
         part for row in hearing.TABLE.values() for one in row for part in (one if isinstance(one, tuple) else (one,))
     }
-    lines = (f"| `{name_of(part)}` | {_first_sentence(part)} |" for part in sorted(parts, key=name_of))
+    lines = (
+        f"| `{name_of(part)}` | {_first_sentence(part)} |"
+        for part in sorted(parts, key=lambda one: (name_of(one), one.__module__))
+    )
     return "\n".join(("| part | does |", "|---|---|", *lines))
 
 

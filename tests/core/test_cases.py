@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core import hearing
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
-from phoenixd.core.treatment import following, outcome
+from phoenixd.core.treatment import casebook, outcome
 from phoenixd.core.treatment.case import JOINS_WITHIN, Case, Treated
 from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS, Trial, figures, interval
 from phoenixd.documents.hooks import hook_of
@@ -228,7 +228,7 @@ def test_a_hook_that_is_heard_twice_is_one_failure(story: Story) -> None:
 def test_the_clinic_orders_nothing_and_changes_no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     """It must be no second restart policy: without it the fleet decides alike."""
     watched = storm()
-    rows = {event: tuple(part for part in row if part is not following.follow) for event, row in hearing.TABLE.items()}
+    rows = {event: tuple(part for part in row if part is not casebook.follow) for event, row in hearing.TABLE.items()}
     monkeypatch.setattr(hearing, "TABLE", rows)
     alone = storm()
 

@@ -22,7 +22,8 @@ from phoenixd.core.hooks import (
     TurnFailed,
 )
 from phoenixd.core.session import WORKS
-from phoenixd.core.treatment.evidence import SAID_LIMIT, Evidence
+from phoenixd.core.traits import traits_of
+from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
 from phoenixd.documents.failures import FULL, failure_of
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
@@ -84,7 +85,8 @@ def evidence_of(place: Path, said: dict[str, Any]) -> Evidence:
     """What the production parsers make of what the CLI did and said."""
     name = str(said.get("harness", ""))
     harness = HARNESSES[name]
-    found = Evidence(harness=name, lived=said.get("lived_s"))
+    mode = said.get("mode")
+    found = Evidence(harness=name, lived=said.get("lived_s"), mode=mode if mode in ("fresh", "resume") else "")
     for event in _hooks(place / "hooks.jsonl", name):
         found = _heard(found, event)
     facts = _facts(place / "transcript.jsonl", harness)
@@ -157,9 +159,11 @@ def _ended(found: Evidence, said: dict[str, Any]) -> Evidence:
     asked = said.get("asked_to_end") is True
     if ended is None:
         return replace(found, is_alive=True, asked=asked)
-    oom = limits.get("oom")
+    oom, ended_as = limits.get("oom") or ("agent" if limits.get("oom_kills") else ""), limits.get("ended_as")
+    status = STATUSES.get(ended.get("code") or 0) if traits_of(found.harness).exits_with_status else None
     return replace(
-        found, code=ended.get("code"), signal=ended.get("signal"), cause="exit", asked=asked,
+        found, code=ended.get("code"), signal=ended.get("signal"), asked=asked, status=found.status or status,
+        cause=ended_as if ended_as in ("hung", "overtime") else "exit",
         oom=oom if oom in ("agent", "host") else "host" if oom else "",
         disk_full=bool(limits.get("disk_full") or limits.get("disk full")),
     )  # fmt: skip

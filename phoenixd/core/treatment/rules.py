@@ -26,6 +26,9 @@ NO_SUCH_MODEL = frozenset({"model_not_found"})
 SET_UP = frozenset({"trust", "api-key", "hooks", "bypass-warning", "settings", "renderer"})
 """Dialogs of a start that a person has to settle once."""
 
+COMPLAINTS = SET_UP | {"login", "resume-picker", "in-use", "limit"}
+"""What a screen shows of a run that cannot go on."""
+
 When = Callable[[Evidence], bool]
 
 
@@ -64,6 +67,11 @@ def _is_cut(e: Evidence, how: str) -> bool:
     return e.cut == how and not e.went_on
 
 
+def _is_status(e: Evidence, *statuses: int) -> bool:
+    """What the API answered, where no class of the failure is known."""
+    return e.failure == "" and e.status in statuses
+
+
 def _is_killed(e: Evidence) -> bool:
     by_signal = e.signal in KILLED_BY or (e.signal is None and e.code in KILLED_CODES)
     return _is_unexplained_end(e) and by_signal
@@ -77,7 +85,7 @@ RULES: tuple[Rule, ...] = (
     # What a turn failed for, by the type that its harness gave it.
     Rule(
         "the window cannot hold what was asked", CONTEXT, "window", 0.97, ("summarise", "fresh", "ask"),
-        ("failure", "word"), lambda e: e.failure == "full",
+        ("failure", "word"), lambda e: e.failure == "full" or _is_status(e, 413),
     ),
     Rule(
         "an answer ended at the end of the window", CONTEXT, "window", 0.95, ("summarise", "fresh", "ask"),
@@ -89,19 +97,19 @@ RULES: tuple[Rule, ...] = (
         lambda e: e.failure in ("request", "length") and e.fill is not None and e.fill >= NEARLY_FULL,
     ),
     Rule("the login was refused", LOGIC, "login", 0.97, ("ask", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure == "login"),
+         lambda e: e.failure == "login" or _is_status(e, 401, 403)),
     Rule("the bill is not paid", LOGIC, "billing", 0.97, ("ask", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure == "billing"),
+         lambda e: e.failure == "billing" or _is_status(e, 402)),
     Rule("there is no such model", LOGIC, "model", 0.95, ("ask", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure != "" and (e.word in NO_SUCH_MODEL or e.status == 404)),
+         lambda e: e.status == 404 or (e.failure != "" and e.word in NO_SUCH_MODEL)),
     Rule("a limit of the account", TRANSIENT, "limit", 0.95, ("park", "ask"), ("failure", "word", "status", "reset"),
-         lambda e: e.failure == "limit"),
+         lambda e: e.failure == "limit" or _is_status(e, 429) or e.screen == "limit"),
     Rule("a filter of the model's vendor", LOGIC, "content_filter", 0.9, ("ask", "abort"), ("cut",),
          lambda e: _is_cut(e, "filtered")),
     Rule("the stream of an answer broke off", TRANSIENT, "stream", 0.9, ("go_on", "resume", "ask"), ("cut", "failure"),
          lambda e: _is_cut(e, "stream")),
     Rule("the service is overloaded or out of reach", TRANSIENT, "overload", 0.9, ("park", "resume", "ask"),
-         ("failure", "word", "status"), lambda e: e.failure == "overload"),
+         ("failure", "word", "status"), lambda e: e.failure == "overload" or _is_status(e, 500, 502, 503, 504, 529)),
     Rule("the limit of an answer's length", None, "output_limit", 0.9, ("go_on", "ask"), ("failure", "cut"),
          lambda e: e.failure == "length" or _is_cut(e, "output_limit")),
     # What stood in the way of a start.
@@ -121,7 +129,7 @@ RULES: tuple[Rule, ...] = (
     Rule("no memory was left", TRANSIENT, "memory", 0.85, ("resume", "fresh", "ask"), ("oom", "signal"),
          lambda e: e.oom != ""),
     Rule("the disk was full", None, "disk_full", 0.8, ("ask",), ("disk_full",),
-         lambda e: e.disk_full and not e.ended_well),
+         lambda e: e.disk_full),
     Rule("the host ended it", TRANSIENT, "host", 0.9, ("resume",), ("cause",), lambda e: e.cause in BLAMELESS),
     # What was seen of the end alone.
     Rule("it hung in a call", None, "hang_in_call", 0.7, ("advise", "resume", "fresh", "ask"), ("cause", "call"),
@@ -132,8 +140,10 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.cause == "overtime" or e.occasion == "overtime"),
     Rule("somebody killed it", TRANSIENT, "killed", 0.75, ("resume", "fresh", "ask"), ("signal", "code", "asked"),
          _is_killed),
+    Rule("a dialog stands in its turn that no rule knows", None, "dialog", 0.4, ("ask",), ("screen", "turn_open"),
+         lambda e: e.screen == "dialog" and e.turn_open),
     Rule("a turn failed for a reason that no rule knows", None, "failed_turn", 0.3, ("ask",), ("failure", "word"),
-         lambda e: e.failure in ("other", "request")),
+         lambda e: e.failure in ("other", "request") or _is_status(e, 400)),
     Rule("it could not be started", None, "failed_start", 0.3, ("resume", "ask"), ("cause", "code"),
          lambda e: e.cause == "not started" or e.occasion == "failed_start"),
     Rule("a handoff was rolled back", None, "rolled_back", 0.3, ("handoff", "ask"), ("occasion",),
@@ -151,13 +161,9 @@ INTERRUPTED, SIGINT = 130, 2
 
 def _has_no_complaint(e: Evidence) -> bool:
     """No turn failed, nothing is cut for good, and no dialog of a start stands there."""
-    cut = e.cut != "" and not e.went_on
-    return (
-        e.failure == ""
-        and not cut
-        and e.obstacle == ""
-        and e.screen not in (SET_UP | {"login", "resume-picker", "in-use"})
-    )
+    is_cut = e.cut != "" and not e.went_on
+    asks = e.screen in COMPLAINTS or (e.screen == "dialog" and e.turn_open)
+    return e.failure == "" and e.status is None and e.obstacle == "" and not is_cut and not asks
 
 
 FINE: tuple[Fine, ...] = (
