@@ -112,7 +112,9 @@ def test_r3_r14_the_anchor_stands_in_the_first_context_and_a_check_is_answered_i
     eventually_sync(lambda: stage.anchor()["last_verified"] is not None, PATIENCE, "the anchor says so")
     ends = [one["detail"] for one in stage.events() if one["detail"].get("kind") == "stop"]
     assert [one["text"] for one in ends] == ["Done.", "Done."], "the answer is no part of the work"
-    assert not {found.group() for found in CODES.finditer(stage.stage.ask("since"))} & stage.given()
+    told = stage.stage.ask("since") + stage.stage.ask("brief", "show", NAME)
+    assert "recite" not in told
+    assert not {found.group() for found in CODES.finditer(told)} & stage.given()
 
 
 def test_r5_r38_two_misses_are_a_loss_and_a_fresh_session_with_a_new_marker_is_verified(stage: Remembering) -> None:
