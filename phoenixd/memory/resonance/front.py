@@ -26,7 +26,7 @@ def front(agent: Agent, seed: SessionSeed | None) -> str:
     A session that is resumed holds its anchor already: once more at its end, it would outlive the loss of its front.
     """
     run, known = agent.run, agent.resonance
-    if run is None or known is None or known.planting is None or agent.spec.resonance.transport == "stateless":
+    if run is None or known is None or known.planting is None:
         return ""
     if run.mode is Mode.RESUME and not run.session_seen:
         return ""
