@@ -27,9 +27,10 @@ from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.times import timestamp
+from phoenixd.documents.times import read_time, timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
+from phoenixd.memory.outcomes import Ended
 
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
@@ -67,6 +68,8 @@ class Handover:
     addenda: Addenda
     in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
+    ended: Callable[[str], tuple[Ended, ...]] = lambda project: ()
+    """What workers did of a project's plans."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -242,9 +245,13 @@ class Handover:
     def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name
         in_hand = self.in_hand(tree.project)
+        state = tree.state()
+        # What the state was told before may have been changed by a person since.
+        told = read_time(state.updated_at or "") if state is not None else None
         return Sources(
             now=timestamp(self.wall()),
             ledger=ledger,
+            outcomes=tuple(one.outcome for one in self.ended(tree.project) if told is None or one.at >= told),
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
             rules=agent.spec.phase,
             clean=lambda text: self.clean(name, text),

@@ -45,6 +45,7 @@ from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
+from phoenixd.memory.outcomes import of_workers
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
@@ -139,6 +140,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         in_hand=lambda project: frozenset(
             one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
         ),
+        ended=lambda project: of_workers(supervisor.fleet.tasks, project),
     )
     return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
 

@@ -18,6 +18,8 @@ from phoenixd.core.handoff.state import Handoff, Late, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import HandoffRules, Kind
+from phoenixd.core.tasks.state import JudgedReport, Outcome, Task, Tasks
+from phoenixd.documents.project.update import TaskOutcome
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
@@ -25,6 +27,7 @@ from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
+from phoenixd.memory.outcomes import Ended, of_workers
 from tests.start.places import NOW, HandClock, Room, entry
 from tests.transcripts.samples import answer, claude, prompt, tool_use
 
@@ -40,6 +43,7 @@ class Scene:
     generation: int = 1
     agents: dict[str, Agent] = field(default_factory=dict)
     step: Step = Step.UPDATE
+    ended: tuple[Ended, ...] = ()
     changes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -63,6 +67,7 @@ class Scene:
                 lambda seat, workspace: tuple(self.agents.values()), lambda: NOW,
                 lambda name, text: text.replace("hunter2", "[redacted]"),
             ),
+            ended=lambda project: self.ended,
         )  # fmt: skip
 
     @property
@@ -308,3 +313,39 @@ async def test_without_such_claims_neither_speaks_of_any(scene: Scene) -> None:
     assert (await scene.package())["contradicted"] == []
     opening = (scene.room.work / f".claude/orchestrators/{scene.changes['session']}/init-prompt.md").read_text()
     assert "contradict" not in opening
+
+
+def worker(number: int, plan: str, state: str, at: float, **more: Any) -> Task:
+    return Task(f"t{number}", f"a-t{number}", project="shop", plan=plan, phase="phase-01-work", state=state,
+                since_wall=at, told="told", **more)  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_what_workers_did_of_a_plan_is_the_newest_end_of_each_task_and_no_lie_completes_one() -> None:
+    lie = Outcome(judged=JudgedReport("report.json", contradicted=1))
+    ended = (
+        worker(1, "1", "failed", 1.0, why="no tries left"), worker(2, "1", "done", 5.0), worker(3, "2", "done", 3.0),
+        worker(4, "3", "done", 4.0, outcome=lie), worker(5, "4", "failed", 2.0, why="no tries left"),
+        worker(6, "5", "canceled", 6.0), worker(7, "6", "done", 7.0, outcome=Outcome()),
+        replace(worker(8, "9", "done", 8.0), project="bank"), replace(worker(9, "9", "done", 8.0), phase=""),
+    )  # fmt: skip
+    tasks = Tasks(open=(worker(10, "2", "running", 9.0),), ended=ended)
+
+    told = [(one.outcome.task, one.outcome.status, one.outcome.reason) for one in of_workers(tasks, "shop")]
+
+    assert told == [
+        ("4", "blocked", "t5: no tries left"), ("3", "blocked", "the report of t4 claims what did not happen"),
+        ("1", "completed", ""), ("6", "completed", ""),
+    ]  # fmt: skip
+
+
+async def test_e67_what_workers_did_stands_in_the_plan_and_a_person_who_reset_it_since_is_not_overruled(
+    scene: Scene,
+) -> None:
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed")),)
+    plan = scene.room.work / ".claude/projects/shop/phase-01-work/plan.md"
+    await scene.updated()
+    assert plan.read_text().count("**Status**: completed") == 2
+
+    plan.write_text(plan.read_text().replace("Build the till\n- **Status**: completed", "Build the till"))
+    await scene.updated()
+    assert plan.read_text().count("**Status**: completed") == 1
