@@ -27,6 +27,7 @@ from pydantic_ai.usage import RequestUsage
 from phoenixd.planting import codes_in
 from phoenixd.resonance import MarkerLost, SessionSeed
 from phoenixd.resonance.wrapper import ResonantModel
+from phoenixd.resonance.wrapper.turns import begin_of_turn
 from tests.resonance.models import FILLER, MARKER, asked_for
 
 LISTED = re.compile(r"(\d+): ([0-9a-f]{6})")
@@ -192,7 +193,8 @@ async def test_no_check_stands_within_a_turn() -> None:
         checks.append(asked_for(shown(messages[-1])))
         if checks[-1] is not None:
             return ModelResponse(parts=[TextPart(dict(LISTED.findall(shown(messages[0])))[str(checks[-1])])])
-        done = sum(isinstance(part, ToolReturnPart) for one in messages for part in one.parts)
+        turn = messages[begin_of_turn(messages) :]
+        done = sum(isinstance(part, ToolReturnPart) for one in turn for part in one.parts)
         if done < 20:
             return ModelResponse(parts=[ToolCallPart("step", {})])
         return ModelResponse(parts=[TextPart("done")])
@@ -209,7 +211,7 @@ async def test_no_check_stands_within_a_turn() -> None:
     assert [one for one in checks if one is not None] == [], "twenty calls, one turn"
 
     await talk(agent, 1, said)
-    assert [one for one in checks if one is not None] == [1]
+    assert [one for one in checks if one is not None] == [1], "before the turn, and not once in it"
     assert model.verdict == "intact"
 
 
