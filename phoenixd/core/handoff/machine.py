@@ -79,9 +79,11 @@ def begin(
     id_ = now.new_id(seat, generation, "handoff")[:8]
     session = "" if last is None else last.session if last.step is Step.DONE else last.previous_session
     failed = last.rollbacks if last is not None and last.step is Step.ROLLED_BACK else 0
+    degraded = (f"the predecessor has lost the front of its context: {why}",) if trigger == "marker" else ()
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
         deadline=now.at + SAYING, rollbacks=failed, previous_session=session,
+        degraded=degraded,
     )  # fmt: skip
 
 

@@ -32,7 +32,8 @@ def front(agent: Agent, seed: SessionSeed | None) -> str:
         return ""
     role, footer = known.persona or agent.spec.role, agent.spec.resonance.footer
     restored = known.restoration
-    if restored is not None and restored.base < run.incarnation and not run.session_seen and seed is not None:
+    is_in_place = restored is not None and known.is_restoring and restored.base < run.incarnation
+    if is_in_place and not run.session_seen and seed is not None:
         told = seed_text(seed, known.planting)
         return f"{told}\n{FOOTER.format(role=role)}" if footer else told
     return anchor_text(known.planting, role, known.project, footer)
