@@ -50,7 +50,7 @@ resume: start it again.
 
 SAYING = 60.0
 """Seconds in which the predecessor has to be told to finish."""
-ESCAPING = 20.0
+ESCAPING = 30.0
 """Seconds in which a turn has to be over, once Escape was pressed on it."""
 WORK_LIMIT = 120.0
 """Seconds after which work on files is taken for failed."""
