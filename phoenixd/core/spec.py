@@ -369,9 +369,13 @@ class AgentSpec:
 
     @property
     def has_resonance(self) -> bool:
-        """Whether it bears a marker. An ephemeral agent's one turn has no front to lose."""
+        """Whether it bears a marker of ours.
+
+        An ephemeral agent's one turn has no front to lose. A program that puts the seed before each of its requests
+        checks each answer itself, with phoenixd.resonance: from outside nothing can be asked of it.
+        """
         rules = self.resonance
-        if self.kind is Kind.EPHEMERAL or rules.enabled == "off":
+        if self.kind is Kind.EPHEMERAL or rules.enabled == "off" or rules.transport == "stateless":
             return False
         return rules.enabled == "on" or self.kind is Kind.ORCHESTRATOR or rules.overflow != "compaction"
 

@@ -132,9 +132,9 @@ write_addendum
 arm
 disarm
 collect_task
-interrupt_turn
 plant_codes
 read_seed
+interrupt_turn
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

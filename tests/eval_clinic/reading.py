@@ -64,6 +64,7 @@ class Record:
     fault: str
     evidence: Evidence | None
     expected: Expected
+    place: Path
 
 
 def read_records(directory: Path, *, with_expected: bool = True) -> list[Record]:
@@ -78,7 +79,7 @@ def read_record(place: Path, *, with_expected: bool = True) -> Record:
     harness, kind = str(said.get("harness", "")), str(said.get("kind", "terminal"))
     evidence = None if kind == LIVE else evidence_of(place, said)
     told = _expected(_object(place / "expected.json")) if with_expected else Expected(False, None, "", False, (), "")
-    return Record(place.name, harness, kind, str(said.get("fault", "")), evidence, told)
+    return Record(place.name, harness, kind, str(said.get("fault", "")), evidence, told, place)
 
 
 def evidence_of(place: Path, said: dict[str, Any]) -> Evidence:
@@ -87,7 +88,7 @@ def evidence_of(place: Path, said: dict[str, Any]) -> Evidence:
     harness = HARNESSES[name]
     mode = said.get("mode")
     found = Evidence(harness=name, lived=said.get("lived_s"), mode=mode if mode in ("fresh", "resume") else "")
-    for event in _hooks(place / "hooks.jsonl", name):
+    for event in _hooks(place / "hooks.jsonl", name, _silence(said)):
         found = _heard(found, event)
     facts = _facts(place / "transcript.jsonl", harness)
     if facts is not None:
@@ -169,13 +170,23 @@ def _ended(found: Evidence, said: dict[str, Any]) -> Evidence:
     )  # fmt: skip
 
 
-def _hooks(path: Path, harness: str) -> Iterator[HookEvent]:
+def _silence(said: dict[str, Any]) -> float:
+    """Seconds of silence after which it was ended as hung: what it said later, it said while it was being ended."""
+    limits = said.get("limits") or {}
+    return 0.9 * float(limits.get("quiet_s") or 0) if limits.get("ended_as") == "hung" else 0.0
+
+
+def _hooks(path: Path, harness: str, silence: float) -> Iterator[HookEvent]:
+    newest: float | None = None
     for line in _lines(path):
         said = json.loads(line)
         body = said.get("body", said)
         kind = _kind(harness, str(body.get("hook_event_name", "")))
         if kind is not None:
             at = said.get("at")
+            if silence and newest is not None and isinstance(at, int | float) and at - newest >= silence:
+                return
+            newest = float(at) if isinstance(at, int | float) else newest
             yield hook_event("a", 1, kind, payload.trim(body), float(at) if isinstance(at, int | float) else 0.0)
 
 

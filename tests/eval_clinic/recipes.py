@@ -156,7 +156,7 @@ def _healthy() -> Iterator[Recipe]:
     yield Recipe("claude", OLDER, "terminal", "healthy, compaction by itself", healthy.compacted_by_itself)
     yield Recipe("codex", CODEX, "terminal", "healthy, compaction asked for", healthy.compacted)
     yield Recipe("claude", OLDER, "terminal", "healthy, refused by a person", healthy.refused_by_a_person)
-    yield Recipe("claude", OLDER, "headless", "healthy, output limit once", healthy.went_on("headless"))
+    yield Recipe("claude", OLDER, "headless", "output limit once", healthy.went_on("headless"))
     yield Recipe("claude", NEWER, "terminal", "healthy, output limit once", healthy.went_on("terminal"))
     yield Recipe("claude", NEWER, "headless", "healthy, talks of errors", healthy.talks_of_errors)
     yield Recipe("codex", CODEX, "headless", "healthy, talks of errors", healthy.talks_of_errors)

@@ -50,7 +50,7 @@ resume: start it again.
 
 SAYING = 60.0
 """Seconds in which the predecessor has to be told to finish."""
-ESCAPING = 20.0
+ESCAPING = 30.0
 """Seconds in which a turn has to be over, once Escape was pressed on it."""
 WORK_LIMIT = 120.0
 """Seconds after which work on files is taken for failed."""
@@ -79,9 +79,11 @@ def begin(
     id_ = now.new_id(seat, generation, "handoff")[:8]
     session = "" if last is None else last.session if last.step is Step.DONE else last.previous_session
     failed = last.rollbacks if last is not None and last.step is Step.ROLLED_BACK else 0
+    degraded = (f"the predecessor has lost the front of its context: {why}",) if trigger == "marker" else ()
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
         deadline=now.at + SAYING, rollbacks=failed, previous_session=session,
+        degraded=degraded,
     )  # fmt: skip
 
 

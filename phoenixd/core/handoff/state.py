@@ -31,9 +31,9 @@ class Step(StrEnum):
 OVER = frozenset({Step.DONE, Step.ROLLED_BACK})
 BEFORE_FENCE = frozenset({Step.FREEZE, Step.DRAIN, Step.UPDATE, Step.SNAPSHOT, Step.SPAWN, Step.AWAIT_ACK})
 
-Trigger = Literal["operator", "meter", "recycle", "compaction", "full"]
+Trigger = Literal["operator", "meter", "recycle", "compaction", "full", "marker"]
 """Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101, its CLI that shortens the context
-by itself, or a context in which nothing more can be asked."""
+by itself, a context in which nothing more can be asked, or whose front is lost."""
 
 Said = Literal["", "armed", "sending", "sent", "unsaid"]
 """Whether the predecessor was told to finish: by an armed answer, by a text that is under way or arrived, or not."""

@@ -71,6 +71,10 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         status=STATUSES.get(end.code or 0) if traits_of(before.spec.harness).exits_with_status else None,
         said=end.note[-SAID_LIMIT:],
     )
+    incident = after.incident
+    if incident is not None and incident.incarnation == end.incarnation and incident.call is not None:
+        # What was open when it was called hung; while it is ended, its call ends as well.
+        found = replace(found, call=incident.call.tool[:64] or "a tool")
     found = replace(found, occasion=_occasion(found, end))
     if patient is None or patient.incarnation != end.incarnation or not patient.failure:
         return found

@@ -209,8 +209,7 @@ class MarkerKeeping:
             agent = replace(agent, resonance=known)
         if known is None or known.planting is None:
             return ""
-        is_restored = known.restoration is not None and known.restoration.base < agent.incarnation
-        return front(agent, self.papers.seed(self._name(agent)) if is_restored else None)
+        return front(agent, self.papers.seed(self._name(agent)) if known.is_restoring else None)
 
     def crew_of(self, agent: Agent, now: float) -> tuple[str, ...]:
         return crew_sentences(agent, self._agents(), now)
