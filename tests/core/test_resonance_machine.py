@@ -351,4 +351,4 @@ class ResonanceMachine(RuleBasedStateMachine):
 
 
 TestResonanceMachine = ResonanceMachine.TestCase
-TestResonanceMachine.settings = settings(max_examples=2 * settings().max_examples, stateful_step_count=50)
+TestResonanceMachine.settings = settings(stateful_step_count=50)
