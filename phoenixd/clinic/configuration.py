@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -21,7 +22,7 @@ class ClinicConfig:
     gives no usage_limits; a model that invents a new tool each time is ended by it. long_history: messages from which
     the clinic is told a summary of them. summarizer: shortens histories; without one, a Summarizer with the clinic's
     model. secrets: values that no model and no record may see, beside those of the environment. on_case: is given
-    each failure's Case when its outcome is known. sleep, draw: time and chance, for tests.
+    each failure's Case when its outcome is known. sleep, draw, now: time and chance, for tests.
     """
 
     pauses: Pauses = field(default_factory=Pauses)
@@ -32,3 +33,4 @@ class ClinicConfig:
     on_case: Callable[[Case], None] | None = None
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     draw: Callable[[], float] = random.random
+    now: Callable[[], float] = time.time

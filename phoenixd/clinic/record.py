@@ -12,7 +12,8 @@ from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.prescribing import Remedy
 from phoenixd.clinic.treatment import Verdict
 from phoenixd.core.treatment.words import Outcome
-from phoenixd.documents.clinic import Case, Prescription, Rehabilitation, TraumaContext, Triage
+from phoenixd.documents.clinic import MOST_STEPS, Case, Prescription, Rehabilitation, TraumaContext, Triage
+from phoenixd.documents.times import timestamp
 
 LOG = logging.getLogger("phoenixd.clinic")
 NOTE_LIMIT, TEXT_LIMIT, WORD_LIMIT = 300, 4000, 200
@@ -21,8 +22,10 @@ NOTE_LIMIT, TEXT_LIMIT, WORD_LIMIT = 300, 4000, 200
 class Record:
     """The Case of one task, from its first failure to its end. tell: is given it when the outcome is known."""
 
-    def __init__(self, tell: Callable[[Case], None] | None, most: int, clean: Cleaner) -> None:
-        self._tell, self._runs, self._clean = tell, most + 1, clean
+    def __init__(
+        self, tell: Callable[[Case], None] | None, most: int, clean: Cleaner, now: Callable[[], float]
+    ) -> None:
+        self._tell, self._runs, self._clean, self._now = tell, most + 1, clean, now
         self._id = f"clinic-{secrets.token_hex(8)}"
         self._triage: list[Triage] = []
         self._done: list[Rehabilitation] = []
@@ -36,7 +39,7 @@ class Record:
             came_back = verdict.cause == self._cause
             why = "the cause came back" if came_back else f"another failure came: {verdict.cause}"
             self._settle("failed" if came_back else "moot", why)
-        self._triage.append(Triage(occasion=occasion, incarnation=run, trauma=trauma))
+        self._triage.append(Triage(occasion=occasion, at=timestamp(self._now()), incarnation=run, trauma=trauma))
         self._done.append(
             Rehabilitation(prescription=self._recorded(verdict.remedy), by=verdict.by[:WORD_LIMIT], incarnation=run + 1)
         )
@@ -85,12 +88,14 @@ class Record:
             Case(
                 id=self._id,
                 kind="library",
-                triage=tuple(self._triage[-100:]),
+                opened_at=self._triage[0].at,
+                closed_at=timestamp(self._now()),
+                triage=tuple(self._triage[-MOST_STEPS:]),
                 diagnosis=self._verdict.diagnosis,
                 detail=None if self._verdict.diagnosis is not None else self._verdict.finding.detail,
                 rule=self._verdict.by[:WORD_LIMIT],
                 prescription=self._done[-1].prescription,
-                rehabilitation=tuple(self._done[-100:]),
+                rehabilitation=tuple(self._done[-MOST_STEPS:]),
                 outcome=outcome,
             )
         )

@@ -81,7 +81,7 @@ class _Patient(Generic[Out]):
         summarizer = config.summarizer or Summarizer(clinic.model if clinic is not None else None)
         self._shortening = Shortening(summarizer, original, self._clean)
         self._doctor = Doctor(prompt_text(original.prompt), clinic, self._clean)
-        self._record = Record(config.on_case, most, self._clean)
+        self._record = Record(config.on_case, most, self._clean, config.now)
         self._pauses = 0
 
     async def result(self) -> AgentRunResult[Out]:
@@ -98,9 +98,10 @@ class _Patient(Generic[Out]):
 
     async def _healed(self) -> AgentRunResult[Out] | Exception:
         """The result of a run that ended well, or the first run's exception."""
-        order, state, left = self._original, BEGINS, self._most
+        order, state = self._original, BEGINS
         first: Exception | None = None
-        while True:
+        # Counted, whatever is decided below: no mistake there can make it run, and cost, for ever.
+        for left in range(self._most, -1, -1):
             found = await self._runs.run(order, takes_cut=self._on_truncated == "return")
             if not isinstance(found, Injury):
                 return found
@@ -116,10 +117,12 @@ class _Patient(Generic[Out]):
             self._record.failed(self._runs.count, trauma, verdict, occasion)
             if treated is None:
                 after(state, Turn.GIVEN_UP)
-                return first
+                break
             if verdict.remedy.action == "retry":
                 await self._wait(found.error)
-            order, state, left = treated, after(state, Turn.TREATED), left - 1
+            order, state = treated, after(state, Turn.TREATED)
+        assert first is not None, "a run that ends well returns"
+        return first
 
     def _obstacle(self, injury: Injury, left: int) -> str:
         """Why there can be no further run, whatever the cause; empty where there can."""

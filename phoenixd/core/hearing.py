@@ -53,7 +53,14 @@ from phoenixd.core.events.fleet import (
     TroubleGone,
     TroubleSeen,
 )
-from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    HandoffAcked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -99,7 +106,7 @@ from phoenixd.core.events.runs import (
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step, answer
-from phoenixd.core.handoff import asking, following
+from phoenixd.core.handoff import asking, following, late
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import accounts, outage, parking
@@ -112,7 +119,7 @@ from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
-from phoenixd.core.treatment import following as clinic
+from phoenixd.core.treatment import casebook
 from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -122,7 +129,7 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 # The clinic stands last: it reads what all others decided, and orders nothing.
-DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, clinic.follow)
+DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
     outage.follow, fleet.follow_sequences, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
@@ -186,7 +193,7 @@ TABLE: dict[type[Any], Row] = {
             workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED,
             checks.hear,
         ),
-        telling.hear_prompt, fleet.give_answer, *RUN,
+        telling.hear_prompt, late.hear_prompt, fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
@@ -290,6 +297,7 @@ TABLE: dict[type[Any], Row] = {
     PapersFailed: (asking.hear_work, *SHARED),
     PackageWritten: (asking.hear_work, *SHARED),
     PackageFailed: (asking.hear_work, *SHARED),
+    AddendumWritten: (late.hear_written, *SHARED),
     # Tasks.
     TaskRequested: (requested.request, *SHARED),
     TaskCancelRequested: (requested.cancel, *SHARED),
@@ -305,7 +313,7 @@ TABLE: dict[type[Any], Row] = {
     Tick: (fleet.tick, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
     JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
-    EpochBegun: (fleet.begin_epoch, asking.begin_anew, *SHARED),
+    EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),
     LimitsDeclared: (fleet.set_limits, *SHARED),

@@ -115,6 +115,10 @@ class Papers:
             if self._changes is not None:
                 tasks.start_soon(follow_edits, self._changes, self.publication.look_for_edit)
 
+    async def heard(self, agent: Agent) -> SessionLedger | None:
+        """What the agent's session has done, as far as its transcript stands now."""
+        return await self.briefing.hear_on(agent, keep=self._holds(agent))
+
     async def heard_out(self, agent: Agent) -> SessionLedger | None:
         """What the agent's session has done, to the end of its transcript: its last answer is in it."""
         holds, desk = self._holds(agent), self.publication.desk_of(agent)

@@ -14,10 +14,11 @@ from phoenixd.core.actions import (
     RecordIncident,
     RecordSessions,
     UpdatePapers,
+    WriteAddendum,
     WritePackage,
 )
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.documents.brief.material import BriefMaterial
@@ -78,6 +79,8 @@ class Handover(Protocol):
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed: ...
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed: ...
+
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten: ...
 
     async def record(self, action: RecordSessions) -> None: ...
 

@@ -42,6 +42,7 @@ from phoenixd.core.actions import (
     TakeSession,
     Terminate,
     UpdatePapers,
+    WriteAddendum,
     WritePackage,
 )
 from phoenixd.core.agent import Agent
@@ -50,7 +51,7 @@ from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
 from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded, ScreenSeen
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.handoffs import PackageFailed, PapersFailed
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
 from phoenixd.core.events.resonance import PlantingFailed
 from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.events.tasks import TaskCollected
@@ -171,6 +172,8 @@ class Performer:
             self._tell(PlantingFailed(action.agent, action.incarnation, why))
         if isinstance(action, WritePackage):
             self._tell(PackageFailed(action.agent, action.handoff, why))
+        if isinstance(action, WriteAddendum):
+            self._tell(AddendumWritten(action.agent, action.handoff, why=why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -229,6 +232,8 @@ class Performer:
                 self._tell(await self._outside.handover.update(action))
             case WritePackage():
                 self._tell(await self._outside.handover.write(action))
+            case WriteAddendum():
+                self._tell(await self._outside.handover.addendum(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
             case Alert() | Reassure():
@@ -552,6 +557,8 @@ def _lane_of(action: Action) -> str:
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
+            return f"{agent} project"
+        case WriteAddendum(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent

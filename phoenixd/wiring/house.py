@@ -41,8 +41,11 @@ from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
+from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
+from phoenixd.memory.listings import ListingFiles
+from phoenixd.memory.outcomes import of_workers
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
@@ -124,9 +127,20 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         lambda: secrets.token_hex(6),
         papers.heard_out,
         papers.clean,
-        lambda project: frozenset(
+        Addenda(
+            ProjectFiles(),
+            ListingFiles(directories, plain_files),
+            papers.heard,
+            lambda seat, workspace: tuple(
+                one for one in supervisor.everybody() if one.spec.seat == seat or one.spec.cwd == workspace
+            ),
+            lambda: clock.now().wall,
+            papers.clean,
+        ),
+        in_hand=lambda project: frozenset(
             one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
         ),
+        ended=lambda project: of_workers(supervisor.fleet.tasks, project),
     )
     return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
 

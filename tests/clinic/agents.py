@@ -68,7 +68,9 @@ class Watched:
     during: Callable[[], Awaitable[None]] | None = None
 
     def config(self, **options: Any) -> ClinicConfig:
-        return ClinicConfig(**{"sleep": self._sleep, "draw": lambda: 0.5, "on_case": self.cases.append, **options})
+        return ClinicConfig(
+            **{"sleep": self._sleep, "draw": lambda: 0.5, "now": lambda: 1.8e9, "on_case": self.cases.append, **options}
+        )
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -94,6 +94,11 @@ class TestCauses:
         assert case.diagnosis.root_cause == "transient_error"
         assert case.prescription is not None
         assert (case.prescription.action, case.outcome) == ("retry", "held")
+        assert (case.kind, case.opened_at, case.closed_at) == (
+            "library",
+            "2027-01-15T08:00:00Z",
+            "2027-01-15T08:00:00Z",
+        )
 
     async def test_f_cl_1_hallucinated_tool_the_instructions_list_exactly_the_tools_that_exist(self) -> None:
         def obeys(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

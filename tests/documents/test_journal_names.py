@@ -97,6 +97,7 @@ papers_updated
 papers_failed
 package_written
 package_failed
+addendum_written
 answer_cut
 task_requested
 task_cancel_requested
@@ -127,6 +128,7 @@ observe_terminal
 update_papers
 write_package
 record_sessions
+write_addendum
 arm
 disarm
 collect_task

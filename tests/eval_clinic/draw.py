@@ -62,7 +62,8 @@ def main() -> None:
     for half, wanted in ((options.open, True), (options.closed, False)):
         half.mkdir(parents=True, exist_ok=True)
         for record in records:
-            if is_open[record["id"]] == wanted and not (half / record["id"]).exists():
+            if is_open[record["id"]] == wanted:
+                shutil.rmtree(half / record["id"], ignore_errors=True)
                 shutil.copytree(options.raw / record["id"], half / record["id"])
         source = (options.raw / MODULE).read_text()
         recipes = {record["recipe"] for record in records if "recipe" in record and is_open[record["id"]] == wanted}

@@ -17,7 +17,7 @@ STREAMS: dict[str, Fault] = {
     "stream ends inside a block": "end_mid_block",
     "stream ends after a block": "end_after_block",
 }
-FAILED = {"codex": r"■", "gemini": r"✕|ℹ|\[API Error", "claude": r"API Error|⎿"}
+FAILED = {"codex": r"■", "gemini": r"✕|ℹ|\[API Error|Keep trying", "claude": r"API Error|⎿"}
 IDLE = {"claude": r"❯", "codex": r"›", "gemini": r"Type your message"}
 
 
@@ -119,15 +119,3 @@ def full_context(kind: str) -> Drive:
         settle(room)
 
     return drive
-
-
-def full_gemini(room: Room) -> None:
-    """Gemini CLI counts a prompt before it sends it; here its compression fails first."""
-    room.answer(Step(text="The first item is done.", usage=Usage(input_tokens=1_048_400)))
-    room.refuse(REFUSALS["gemini"]["500"], to="compaction")
-    room.in_terminal("Do the first item of docs/plan.md.")
-    room.until_hook("AfterAgent")
-    settle(room)
-    room.type("Do the second item, and then the third one. " * 20, "Enter")
-    room.until_screen("context window", 60)
-    settle(room)

@@ -95,3 +95,46 @@ GEMINI: Mapping[str, Rejection] = {
     ),
 }
 REFUSALS = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI}
+
+RARER: Mapping[str, Mapping[str, Rejection]] = {
+    "claude": {
+        "forbidden": Rejection(403, "permission_error", "Your API key does not have permission to use the model."),
+        "limit of the workspace": Rejection(
+            400,
+            "invalid_request_error",
+            "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+        ),
+        "request too large": Rejection(413, "request_too_large", "Request exceeds the maximum size"),
+        "prompt and answer too long": Rejection(
+            400,
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or "
+            "`max_tokens` and try again",
+        ),
+        "history with an orphaned call": Rejection(
+            400,
+            "invalid_request_error",
+            "messages.14: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01A. Each "
+            "`tool_use` block must have a corresponding `tool_result` block in the next message.",
+        ),
+        "schema of a tool": Rejection(
+            400,
+            "invalid_request_error",
+            "tools.14.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12.",
+        ),
+        "login expired": Rejection(
+            401,
+            "authentication_error",
+            "OAuth token has expired. Please obtain a new token or refresh your existing token.",
+        ),
+    },
+    "codex": {
+        "forbidden": Rejection(
+            403, "unsupported_country_region_territory", "Country, region, or territory not supported"
+        ),
+        "history with an orphaned call": Rejection(
+            400, "invalid_request_error", "No tool output found for function call call_7Qk2."
+        ),
+    },
+}
+"""What comes less often."""

@@ -18,7 +18,8 @@ Names = tuple[tuple[str, str], ...]
 def renamed(text: str, names: Names) -> str:
     for found, name in names:
         text = text.replace(found, name)
-    return re.sub(r"\bphx-rec-\w+", "run", text)
+    # A screen cuts a path where it ends.
+    return re.sub(r"/tmp/phx?[-\w./]*", "/usr", re.sub(r"\bphx-rec-\w+", "run", text))
 
 
 def shortened(text: str, longest: int) -> str:
@@ -40,20 +41,32 @@ def trimmed(value: Any) -> Any:
 
 
 def trimmed_lines(text: str) -> str:
-    """The lines of a transcript, each with short strings; in a long one the middle goes, and a line says so.
+    """The lines of a transcript, each with short strings; of a long one a part goes, and a line says so.
 
     A line that is no JSON is kept as it is, for that is what the CLI wrote.
     """
     lines = [_trimmed_line(line) for line in text.splitlines() if line]
     size = sum(map(len, lines))
-    dropped = 0
-    while size > TRANSCRIPT and len(lines) > 2:
-        # The end tells most of it.
-        size -= len(lines.pop(len(lines) // 4))
-        dropped += 1
+    dropped: set[int] = set()
+    # What was said goes last: the settings and tools that a CLI notes for itself are larger, and tell less.
+    for number in sorted(range(len(lines) - 1), key=lambda number: (_is_said(lines[number]), -len(lines[number]))):
+        if size <= TRANSCRIPT:
+            break
+        size -= len(lines[number])
+        dropped.add(number)
+    kept = [line for number, line in enumerate(lines) if number not in dropped]
     if dropped:
-        lines.insert(len(lines) // 4, json.dumps({"type": "left-out", "lines": dropped}))
-    return "".join(f"{line}\n" for line in lines)
+        kept.insert(min(dropped), json.dumps({"type": "left-out", "lines": len(dropped)}))
+    return "".join(f"{line}\n" for line in kept)
+
+
+def _is_said(line: str) -> bool:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return True
+    kinds = ("user", "assistant", "system", "response_item", "event_msg", "compacted", "gemini", "error", "info")
+    return isinstance(record, dict) and record.get("type") in kinds
 
 
 def _trimmed_line(line: str) -> str:

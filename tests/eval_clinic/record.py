@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from tests.eval_clinic.recipes import Recipe, recipes
 from tests.eval_clinic.room import Room
+from tests.eval_clinic.written import write
 
 
 def main(arguments: list[str]) -> int:
@@ -25,6 +28,8 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--list"]:
         print("\n".join(recipe.id for recipe in chosen))
         return 0
+    # A room that is left ends what was started in it.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     out = Path(arguments[0])
     failed = 0
     for recipe in chosen:
@@ -34,7 +39,7 @@ def main(arguments: list[str]) -> int:
         try:
             _record(recipe, out / recipe.id)
             told = "recorded"
-        except (TimeoutError, OSError, AssertionError, ValueError) as error:
+        except (TimeoutError, OSError, AssertionError, ValueError, subprocess.SubprocessError) as error:
             failed += 1
             told = f"FAILED: {type(error).__name__}: {str(error)[:1500]}"
         print(f"{time.monotonic() - began:6.1f} s  {recipe.id}: {told}", flush=True)
@@ -46,7 +51,7 @@ def _record(recipe: Recipe, directory: Path) -> None:
     try:
         with Room(recipe.harness, recipe.pin, root) as room:
             recipe.drive(room)
-            room.write(directory, {"id": recipe.id, "fault": recipe.fault})
+            write(room, directory, {"id": recipe.id, "fault": recipe.fault})
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

@@ -6,12 +6,10 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,8 @@ from typing import Any
 import psutil
 
 from tests.e2e.census import survivors
-from tests.eval_clinic import lines, normal
-from tests.eval_clinic.normal import Names
-from tests.real.claude_cli import seed_home
+from tests.eval_clinic import lines
+from tests.eval_clinic.home import furnish
 from tests.real.clis import CONTRACTED
 from tests.real.installed import locate
 from tests.real.terminal import Program, Terminal
@@ -32,11 +29,6 @@ from tests.waiting import eventually_sync
 GOAL = "Work through docs/plan.md, one item after the other, and say when all is done."
 PATIENCE = 120.0
 WAITER = Path(__file__).with_name("waiter.py")
-HOOK = """#!/bin/sh
-at=$(date +%s%N)
-cat > "{directory}/$at-$$.new"
-mv "{directory}/$at-$$.new" "{directory}/$at-$$.json"
-"""
 
 
 class Unstreamed(Scenario):
@@ -58,7 +50,7 @@ class Room:
         self.root, self.home, self.workspace = root, root / "home", root / "shop"
         self.hook_files, self.hook = root / "hooks", root / "hook"
         self.cli = CONTRACTED[harness](located.binary)
-        self.binary = located.binary
+        self.binary, self.cache = located.binary, located.binary.parents[2]
         self.scenario = Unstreamed() if harness == "claude" else Scenario()
         self.stub = self.cli.stub(self.scenario)
         self.terminal = Terminal(width=110, height=36)
@@ -72,7 +64,7 @@ class Room:
         self.argv: list[str] = []
         self.lived: float | None = None
         self._runs = 0
-        self._kept: dict[str, str] = {}
+        self.kept: dict[str, str] = {}
         self._program: Program | None = None
         self._process: subprocess.Popen[bytes] | None = None
         for directory in (self.home, self.workspace, self.hook_files, root / "tmp"):
@@ -116,33 +108,6 @@ class Room:
 
     # What the operator or the supervisor does.
 
-    def prepare(self) -> None:
-        """The settings that a user of the CLI would have, and hooks that are written down."""
-        self.hook.write_text(HOOK.format(directory=self.hook_files))
-        self.hook.chmod(0o755)
-        command = {"type": "command", "command": str(self.hook)}
-        hooks = {"hooks": {event: [{"hooks": [command]}] for event in lines.EVENTS[self.harness].split()}}
-        self.cli.prepare(self.home, self.stub)
-        if self.harness == "claude":
-            for matchers in hooks["hooks"].values():
-                matchers[0] = {"matcher": "", **matchers[0]}  # type: ignore[assignment, dict-item]
-            seed_home(self.home, *([self.workspace] if self.trusted else []))
-            _merge(self.home / ".claude" / "settings.json", {**hooks, "promptSuggestionEnabled": False})
-        elif self.harness == "codex":
-            (self.home / ".codex" / "hooks.json").write_text(json.dumps(hooks))
-            if self.trusted:
-                with (self.home / ".codex" / "config.toml").open("a") as file:
-                    file.write(f'[projects."{os.path.realpath(self.workspace)}"]\ntrust_level = "trusted"\n')
-        else:
-            _merge(self.home / ".gemini" / "settings.json", hooks)
-            settings = self.home / ".gemini" / "settings.json"
-            made = json.loads(settings.read_text())
-            made["general"]["maxAttempts"] = 2
-            settings.write_text(json.dumps(made))
-            if self.trusted:
-                folders = {os.path.realpath(self.workspace): "TRUST_FOLDER"}
-                (self.home / ".gemini" / "trustedFolders.json").write_text(json.dumps(folders))
-
     def headless(self, prompt: str = GOAL, *flags: str, resume: str = "", wait: bool = True) -> None:
         """Ask once."""
         self._launch("headless", lines.headless(self.harness, prompt, self.session, resume), flags, resume)
@@ -156,7 +121,7 @@ class Room:
 
     def _launch(self, kind: str, arguments: list[str], flags: tuple[str, ...], resume: str) -> None:
         if not self._runs:
-            self.prepare()
+            furnish(self)
         self._runs += 1
         self.kind, self.mode = kind, "resume" if resume else "fresh"
         if self.harness == "codex" and self.hooks_trusted:
@@ -195,7 +160,7 @@ class Room:
         """Send it to the whole tree; `asked`: by the supervisor, for the operator."""
         self.asked_to_end = asked
         pid = int(eventually_sync(lambda: self.pid_file.exists() and self.pid_file.read_text(), PATIENCE, "it runs"))
-        assert not self.status.exists(), f"it ended by itself: {self._files()}"
+        assert not self.status.exists(), f"it ended by itself: {self.transcript()[-1000:]}"
         below = psutil.Process(pid).children(recursive=True)
         _signal(pid, number)
         for process in below if number == signal.SIGKILL else ():
@@ -251,69 +216,6 @@ class Room:
             "gemini": ".gemini/tmp/*/chats/*.jsonl",
         }
         return list(self.home.glob(patterns[self.harness]))
-
-    def keep(self) -> None:
-        """Take what is to be seen now for the record: the disk that it is on will be gone."""
-        self._kept = self._files()
-
-    def write(self, directory: Path, told: Mapping[str, Any]) -> None:
-        """The record, as it is now."""
-        names = self._names()
-        ended = json.loads(self.status.read_text()) if self.status.exists() else None
-        lived = time.time() - self.began if self.lived is None else self.lived
-        record = {
-            **told,
-            "harness": self.harness,
-            "version": self.version,
-            "kind": self.kind,
-            "mode": self.mode,
-            "argv": self.argv,
-            "lived_s": round(lived, 1),
-            "exit": ended,
-            "asked_to_end": self.asked_to_end,
-            "limits": self.limits,
-        }
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "record.json").write_text(_pretty(normal.trimmed(record), names))
-        for name, text in (self._kept or self._files()).items():
-            if text.strip():
-                (directory / name).write_text(normal.renamed(text, names))
-
-    def _files(self) -> dict[str, str]:
-        out, err = (_read(self.root / name) if self.kind == "headless" else "" for name in ("stdout", "stderr"))
-        return {
-            "hooks.jsonl": "".join(
-                f"{json.dumps(normal.trimmed(hook), ensure_ascii=False)}\n" for hook in self.hooks()
-            ),
-            "transcript.jsonl": normal.trimmed_lines(self.transcript()),
-            "screen.txt": re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in self.screen().splitlines())),
-            "stdout.txt": normal.trimmed_lines(out) if out.startswith("{") else normal.shortened(out, normal.TEXT),
-            "stderr.txt": normal.shortened(err, normal.TEXT),
-        }
-
-    def _names(self) -> Names:
-        root, cache = os.path.realpath(self.root), self.binary.parents[2]
-        vendor = lines.VENDORS[self.harness]
-        return (
-            (str(self.binary), f"/usr/local/bin/{self.harness}"),
-            (str(cache), "/usr/local/lib"),
-            (f"{root}/home", "/home/dev"), (f"{root}/hook", "/usr/local/bin/hook"), (f"{root}/shop", "/work/shop"),
-            (f"{root}/tmp", "/tmp"), (root, "/work"), (re.sub(r"[^A-Za-z0-9]", "-", root) + "-shop", "-work-shop"),
-            (f"http://127.0.0.1:{self.stub.port}", vendor), (f"127.0.0.1:{self.stub.port}", vendor.partition("//")[2]),
-            (str(Path.home()), "/home/dev"), (socket.gethostname(), "workstation"),
-        )  # fmt: skip
-
-
-def _merge(path: Path, more: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
-
-
-def _pretty(value: object, names: Names) -> str:
-    return normal.renamed(json.dumps(value, indent=1, ensure_ascii=False), names) + "\n"
-
-
-def _read(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""
 
 
 def _signal(pid: int, number: int) -> None:

@@ -25,7 +25,7 @@ TREATMENTS = {
 FILES = {"record.json", "expected.json", "hooks.jsonl", "transcript.jsonl", "screen.txt", "stdout.txt", "stderr.txt"}
 LARGEST = 60_000
 ELSEWHERE = re.compile(
-    r"/tmp/(phx|tmp|pytest)|/root\b|/home/(?!dev\b)\w|/work/(?!shop\b|status|pid|gone|claude\b|codex\b|gemini\b)\w"
+    r"/tmp/(ph|tmp|pytest)|/root\b|/home/(?!dev\b)\w|/work/(?!shop\b|status|pid|gone|claude\b|codex\b|gemini\b)\w"
     r"|127\.0\.0\.1:\d|localhost:\d|phx-rec-"
 )
 

@@ -8,12 +8,21 @@ from typing import Any
 
 import anyio
 
-from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, Spawn, UpdatePapers, WritePackage
+from phoenixd.core.actions import (
+    Alert,
+    Reassure,
+    RecordIncident,
+    RecordSessions,
+    Spawn,
+    UpdatePapers,
+    WriteAddendum,
+    WritePackage,
+)
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersUpdated
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
@@ -250,6 +259,9 @@ class SimulatedHandover:
     async def write(self, action: WritePackage) -> PackageWritten:
         self.written += 1
         return PackageWritten(action.agent, action.handoff, f"{self.written:064x}", "heron")
+
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten:
+        return AddendumWritten(action.agent, action.handoff)
 
     async def record(self, action: RecordSessions) -> None:
         """There are no files to say it in."""
