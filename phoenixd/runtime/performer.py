@@ -79,7 +79,7 @@ REFUSAL_LATE = 3.0
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
 
-INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 10.0, 0.3
+INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 25.0, 0.3
 """Seconds for which a screen is looked at after Escape, and between two looks."""
 
 SHIM_TIMEOUT = 10.0
