@@ -425,7 +425,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "show_resonance", ("resonance", "status"), "One agent's marker: its checks, what is due, what to do",
-        (NAME, *TEXT_FORM), path="/v1/agents/{name}/resonance", rights="agent", response="Resonance",
+        (NAME, *TEXT_FORM), path="/v1/agents/{name}/resonance", response="Resonance",
         exits=((3, "its marker is missed, lost, or being restored"),),
     ),
     Operation(

@@ -57,7 +57,9 @@ class MarkerWatch:
         known = self._find(agent)
         if known is None or known.resonance is None or known.resonance.planting is None or payload.get("agent_id"):
             return
-        self._judge(known, of_hook(payload))
+        # The core burns what stands in a turn's last words itself: it knows which of them answer a check.
+        told = of_hook(payload)
+        self._judge(known, told, tuple(one for one in told if one.where != "answer"))
         self._note(agent)
 
     async def run(self) -> None:
@@ -86,19 +88,20 @@ class MarkerWatch:
         planting = agent.resonance.planting if agent is not None and agent.resonance is not None else None
         if agent is None or agent.run is None or planting is None:
             return
-        self._judge(agent, await self._passing.passed(agent, wanted(planting)))
+        told = await self._passing.passed(agent, wanted(planting))
+        self._judge(agent, told, told)
 
     def _note(self, name: str) -> None:
         self._waiting[name] = self._clock.at()
         self._arrived.set()
 
-    def _judge(self, agent: Agent, passed: tuple[Passed, ...]) -> None:
+    def _judge(self, agent: Agent, passed: tuple[Passed, ...], burning: tuple[Passed, ...]) -> None:
         # The planting as it is now: others may have been given while the transcript was read.
         planting = agent.resonance.planting if agent.resonance is not None else None
         if planting is None or not passed:
             return
         now = self._clock.now().wall
-        for one in spotted(planting, passed):
+        for one in spotted(planting, burning):
             at = min(one.at, now) if one.at is not None else now
             self._tell(CodesSeen(agent.name, agent.incarnation, one.codes, one.where, at))
         found = newest_footer(passed)

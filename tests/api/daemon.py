@@ -23,6 +23,7 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
@@ -290,6 +291,13 @@ class FakeDaemon:
 
     def hook(self, name: str, kind: str, **keys: Any) -> None:
         self.happen(hook_of(name, self.state.agents[name].incarnation, kind, **keys))
+
+    def report(self, name: str) -> None:
+        """Have its program report by hooks, and its shim take armed answers."""
+        self.hook(name, "session-start")
+        state = self.state.agents[name].state
+        assert isinstance(state, Running)
+        self.change(name, state=replace(state, run=replace(state.run, link=2)))
 
     def die(self, name: str, code: int = 1) -> None:
         """End a running agent's process."""

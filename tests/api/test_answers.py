@@ -60,6 +60,11 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("handoff_status", "GET", "/v1/handoff?agent=boss", None),
     ("handoff_rollback", "POST", "/v1/handoff/rollback", {"agent": "boss"}),
     ("handoff_ack", "POST", "/v1/handoff/ack", {"agent": "boss", "said": '{"package": "p", "word": "w"}'}),
+    ("list_resonance", "GET", "/v1/resonance", None),
+    ("show_resonance", "GET", "/v1/agents/boss/resonance", None),
+    ("check_resonance", "POST", "/v1/agents/boss/resonance/check", {"why": "a release"}),
+    ("restore_resonance", "POST", "/v1/agents/boss/resonance/restore", None),
+    ("mint_marker", "POST", "/v1/resonance/mint", {"phrase": "salt on the threshold"}),
     ("task_run", "POST", "/v1/tasks", {"prompt": "Do it.", "agent": "docs"}),
     ("list_tasks", "GET", "/v1/tasks", None),
     ("show_task", "GET", "/v1/tasks/t1", None),
@@ -99,6 +104,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
         handoff-start handoff-status handoff-rollback handoff-ack
+        resonance-status resonance-check resonance-restore resonance-mint
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
         task-run task-status task-cancel"""
@@ -115,6 +121,8 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.declare("asks")
     daemon.wait("asks", text="npm test", held=True)
     daemon.declare("boss", kind="orchestrator")
+    if name == "check_resonance":
+        daemon.report("boss")
     if name.startswith("handoff_") and name != "handoff_start":
         daemon.hand_over("boss")
     daemon.happen(TerminalSeen(alive=False))
@@ -363,6 +371,7 @@ def test_no_operation_acts_on_a_get() -> None:
     acting = {"add_agent", "remove_agent", "start_agent", "stop_agent", "restart_agent", "send_text", "down", "apply",
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "handoff_start", "handoff_rollback", "handoff_ack",
+              "check_resonance", "restore_resonance", "mint_marker",
               "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 

@@ -24,7 +24,7 @@ def bearing(daemon: FakeDaemon) -> FakeDaemon:
     """docs bears a marker, and shop does not."""
     daemon.declare("docs", resonance=ResonanceRules(enabled="on"))
     daemon.declare("shop")
-    daemon.hook("docs", "session-start")
+    daemon.report("docs")
     daemon.faces["docs"] = MarkerFace(Anchor(Marker("the orchard gate", "7f3a9c"), "2026-11-21-001", 1.7e9), None, "/s")
     return daemon
 
@@ -74,17 +74,18 @@ async def test_a_marker_that_was_missed_is_exit_3_in_status_and_by_it_in_the_row
 async def test_r33_a_check_is_ordered_and_refused_where_there_is_nothing_to_ask(
     live: Live, bearing: FakeDaemon
 ) -> None:
-    await live.ask("POST", "/v1/agents/docs/resonance/check", {"why": "before the release"})
+    asked = await live.ask("POST", "/v1/agents/docs/resonance/check", {"why": "before the release"})
     refused = await live.ask("POST", "/v1/agents/shop/resonance/check", {})
 
     ordered = [one for one in bearing.orders if isinstance(one, CheckRequested)]
+    assert (asked.status, asked.exit) == (200, 0)
     assert (ordered[0].agent, ordered[0].why) == ("docs", "before the release")
     assert refused.exit == 6
     assert "resonance" in refused.json["detail"]
 
 
 async def test_a_restoration_is_ordered_or_the_papers_come_from_the_transcript(live: Live, bearing: FakeDaemon) -> None:
-    await live.ask("POST", "/v1/agents/docs/resonance/restore", {})
+    assert (await live.ask("POST", "/v1/agents/docs/resonance/restore", {})).exit == 0
     assert any(isinstance(one, RestorationRequested) for one in bearing.orders)
 
     missing = await live.ask("POST", "/v1/agents/docs/resonance/restore", {"from_transcript": True})
@@ -111,13 +112,13 @@ async def test_a_phrase_that_breaks_the_marker_is_refused(live: Live, bearing: F
     assert "\u202e" not in refused.json["detail"]
 
 
-async def test_an_agent_may_look_at_its_own_marker_and_order_nothing(live: Live, bearing: FakeDaemon) -> None:
+async def test_an_agent_learns_nothing_of_when_it_is_asked_and_orders_nothing(live: Live, bearing: FakeDaemon) -> None:
     bearing.tokens["secret"] = "docs"
 
     async def ask(method: str, path: str) -> int:
         return (await live.ask(method, path, {} if method == "POST" else None, authorization="Bearer secret")).status
 
-    assert await ask("GET", "/v1/agents/docs/resonance") == 200
+    assert await ask("GET", "/v1/agents/docs/resonance") == 403
     assert await ask("GET", "/v1/agents/shop/resonance") == 403
     assert await ask("POST", "/v1/agents/docs/resonance/restore") == 403
     assert await ask("POST", "/v1/resonance/mint") == 403

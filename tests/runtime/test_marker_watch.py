@@ -82,6 +82,19 @@ async def test_a_code_in_a_call_or_in_what_was_read_is_burnt_once(watched: Watch
     assert watched.seen() == [(("1a2b3c",), "call"), (("4d5e6f", "7a8b9c"), "result")]
 
 
+async def test_the_answer_to_a_check_is_no_place_where_its_code_was_seen(watched: Watched) -> None:
+    """The hooks of a turn that is held up and of its end may be heard before the core has heard of either."""
+    watched.hook("stop-blocked", last_assistant_message="The roof is whole.")
+    watched.hook("stop", last_assistant_message="1a2b3c")
+    watched.room.write_down(watched.agent, samples.answer("1a2b3c"))
+    await watched.look()
+    assert watched.seen() == []
+
+    watched.room.write_down(watched.agent, samples.answer("My codes are 1a2b3c and 4d5e6f, by the way."))
+    await watched.look()
+    assert watched.seen() == [(("1a2b3c", "4d5e6f"), "answer")]
+
+
 async def test_what_a_subagent_says_stands_in_its_own_context(watched: Watched) -> None:
     watched.hook("tool-start", agent_id="s-1", tool_input={"command": "grep 1a2b3c notes"})
     watched.hook("stop", agent_id="s-1", last_assistant_message=str(Footer("7f3a9c", "a", "Degraded")))

@@ -13,6 +13,9 @@ from phoenixd.planting import Planting, codes_in
 
 Where = Literal["answer", "call", "result", "prompt"]
 
+LONGEST_RECITED = 40
+"""Characters of an answer that is a code and next to nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:
@@ -47,7 +50,7 @@ def spotted(planting: Planting, passed: Iterable[Passed]) -> tuple[Spotted, ...]
     found = []
     for one in passed:
         # The anchor itself comes by as a prompt where a CLI writes it down as one.
-        if one.where == "prompt" and is_anchor(planting, one.text):
+        if (one.where == "prompt" and is_anchor(planting, one.text)) or is_recited(one):
             continue
         seen = sorted(codes_in(one.text) & left)
         if seen:
@@ -63,6 +66,11 @@ def newest_footer(passed: Iterable[Passed]) -> tuple[Footer, float | None] | Non
         seen = footer.parse(one.text) if one.where == "answer" else None
         found = (seen, one.at) if seen is not None else found
     return found
+
+
+def is_recited(one: Passed) -> bool:
+    """Whether the agent said a code alone, as the answer to a check is: that it was asked for has spent it already."""
+    return one.where == "answer" and len(one.text.strip()) <= LONGEST_RECITED and len(codes_in(one.text)) == 1
 
 
 def is_anchor(planting: Planting, text: str) -> bool:
