@@ -8,6 +8,7 @@ from hashlib import sha256
 import anyio
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from phoenixd.errors import JournalFailed
@@ -26,6 +27,8 @@ class MemoryJournal:
         self._retired: dict[str, int] = {}
         self._saved = Saved()
         self._tasks = "{}"
+        self._seats = "[]"
+        self._passed: tuple[Seat, ...] = ()
         self._written: Tasks | None = None
         self._digest = sha256()
         self._limbo: Batch | None = None
@@ -49,8 +52,9 @@ class MemoryJournal:
         boot_id = self._remembered.get("boot_id", "")
         retired = dict(self._retired)
         tasks = decode(Tasks, json.loads(self._tasks))
+        seats = tuple(decode(Seat, one) for one in json.loads(self._seats))
         return Saved(
-            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, tasks=tasks
+            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, seats, tasks
         )
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
@@ -129,6 +133,10 @@ class MemoryJournal:
             self.facts.pop(name, None)
         if batch.tasks is not self._written:
             self._written, self._tasks = batch.tasks, json.dumps(encode(batch.tasks))
+        if batch.seats != self._passed:
+            self._passed, self._seats = batch.seats, json.dumps(encode(batch.seats))
+        if batch.seats or self._passed:
+            self._host.seats.saved(batch.seats, batch.entries, self._snapshots)
         self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts, epoch=batch.epoch)
         return tuple(range(first, len(self.entries) + 1))
 
