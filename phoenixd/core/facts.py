@@ -12,6 +12,7 @@ from typing import Literal
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.causes import CutHow
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.limits.state import ParkingKind
 
 Weight = Literal["story", "detail", "noise"]
@@ -135,6 +136,14 @@ class AnswerFellShort:
     name: Literal["answer_fell_short"] = "answer_fell_short"
 
 
+@dataclass(frozen=True, slots=True)
+class HandoffEnded:
+    """A handoff is over; said again where more became known of it. Without the texts that were sent meanwhile."""
+
+    handoff: Handoff
+    name: Literal["handoff_ended"] = "handoff_ended"
+
+
 Fact = (
     RunBegan
     | RunProductive
@@ -147,4 +156,5 @@ Fact = (
     | AskingOver
     | Ordered
     | AnswerFellShort
+    | HandoffEnded
 )

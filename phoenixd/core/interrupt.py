@@ -46,19 +46,23 @@ def hear(agent: Agent, event: AttendanceSeen, seen: Seen, now: Moment) -> Decisi
     state, end = agent.state, agent.last_exit
     if end is None or end.incarnation != event.incarnation or agent.incarnation != event.incarnation:
         return Decision(agent)
+    if end.attended is not None:
+        # Said before: an order of the operator's may have come since.
+        return Decision(agent)
+    end = replace(end, attended=bool(event.attended))
     if isinstance(state, Stopped) and agent.spec.turn_of is not None and event.attended:
-        return _stop(replace(agent, left_out=True), end, now)
+        return _stop(replace(agent, left_out=True, last_exit=end), end, now)
     held = state.unattended if isinstance(state, BackingOff) else None
     # A limit or an outage may have parked it before the terminal answered.
     if held is None and not (isinstance(state, Parked) and restart.is_interrupted(end)):
         return Decision(agent)
     if event.attended:
         left_out = agent.spec.turn_of is not None
-        stays = replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=(), left_out=left_out)
+        stays = replace(progress.let_go(agent), desired=Desired.STOPPED, crashes=(), left_out=left_out, last_exit=end)
         return _stop(stays, end, now)
     if not isinstance(state, BackingOff) or held is None:
         return Decision(agent)
-    goes_on = replace(agent, state=replace(state, until=held, unattended=None))
+    goes_on = replace(agent, state=replace(state, until=held, unattended=None), last_exit=end)
     known = "nobody sat at its terminal" if event.attended is False else "nobody can tell who sat at its terminal"
     return keep(goes_on, f"{known}: {end.text} was a failed iteration")
 

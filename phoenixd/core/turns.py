@@ -140,8 +140,6 @@ def _judge(agent: Agent, turn: Turn, event: WorkMeasured, now: Moment) -> Decisi
 
 def _measured_again(agent: Agent) -> Decision:
     """After a daemon start: what was to be measured before a turn is unknown now, and the rest is asked for again."""
-    if not agent.turns:
-        return Decision(agent)
     late = "it was not measured when it began"
     turns = tuple(
         replace(turn, phase="underway", note=late) if turn.phase == "opening" else turn for turn in agent.turns

@@ -6,7 +6,7 @@ All of it runs in a thread. What is written can be written again; a crash leaves
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -49,14 +49,14 @@ class ProjectFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Does that work. word: a fresh one-time word; ledger_of: what an agent's session has done, as far as was heard."""
+    """Does that work. word: a fresh one-time word; heard_out: what an agent's session has done, to its end."""
 
     files: ProjectFiles
     find: Callable[[str], Agent | None]
     seat_of: Callable[[str], Seat | None]
     wall: Callable[[], float]
     word: Callable[[], str]
-    ledger_of: Callable[[str], SessionLedger | None]
+    heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
     clean: Callable[[str | None, str], str]
     in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
@@ -66,14 +66,16 @@ class Handover:
         found = self._of(action.agent, action.handoff)
         if found is None:
             return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
-        return await to_thread.run_sync(self._update, *found)
+        ledger = await self.heard_out(found[1])
+        return await to_thread.run_sync(self._update, *found, ledger)
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
         """The package in both sessions' directories, the first prompt, and the records of both sessions."""
         found = self._of(action.agent, action.handoff)
         if found is None:
             return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
-        return await to_thread.run_sync(self._write, *found)
+        ledger = await self.heard_out(found[1])
+        return await to_thread.run_sync(self._write, *found, ledger)
 
     async def record(self, action: RecordSessions) -> None:
         """Say in both session records what became of the handoff (E50)."""
@@ -96,14 +98,14 @@ class Handover:
         agent = self.find(generation_name(name, seat.handoff.predecessor)) or self.find(seat.holder)
         return (seat.handoff, agent) if agent is not None else None
 
-    def _update(self, handoff: Handoff, old: Agent) -> PapersUpdated | PapersFailed:
+    def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
         if (writer := old.spec.handoff.writer) != "deterministic":
             why = f'nothing here writes as handoff.writer = "{writer}" says'
             return PapersFailed(handoff.seat, handoff.id, why, final=True)
         try:
             tree = self.files.read_project(workspace, handoff.project)
-            sources = self._sources(old, tree)
+            sources = self._sources(old, tree, ledger)
             if tree.is_empty and handoff.previous_session:
                 why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
                 return PapersFailed(handoff.seat, handoff.id, why, final=True)
@@ -121,11 +123,11 @@ class Handover:
             return PapersFailed(handoff.seat, handoff.id, f"{what}: {_said(failure)}")
         return PapersUpdated(handoff.seat, handoff.id)
 
-    def _write(self, handoff: Handoff, old: Agent) -> PackageWritten | PackageFailed:
+    def _write(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PackageWritten | PackageFailed:
         workspace = old.spec.cwd
         try:
             tree = self.files.read_project(workspace, handoff.project)
-            sources = self._sources(old, tree)
+            sources = self._sources(old, tree, ledger)
             state = tree.state() or state_after(tree, None, sources)
             previous, session = _sessions(handoff, old)
             jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
@@ -194,12 +196,12 @@ class Handover:
             return True
         return found.hash != handoff.package or bool(package.check(found))
 
-    def _sources(self, agent: Agent, tree: Tree) -> Sources:
+    def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name
         in_hand = self.in_hand(tree.project)
         return Sources(
             now=timestamp(self.wall()),
-            ledger=self.ledger_of(agent.name),
+            ledger=ledger,
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
             rules=agent.spec.phase,
             clean=lambda text: self.clean(name, text),

@@ -29,6 +29,7 @@ from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.memory.breakers import BreakerFiles
 from phoenixd.memory.brief.composition import first_words
+from phoenixd.memory.brief.heard_out import heard_out
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import ConversationLook
 from phoenixd.memory.brief.schedule import AlertSink, Briefing
@@ -110,9 +111,19 @@ class Papers:
             if self._changes is not None:
                 tasks.start_soon(follow_edits, self._changes, self.publication.look_for_edit)
 
-    def ledger_of(self, name: str) -> SessionLedger | None:
-        """What the agent's session has done, as far as it was heard."""
-        return self.publication.desk(name).ledger
+    async def heard_out(self, agent: Agent) -> SessionLedger | None:
+        """What the agent's session has done, to the end of its transcript: its last answer is in it."""
+        holds, desk = self._holds(agent), self.publication.desk_of(agent)
+
+        async def hear() -> SessionLedger | None:
+            return await self.briefing.hear_on(agent, keep=holds)
+
+        def spoken() -> tuple[float, str] | None:
+            # The desk is the seat's: the words may be another generation's.
+            words, session = desk.shelf.spoken, agent.session
+            return words if words is not None and session is not None and words[0] >= session.created_wall else None
+
+        return await heard_out(hear, spoken, self._clock, lives=agent.run is not None)
 
     def clean(self, name: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's own variables as far as they are known."""

@@ -10,6 +10,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.core.facts import Fact, Weight
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant
 from phoenixd.core.seat.state import Seat
@@ -119,6 +120,10 @@ class Journal(Protocol):
 
         story: only rows of that weight.
         """
+        ...
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        """A seat's handoffs that are over, the newest first."""
         ...
 
     async def remember(self, key: str, value: str) -> None:

@@ -121,7 +121,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         lambda name: supervisor.fleet.seats.get(name),
         lambda: clock.now().wall,
         lambda: secrets.token_hex(6),
-        papers.ledger_of,
+        papers.heard_out,
         papers.clean,
         lambda project: frozenset(
             one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended

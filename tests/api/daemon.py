@@ -21,8 +21,9 @@ from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRe
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import HandoffEnded, RunProductive
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
@@ -78,6 +79,11 @@ class MemoryJournal:
 
     async def remember(self, key: str, value: str) -> None:
         self.facts[key] = value
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        told = [fact.handoff for row in self.rows for fact in row.entry.facts if isinstance(fact, HandoffEnded)]
+        newest = {one.id: one for one in told if one.seat == seat}
+        return list(reversed(newest.values()))[:limit]
 
     async def recall(self, key: str) -> str | None:
         return self.facts.get(key)

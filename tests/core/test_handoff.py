@@ -24,9 +24,10 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskRequested
+from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
-from phoenixd.core.handoff.state import Step
+from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat import finding, succession
 from phoenixd.core.spec import ContextRules
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
@@ -804,3 +805,25 @@ def test_a_text_whose_run_ended_while_it_was_typed_goes_to_the_next_one() -> Non
     story.respawned()
     story.started_of("o-g2")
     assert typed(story) == ["m1", "m1"]
+
+
+def test_e89_what_became_of_a_handoff_is_said_once_it_is_over_without_what_only_agents_may_know() -> None:
+    story = HandoffStory().awaiting()
+    story.tell(SendRequested("o", "m-1", "Mind the till."))
+    assert told_over(story) == []
+    story.ack()
+    story.exits("o", None, 15)
+    (over,) = told_over(story)
+    assert (over.step, over.id, over.times) == (Step.DONE, story.handoff.id, story.handoff.times)
+    assert (over.word, over.facts, over.opening, over.letters, over.posted) == ("", (), "", (), None)
+
+    again = at("spawn")
+    again.tell(RollbackRequested("o", "operator"))
+    again.exits("o-g2", None, 15)
+    (back,) = told_over(again)
+    assert (back.step, back.why_back) == (Step.ROLLED_BACK, "asked by operator")
+
+
+def told_over(story: HandoffStory) -> list[Handoff]:
+    facts = [fact for decision in story.decisions for fact in decision.facts]
+    return [fact.handoff for fact in facts if isinstance(fact, HandoffEnded)]

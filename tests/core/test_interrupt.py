@@ -40,6 +40,16 @@ def test_with_somebody_attached_it_means_stop_and_is_an_item(code: int | None, s
     assert isinstance(story.state, Starting)
 
 
+def test_what_the_terminal_said_before_an_order_is_not_heard_again_after_it() -> None:
+    story = Story(spec(kind=Kind.LOOP, turn_of="rotation")).lives(20, 130)
+    story.tell(AttendanceSeen("a", 1, True))
+    assert story.agent.left_out
+    story.stop()
+    before = story.agent
+    story.tell(AttendanceSeen("a", 1, True))
+    assert story.agent == before
+
+
 @pytest.mark.parametrize("attended", [False, None])
 @pytest.mark.parametrize(("code", "signal"), ENDS)
 def test_with_nobody_there_it_is_a_failed_iteration(

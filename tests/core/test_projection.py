@@ -210,3 +210,9 @@ def test_the_inbox_is_oldest_first() -> None:
         story.pass_over(1)
     assert [(item.agent, item.id) for item in inbox(story.fleet)] == [("b", 1), ("a", 2)]
     assert inbox(Fleet()) == ()
+
+
+def test_a_loop_that_rests_after_a_good_iteration_is_well_and_one_that_crashed_or_never_ran_is_not() -> None:
+    assert projection.is_between_iterations(between_iterations().agent)
+    for other in (iteration_crashed, crashed, never_started, in_a_turn):
+        assert not projection.is_between_iterations(other().agent), other.__name__

@@ -241,3 +241,12 @@ async def test_a_trouble_with_the_epoch_that_stood_when_a_daemon_died_is_over_in
         await eventually(lambda: bool(heard))
         tasks.cancel_scope.cancel()
     assert heard == [TroubleGone(None, "epoch", "they are written again")]
+
+
+async def test_a_start_that_found_no_trouble_with_the_epoch_tells_of_none_and_of_no_end_of_one() -> None:
+    heard = list[Event]()
+    keeper = EpochKeeper(Told(), FastClock(), heard.append)  # type: ignore[arg-type]
+    keeper.knows({"a": Wish("stopped", 3)}, 3)
+    with anyio.move_on_after(0.2):
+        await keeper.run()
+    assert not heard

@@ -139,7 +139,7 @@ class Daemon:
         return None
 
     async def _face(self, tasks: TaskGroup) -> Faced | None:
-        """Look at the world beside the journal: here there is none. What seats wait for is ordered anew all the same."""
+        """Look at the world beside the journal: here there is none. What seats wait for is ordered anew."""
         fleet = self.supervisor.fleet
         if not fleet.seats:
             return None

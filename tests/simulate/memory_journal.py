@@ -8,6 +8,8 @@ from hashlib import sha256
 import anyio
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.facts import HandoffEnded
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
@@ -106,6 +108,11 @@ class MemoryJournal:
     async def remember(self, key: str, value: str) -> None:
         await anyio.sleep(0.001)
         self._remembered[key] = value
+
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        told = [fact.handoff for one in self.entries for fact in one.entry.facts if isinstance(fact, HandoffEnded)]
+        newest = {one.id: one for one in told if one.seat == seat}
+        return list(reversed(newest.values()))[:limit]
 
     async def recall(self, key: str) -> str | None:
         return self._remembered.get(key)

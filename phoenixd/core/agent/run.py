@@ -114,6 +114,8 @@ class LastExit:
     """By what the run was productive; empty if it was not."""
     note: str = ""
     """Why it could not be started, in words; or a shim's word for a cause that we do not know."""
+    attended: bool | None = None
+    """Whether somebody sat at its terminal, once that was told; None: not asked, or not told yet."""
 
     @property
     def told(self) -> str:

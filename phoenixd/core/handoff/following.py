@@ -9,6 +9,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
+from phoenixd.core.facts import Fact, HandoffEnded
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.handoff import compaction, freezing, letters, machine, orders, triggers
 from phoenixd.core.handoff import state as states
@@ -68,10 +69,12 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
     if handoff.is_over and handoff.session:
         actions = (*actions, RecordSessions(handoff.seat, handoff.id))
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
+    facts = _ended(handoff)
     if agent is not None:
-        found = put(found, Decision(agent, actions, reason, _readings(handoff), weight="story"), now)
+        decision = Decision(agent, actions, reason, _readings(handoff), facts=facts, weight="story")
+        found = put(found, decision, now)
     else:
-        found = replace(found, decisions=(*found.decisions, Decision(None, (), reason, weight="story")))
+        found = replace(found, decisions=(*found.decisions, Decision(None, (), reason, facts=facts, weight="story")))
     for order in move.orders:
         found = orders.carry_out(found, found.fleet.seats[handoff.seat].handoff or handoff, order, now)
     return found
@@ -156,7 +159,7 @@ def _note_room(found: Step, name: str, now: Moment) -> Step:
     seats = {**found.fleet.seats, name: replace(seat, handoff=noted)}
     found = replace(found, fleet=replace(found.fleet, seats=seats))
     why = f"handoff {handoff.id}: its context was {share:.1%} full"
-    return put(found, Decision(holder, _alerts(holder, noted), why, _readings(noted)), now)
+    return put(found, Decision(holder, _alerts(holder, noted), why, _readings(noted), facts=_ended(noted)), now)
 
 
 def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
@@ -191,6 +194,10 @@ def _teller(found: Step, handoff: Handoff) -> Agent | None:
     seat = found.fleet.seats[handoff.seat]
     holder: Agent | None = found.fleet.agents.get(seat.holder)
     return holder
+
+
+def _ended(handoff: Handoff) -> tuple[Fact, ...]:
+    return (HandoffEnded(replace(handoff, letters=(), posted=None)),) if handoff.is_over else ()
 
 
 def _readings(handoff: Handoff) -> tuple[tuple[str, str | int | float | None], ...]:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from phoenixd.drivers.journal import version_2, version_3
+from phoenixd.drivers.journal import version_2, version_3, version_4
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES
 from phoenixd.drivers.journal.schema import (
     Damaged,
@@ -29,7 +29,9 @@ from phoenixd.errors import JournalFailed
 
 Step = Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: tuple[tuple[int, Step], ...] = ((2, version_2.migrate), (3, version_3.migrate))
+MIGRATIONS: tuple[tuple[int, Step], ...] = (
+    (2, version_2.migrate), (3, version_3.migrate), (4, version_4.migrate),
+)  # fmt: skip
 """The version that a step leads to, from the one before it. What was released is never changed."""
 
 

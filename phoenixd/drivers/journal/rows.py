@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from phoenixd.core.facts import Fact
+from phoenixd.core.facts import Fact, HandoffEnded
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
@@ -48,6 +49,7 @@ class BatchRows:
     incidents: tuple[Row, ...]
     cures: tuple[Cure, ...]
     usage: tuple[Row, ...]
+    handoffs: tuple[Row, ...]
     saved: str
     tasks: str
     """All tasks as JSON, written where they are not what stands there."""
@@ -97,6 +99,12 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         incidents=tuple(_incident_columns(incident, batch.at) for incident in batch.incidents),
         cures=cures_of(batch),
         usage=tuple(_usage_columns(sample, batch.at) for sample in batch.usage),
+        handoffs=tuple(
+            _handoff_columns(fact.handoff, batch.at)
+            for entry in batch.entries
+            for fact in entry.facts
+            if isinstance(fact, HandoffEnded)
+        ),
         saved=_saved(batch),
         tasks=known.tasks(batch.tasks),
         at=batch.at,
@@ -204,6 +212,24 @@ def _usage_columns(sample: UsageSample, at: float) -> Row:
         "usage", sample.agent, sample.incarnation, storable(sample.session_id), float(at), float(sample.wall),
         sample.tokens, sample.limit, sample.source,
     )  # fmt: skip
+
+
+def _handoff_columns(handoff: Handoff, at: float) -> Row:
+    return sealed(
+        "handoffs", handoff.seat, handoff.id, float(at), float(handoff.began_wall), float(handoff.since_wall),
+        handoff.step.value, storable(_json(encode(handoff))),
+    )  # fmt: skip
+
+
+def past_handoff(row: Row) -> Handoff | None:
+    """The handoff of a row; None where it is damaged, or of a newer version."""
+    columns = unsealed("handoffs", row)
+    if columns is None:
+        return None
+    try:
+        return decode(Handoff, json.loads(columns[-1]))
+    except (Undecodable, ValueError):
+        return None
 
 
 def _shortened(value: Any, limit: int) -> Any:

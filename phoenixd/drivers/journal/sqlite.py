@@ -19,6 +19,7 @@ from typing import Any, Self
 from anyio import to_thread
 
 from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.directories import make_private
@@ -28,7 +29,15 @@ from phoenixd.drivers.journal.lives import storable
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
-from phoenixd.drivers.journal.rows import DETAIL_MARK, BatchRows, SpecRows, batch_rows, sealed, stored_entry
+from phoenixd.drivers.journal.rows import (
+    DETAIL_MARK,
+    BatchRows,
+    SpecRows,
+    batch_rows,
+    past_handoff,
+    sealed,
+    stored_entry,
+)
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
 from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
@@ -40,6 +49,7 @@ from phoenixd.ports.journal import Batch, Saved, StoredEntry
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""
 BOOT_KEY = "boot_id"
+NEWEST_HANDOFFS = "SELECT * FROM handoffs WHERE agent = ? ORDER BY began DESC LIMIT ?"
 
 
 class SqliteJournal:
@@ -124,6 +134,11 @@ class SqliteJournal:
             found = await self._reading.ask(query)
         return found
 
+    async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
+        """A seat's handoffs that are over, the newest first."""
+        found: list[Handoff] = await self._reading.ask(HandoffsOf(seat, limit))
+        return found
+
     async def remember(self, key: str, value: str) -> None:
         """Keep a small fact; durable on return."""
         if key.startswith("#"):
@@ -188,6 +203,14 @@ class Query:
         return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608
 
 
+@dataclass(frozen=True, slots=True)
+class HandoffsOf:
+    """The newest handoffs of a seat that are over."""
+
+    seat: str
+    limit: int
+
+
 class Reader:
     """The connection that only reads. Opened at the first question, and again after an error or a salvage."""
 
@@ -196,11 +219,11 @@ class Reader:
         self._connection: sqlite3.Connection | None = None
         self._inode = -1
 
-    def answer(self, questions: Sequence[Query | str]) -> list[Any]:
-        """Entries for a query, the value of a fact for its key; raises JournalFailed."""
+    def answer(self, questions: Sequence[Query | HandoffsOf | str]) -> list[Any]:
+        """Entries for a query, handoffs of a seat, the value of a fact for its key; raises JournalFailed."""
         try:
             connection = self._current()
-            return [self._entries(connection, q) if isinstance(q, Query) else meta(connection, q) for q in questions]
+            return [self._answer(connection, question) for question in questions]
         except (sqlite3.Error, OSError, Damaged, UnsafeFile) as error:
             self.close()
             raise JournalFailed(f"the journal cannot be read: {error}") from error
@@ -209,6 +232,14 @@ class Reader:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def _answer(self, connection: sqlite3.Connection, question: Query | HandoffsOf | str) -> Any:
+        if isinstance(question, Query):
+            return self._entries(connection, question)
+        if isinstance(question, HandoffsOf):
+            rows = connection.execute(NEWEST_HANDOFFS, (question.seat, question.limit)).fetchall()
+            return [one for one in map(past_handoff, rows) if one is not None]
+        return meta(connection, question)
 
     def _entries(self, connection: sqlite3.Connection, query: Query) -> list[StoredEntry]:
         # Fetched whole: a cursor left open would keep the log from being emptied.

@@ -24,7 +24,7 @@ class Schema:
     @property
     def light(self) -> tuple[str, ...]:
         """The tables that a start rests on; what only grows is read by those who ask for it."""
-        return tuple(name for name in self.tables if name not in ("entries", "usage"))
+        return tuple(name for name in self.tables if name not in ("entries", "usage", "handoffs"))
 
 
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)"
@@ -94,7 +94,23 @@ THIRD = Schema(
     },
 )
 
-SCHEMAS: dict[int, Schema] = {1: FIRST, 2: SECOND, 3: THIRD}
+FOURTH = Schema(
+    tables={
+        **THIRD.tables,
+        # Handoffs that are over. agent: the seat; outcome: done or rolled_back; body: all of it, as JSON.
+        "handoffs": (
+            "CREATE TABLE handoffs (agent TEXT NOT NULL, id TEXT NOT NULL, at REAL NOT NULL, began REAL NOT NULL,"
+            " ended REAL NOT NULL, outcome TEXT NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL,"
+            " PRIMARY KEY (agent, id))"
+        ),
+    },
+    indexes={
+        **THIRD.indexes,
+        "handoffs_by_agent": "CREATE INDEX handoffs_by_agent ON handoffs (agent, began)",
+    },
+)
+
+SCHEMAS: dict[int, Schema] = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH}
 SCHEMA_VERSION = max(SCHEMAS)
 """Kept twice, in the file's header and as a checked row of `meta`: one flipped bit must not look like the future."""
 
@@ -119,3 +135,4 @@ INSERT_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_LIFE = "INSERT OR REPLACE INTO lives VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_INCIDENT = "INSERT OR REPLACE INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_HANDOFF = "INSERT OR REPLACE INTO handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

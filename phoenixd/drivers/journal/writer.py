@@ -20,6 +20,7 @@ from phoenixd.drivers.journal.tables import (
     EPOCH_KEY,
     INSERT_AGENT,
     INSERT_ENTRY,
+    INSERT_HANDOFF,
     INSERT_META,
     INSERT_SPEC,
     INSERT_USAGE,
@@ -156,6 +157,7 @@ class Writer:
         connection.executemany(INSERT_META, [retired_row(name, last) for name, last in request.removed])
         self._histories.write(connection, request)
         connection.executemany(INSERT_USAGE, request.usage)
+        connection.executemany(INSERT_HANDOFF, request.handoffs)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
         tasks: Row = (request.tasks,)
         if specs.get(TASKS_KEY, self._specs.get(TASKS_KEY)) != tasks:

@@ -121,9 +121,9 @@ class BriefRuns:
                 await self._publication.write_safely(desk, lambda: desk.shelf.archive_resolutions(read))
         return outcome
 
-    async def hear_on(self, agent: Agent) -> None:
-        """Bring the ledger of an agent's session up to date, and the desk with it."""
-        await self._ledgers.heard(agent, keep=True)
+    async def hear_on(self, agent: Agent, *, keep: bool = True) -> SessionLedger | None:
+        """Bring the ledger of an agent's session up to date, and the desk with it; keep: as Ledgers.heard has it."""
+        return await self._ledgers.heard(agent, keep=keep)
 
     async def _heard(self, agent: Agent) -> Conversation | None:
         """The session's end, far more of it than is told: machine noise is taken out of it afterwards."""

@@ -14,6 +14,7 @@ from phoenixd.core.agent.state import Stopped
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
 from phoenixd.memory.brief.writing import Outcome
@@ -117,9 +118,9 @@ class Briefing:
         for known in (self._agents, self._plans, self._settled, self._left):
             known.pop(name, None)
 
-    async def hear_on(self, agent: Agent) -> None:
+    async def hear_on(self, agent: Agent, *, keep: bool = True) -> SessionLedger | None:
         """Have what an agent's session wrote since the last time heard, for the page that its next one is told."""
-        await self._runs.hear_on(agent)
+        return await self._runs.hear_on(agent, keep=keep)
 
     def replan(self, agent: Agent) -> None:
         """Look again when an agent's brief is due, because its documents changed; never waits."""

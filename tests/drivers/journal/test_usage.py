@@ -12,7 +12,7 @@ from phoenixd.core.meter.reading import UsageSample
 from phoenixd.drivers.journal import retention
 from phoenixd.drivers.journal.rows import sealed, unsealed
 from phoenixd.drivers.journal.sqlite import SqliteJournal
-from phoenixd.drivers.journal.tables import SCHEMA_KEY, SECOND, THIRD
+from phoenixd.drivers.journal.tables import SCHEMA_KEY, SCHEMA_VERSION, SCHEMAS, SECOND, THIRD
 from phoenixd.ports.journal import Batch
 from tests.drivers.journal.journal_script import numbered_batch
 from tests.drivers.journal.older import write_version_1
@@ -81,7 +81,8 @@ async def test_a_journal_without_the_table_gets_it_and_keeps_what_it_held(path: 
     with SqliteJournal(path) as journal:
         await journal.commit(numbered_batch(1))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("DROP TABLE usage")
+        for table in SCHEMAS[SCHEMA_VERSION].tables.keys() - SECOND.tables.keys():
+            connection.execute(f"DROP TABLE {table}")
         connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", SCHEMA_KEY, "2"))
         connection.execute("PRAGMA user_version = 2")
     with SqliteJournal(path) as journal:

@@ -1,0 +1,161 @@
+"""Triage (C4, X12): which cause the rules find in which evidence, and that they find none in words."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import fields, replace
+from typing import get_args
+
+import pytest
+
+from phoenixd.core.treatment import rules
+from phoenixd.core.treatment.evidence import Evidence, known
+from phoenixd.core.treatment.rules import FINE, RULES
+from phoenixd.core.treatment.triage import Diagnosis, Healthy, diagnose, explanation, prescribe, triage
+from phoenixd.core.treatment.words import ACTION_OF, RootCause
+
+TURN = Evidence(occasion="failed_turn", harness="claude", is_alive=True, session_seen=True, worked=True)
+END = Evidence(harness="claude", cause="exit", session_seen=True, worked=True, lived=900.0)
+
+CASES = [
+    (replace(TURN, failure="full"), "context_length_exceeded", "window"),
+    (replace(TURN, cut="window"), "context_length_exceeded", "window"),
+    (replace(TURN, failure="request", fill=0.9), "context_length_exceeded", "window"),
+    (replace(TURN, failure="request", fill=0.2), None, "failed_turn"),
+    (replace(TURN, failure="login", word="authentication_failed"), "logic_error", "login"),
+    (replace(TURN, failure="billing"), "logic_error", "billing"),
+    (replace(TURN, failure="other", word="model_not_found"), "logic_error", "model"),
+    (replace(TURN, failure="request", status=404), "logic_error", "model"),
+    (replace(TURN, cut="filtered"), "logic_error", "content_filter"),
+    (replace(TURN, failure="limit"), "transient_error", "limit"),
+    (replace(TURN, failure="overload", status=529), "transient_error", "overload"),
+    (replace(TURN, cut="stream"), "transient_error", "stream"),
+    (replace(TURN, failure="length"), None, "output_limit"),
+    (replace(TURN, cut="output_limit"), None, "output_limit"),
+    (replace(TURN, failure="other", word="what nobody knows"), None, "failed_turn"),
+    (Evidence(code=127, cause="not started", occasion="failed_start"), "logic_error", "configuration"),
+    (Evidence(code=126, cause="exit"), "logic_error", "configuration"),
+    (Evidence(obstacle="resume refused", occasion="refused_resume"), None, "resume_refused"),
+    (Evidence(obstacle="session in use"), "transient_error", "session_in_use"),
+    (Evidence(code=1, cause="exit", mode="resume", lived=0.8), None, "resume_refused"),
+    (Evidence(is_alive=True, screen="trust"), "logic_error", "configuration"),
+    (Evidence(is_alive=True, screen="login"), "logic_error", "login"),
+    (replace(END, signal=9, oom="agent"), "transient_error", "memory"),
+    (replace(END, signal=9, oom="host"), "transient_error", "memory"),
+    (replace(END, code=1, disk_full=True), None, "disk_full"),
+    (replace(END, cause="terminal_lost"), "transient_error", "host"),
+    (replace(END, code=124, cause="hung", call="Bash"), None, "hang_in_call"),
+    (replace(END, code=124, cause="hung"), None, "hang"),
+    (replace(END, signal=9), "transient_error", "killed"),
+    (replace(END, code=137), "transient_error", "killed"),
+    (replace(END, signal=11), None, "crash"),
+    (replace(END, code=1), None, "crash"),
+    # What a turn failed for explains the end of its run.
+    (replace(END, code=1, failure="login"), "logic_error", "login"),
+]
+
+
+@pytest.mark.parametrize(("evidence", "cause", "detail"), CASES)
+def test_c4_a_failure_has_the_cause_that_its_evidence_proves(
+    evidence: Evidence, cause: RootCause | None, detail: str
+) -> None:
+    """F-CL-9, X12: a login, a bill and a missing model are logic_error with a detail, and are not tried again."""
+    found = diagnose(evidence)
+
+    assert (found.cause, found.detail) == (cause, detail)
+    assert found.readings
+    assert all(name in {one.name for one in fields(Evidence)} for name, _ in found.readings)
+
+
+def test_each_rule_is_the_first_that_fits_some_evidence() -> None:
+    """A rule that nothing reaches is a rule that nobody tries."""
+    others = [
+        Evidence(occasion="overtime"), Evidence(occasion="rolled_back"), Evidence(occasion="lost_marker"),
+        Evidence(occasion="quarantine"), Evidence(occasion="failed_start"),
+    ]  # fmt: skip
+    reached = {diagnose(evidence).rule for evidence in [*(case[0] for case in CASES), *others]}
+
+    assert [rule.name for rule in RULES if rule.name not in reached] == []
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        replace(END, asked=True, signal=15),
+        replace(END, asked=True, code=143, turn_open=True),
+        replace(END, code=0, ended_well=True),
+        replace(END, code=130),
+        replace(END, signal=2),
+        replace(END, is_alive=True, ended_well=True),
+        replace(END, code=0, cut="output_limit", went_on=True, ended_well=True),
+        replace(END, is_alive=True, screen="permission", turn_open=True),
+    ],
+)
+def test_what_ended_as_it_should_is_not_ill(evidence: Evidence) -> None:
+    assert isinstance(triage(evidence), Healthy)
+
+
+def test_an_end_that_was_asked_for_hides_no_failed_turn() -> None:
+    """A CLI never ends by itself after an error of the API: somebody ends it."""
+    found = triage(replace(END, asked=True, code=143, failure="billing"))
+
+    assert isinstance(found, Diagnosis)
+    assert found.detail == "billing"
+
+
+def test_no_rule_reads_words_where_a_type_exists() -> None:
+    """Planted and caught: an agent's words speak of a full context, and the type says that it was a limit."""
+    said = "prompt is too long: 210000 tokens > 200000 maximum; authentication_failed; credit balance is too low"
+
+    assert diagnose(replace(TURN, failure="limit", said=said)).detail == "limit"
+    assert diagnose(replace(END, code=1, said=said)).cause is None
+    assert isinstance(triage(replace(END, code=0, ended_well=True, said=said)), Healthy)
+    tree = ast.parse(inspect.getsource(rules))
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "said"]
+    imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    assert "re" not in imported
+
+
+def test_c13_rules_claim_the_six_causes_and_nothing_else() -> None:
+    """C15: a confidence lies between nothing and one, and what nobody knows is not sure."""
+    assert {rule.cause for rule in RULES} - {None} <= set(get_args(RootCause))
+    assert all(0 < rule.confidence <= 1 for rule in RULES)
+    assert all(set(rule.treatments) <= set(ACTION_OF) for rule in RULES)
+    assert all(rule.rests_on for rule in (*RULES, *FINE))
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_c14_an_explanation_says_what_it_rests_on() -> None:
+    assert explanation(diagnose(replace(TURN, failure="limit", reset=True))) == (
+        "a limit of the account (failure limit, reset yes)"
+    )
+
+
+def test_f_cl_7_the_same_prescription_is_never_given_twice_for_the_same_cause() -> None:
+    found = diagnose(replace(END, code=1))
+
+    given: list[str] = []
+    while (one := prescribe(found, tuple(given))) != "abort":  # type: ignore[arg-type]
+        assert one not in given
+        given.append(one)
+
+    assert given == ["resume", "fresh"]
+
+
+def test_c28_a_transient_error_is_waited_out_or_tried_again() -> None:
+    assert prescribe(diagnose(replace(TURN, failure="limit"))) == "park"
+    assert prescribe(diagnose(replace(END, signal=9))) == "resume"
+
+
+def test_c42_a_login_that_is_refused_is_for_a_person() -> None:
+    assert ACTION_OF[prescribe(diagnose(replace(TURN, failure="login")))] == "abort"
+
+
+def test_evidence_tells_what_is_known_alone() -> None:
+    told = dict(known(replace(END, code=1, lived=2.5)))
+
+    assert told == {
+        "occasion": "end", "harness": "claude", "code": 1, "cause": "exit", "lived": 2.5, "session_seen": "yes",
+        "worked": "yes",
+    }  # fmt: skip

@@ -1,0 +1,52 @@
+"""How the rules of triage do: `./dev eval-clinic [--blind DIR] [-v] [--write]`.
+
+Without `--blind` the records of this repository are judged. Exit code 1 when fewer than 95 of 100 claimed causes are
+right, or a healthy end is called ill; 2 when a record cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from phoenixd.core.treatment.triage import Healthy
+from tests.eval_clinic.figures import counted, judged, lines
+from tests.eval_clinic.page import PAGE, written
+from tests.eval_clinic.reading import Malformed, read_records
+
+RECORDS = Path(__file__).parent / "records"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./dev eval-clinic", description=__doc__)
+    parser.add_argument("--blind", type=Path, metavar="DIR", help="records by another hand")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name each record that came out otherwise")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/explanation/clinic.md")
+    given = parser.parse_args(arguments)
+    directory = given.blind or RECORDS
+    if not directory.is_dir():
+        print(f"there is no directory {directory}; name one: ./dev eval-clinic --blind DIR", file=sys.stderr)
+        return 2
+    try:
+        found = judged(read_records(directory))
+    except Malformed as fault:
+        print(fault, file=sys.stderr)
+        return 2
+    told = list(lines(found))
+    print(f"{len(found)} records\n")
+    print("\n".join(told))
+    if given.verbose:
+        for one in found:
+            if one.said != one.meant or one.is_slander:
+                rule = one.found.rule if one.found is not None else ""
+                word = "" if isinstance(one.found, Healthy) or one.found is None else one.found.detail
+                print(f"{one.record.id}: was {one.meant}, said {one.said} {word} ({rule}): {one.expected.why}")
+    if given.write:
+        half = "blind" if given.blind else "open"
+        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), half, told), encoding="utf-8")
+    return int(not counted(found).is_well)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

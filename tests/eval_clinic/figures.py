@@ -1,0 +1,128 @@
+"""What the rules said of records, beside what was expected: a confusion table, and the counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
+from phoenixd.core.treatment.words import RootCause
+from tests.eval_clinic.raised import diagnosis_of
+from tests.eval_clinic.reading import Expected, Record
+
+HEALTHY, UNKNOWN = "healthy", "unknown"
+WORDS: tuple[str, ...] = (*get_args(RootCause), UNKNOWN, HEALTHY)
+SHORT = {
+    "context_length_exceeded": "context", "hallucinated_tool": "no tool", "invalid_tool_arguments": "arguments",
+    "ambiguous_instruction": "ambiguous", "logic_error": "logic", "transient_error": "transient",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One record and what was said of it. found None: it could not be raised here."""
+
+    record: Record
+    found: Diagnosis | Healthy | None
+
+    @property
+    def expected(self) -> Expected:
+        return self.record.expected
+
+    @property
+    def said(self) -> str:
+        if isinstance(self.found, Diagnosis):
+            return self.found.cause or UNKNOWN
+        return HEALTHY
+
+    @property
+    def meant(self) -> str:
+        return (self.expected.cause or UNKNOWN) if self.expected.ill else HEALTHY
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether the rules say that they know the cause."""
+        return self.said not in (UNKNOWN, HEALTHY)
+
+    @property
+    def is_slander(self) -> bool:
+        """A healthy end was called ill."""
+        return not self.expected.ill and self.said != HEALTHY
+
+    @property
+    def is_missed(self) -> bool:
+        """A failure was called healthy."""
+        return self.expected.ill and self.said == HEALTHY
+
+    @property
+    def treats_well(self) -> bool:
+        """Whether the first treatment that the rules name is one of those that were accepted."""
+        wanted = self.expected.treatments
+        return isinstance(self.found, Diagnosis) and bool(set(self.found.treatments[:1]) & set(wanted))
+
+
+def judged(records: Iterable[Record]) -> list[Judged]:
+    """Ask the rules about each record."""
+    found = []
+    for one in records:
+        told = triage(one.evidence) if one.evidence is not None else diagnosis_of(one)
+        if told is not None:
+            found.append(Judged(one, told))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """claims: where the rules say that they know; right, slandered: of claims, and of healthy ends."""
+
+    records: int
+    ill: int
+    claims: int
+    right: int
+    unknown: int
+    missed: int
+    healthy: int
+    slandered: int
+    treated: int
+
+    @property
+    def is_well(self) -> bool:
+        """At least 95 of 100 claims right, and no healthy end called ill."""
+        return self.right >= 0.95 * self.claims and not self.slandered
+
+
+def counted(found: Sequence[Judged]) -> Counts:
+    """The counts of the table."""
+    claims = [one for one in found if one.is_claim]
+    return Counts(
+        len(found), sum(one.expected.ill for one in found), len(claims),
+        sum(one.said == one.meant for one in claims), sum(one.said == UNKNOWN for one in found),
+        sum(one.is_missed for one in found), sum(not one.expected.ill for one in found),
+        sum(one.is_slander for one in found), sum(one.treats_well for one in found if one.expected.ill),
+    )  # fmt: skip
+
+
+def table(found: Sequence[Judged]) -> Iterator[str]:
+    """The confusion table, as Markdown: a row for what was so, a column for what was said."""
+    pairs = Counter((one.meant, one.said) for one in found)
+    columns = [word for word in WORDS if any(said == word for _, said in pairs)]
+    yield f"| was | {' | '.join(SHORT.get(word, word) for word in columns)} | records |"
+    yield f"|---|{'---:|' * (len(columns) + 1)}"
+    for word in WORDS:
+        row = [pairs[word, said] for said in columns]
+        if sum(row):
+            yield f"| {word} | {' | '.join(str(count) if count else '' for count in row)} | {sum(row)} |"
+
+
+def lines(found: Sequence[Judged]) -> Iterator[str]:
+    """Table and counts."""
+    told = counted(found)
+    yield from table(found)
+    yield ""
+    share = f" ({told.right / told.claims:.1%})" if told.claims else ""
+    yield f"causes claimed and right: {told.right} of {told.claims}{share}"
+    yield f"called unknown: {told.unknown}; failures called healthy: {told.missed} of {told.ill}"
+    yield f"healthy ends called ill: {told.slandered} of {told.healthy}"
+    yield f"failures whose first treatment was one of those accepted: {told.treated} of {told.ill}"

@@ -1,0 +1,116 @@
+"""The evaluation reads records by the production parsers, and counts what it says it counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
+from tests.eval_clinic.__main__ import main
+from tests.eval_clinic.figures import counted, judged, table
+from tests.eval_clinic.page import written
+from tests.eval_clinic.reading import Malformed, read_record, read_records
+
+ALIVE: dict[str, Any] = {"harness": "claude", "kind": "terminal", "lived_s": 9, "exit": None, "asked_to_end": False}
+BEGAN = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s"}
+ASKED = {"hook_event_name": "UserPromptSubmit", "prompt": "go on", "session_id": "s"}
+DONE = {"hook_event_name": "Stop", "last_assistant_message": "done", "session_id": "s"}
+
+
+def failed(error: str, said: str = "no") -> dict[str, str]:
+    return {"hook_event_name": "StopFailure", "error": error, "last_assistant_message": said, "session_id": "s"}
+
+
+def record(
+    place: Path, said: dict[str, Any], *hooks: dict[str, Any], ill: bool = True, cause: str | None = None
+) -> Path:
+    place.mkdir(parents=True)
+    (place / "record.json").write_text(json.dumps(said))
+    (place / "hooks.jsonl").write_text("".join(json.dumps({"at": 1.0, **hook}) + "\n" for hook in hooks))
+    expected = {"ill": ill, "cause": cause, "detail": "", "retryable": True, "acceptable_treatments": [], "why": "w"}
+    (place / "expected.json").write_text(json.dumps(expected))
+    return place
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "cause", "detail"),
+    [
+        ("authentication_failed", "Invalid API key", "logic_error", "login"),
+        ("rate_limit", "Request rejected (429)", "transient_error", "limit"),
+        ("invalid_request", "Prompt is too long", "context_length_exceeded", "window"),
+        ("billing_error", "Credit balance is too low", "logic_error", "billing"),
+        ("server_error", "529 Overloaded", "transient_error", "overload"),
+    ],
+)
+def test_a_failed_turn_is_read_from_its_hook(tmp_path: Path, error: str, said: str, cause: str, detail: str) -> None:
+    place = record(tmp_path / "a", ALIVE, BEGAN, ASKED, failed(error, said))
+
+    found = triage(read_record(place).evidence)  # type: ignore[arg-type]
+
+    assert isinstance(found, Diagnosis)
+    assert (found.cause, found.detail) == (cause, detail)
+
+
+def test_a_turn_that_came_to_a_good_end_after_a_failed_one_is_healthy(tmp_path: Path) -> None:
+    place = record(tmp_path / "a", ALIVE, BEGAN, ASKED, failed("rate_limit"), ASKED, DONE)
+
+    assert isinstance(triage(read_record(place).evidence), Healthy)  # type: ignore[arg-type]
+
+
+def test_an_error_that_a_transcript_alone_tells_is_read_from_it(tmp_path: Path) -> None:
+    """Codex has no hook for a failed turn."""
+    said = {**ALIVE, "harness": "codex", "exit": {"code": 143, "signal": None}, "asked_to_end": True}
+    place = record(tmp_path / "a", said, BEGAN, ASKED)
+    error = {"message": "You've hit your usage limit.", "codex_error_info": "usage_limit_exceeded"}
+    lines = [
+        {"timestamp": "2026-11-23T08:00:00Z", "type": "event_msg", "payload": {"type": "task_started"}},
+        {
+            "timestamp": "2026-11-23T08:00:01Z",
+            "type": "event_msg",
+            "payload": {"type": "task_complete", "last_agent_message": None, "error": error},
+        },
+    ]
+    (place / "transcript.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    found = triage(read_record(place).evidence)  # type: ignore[arg-type]
+
+    assert isinstance(found, Diagnosis)
+    assert (found.cause, found.detail) == ("transient_error", "limit")
+
+
+def test_the_counts_tell_claims_slanders_and_what_was_missed(tmp_path: Path) -> None:
+    record(tmp_path / "right", ALIVE, BEGAN, ASKED, failed("rate_limit"), cause="transient_error")
+    record(tmp_path / "wrong", ALIVE, BEGAN, ASKED, failed("rate_limit"), cause="logic_error")
+    record(tmp_path / "slander", ALIVE, BEGAN, ASKED, failed("rate_limit"), ill=False)
+    record(tmp_path / "missed", ALIVE, BEGAN, ASKED, DONE, cause="logic_error")
+    record(tmp_path / "fine", ALIVE, BEGAN, ASKED, DONE, ill=False)
+
+    found = judged(read_records(tmp_path))
+    told = counted(found)
+
+    assert (told.records, told.ill, told.healthy) == (5, 3, 2)
+    assert (told.claims, told.right, told.slandered, told.missed) == (3, 1, 1, 1)
+    assert not told.is_well
+    assert "| transient_error | 1 |  | 1 |" in list(table(found))
+
+
+def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = record(tmp_path / "a", ALIVE)
+    (place / "expected.json").write_text("[]")
+
+    with pytest.raises(Malformed, match=r"expected\.json"):
+        read_record(place)
+    assert main(["--blind", str(tmp_path)]) == 2
+    assert main(["--blind", str(tmp_path / "nowhere")]) == 2
+    assert "./dev eval-clinic --blind DIR" in capsys.readouterr().err
+
+
+def test_the_table_takes_its_place_on_the_page() -> None:
+    page = "a\n<!-- open -->\n\nold\n\n<!-- end of open -->\nb\n"
+
+    assert written(page, "open", ["new"]) == "a\n<!-- open -->\n\nnew\n\n<!-- end of open -->\nb\n"
+    with pytest.raises(ValueError, match="blind"):
+        written(page, "blind", ["new"])
