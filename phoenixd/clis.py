@@ -5,6 +5,8 @@ Standard library only, because phoenixctl reads it too.
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 NAMES = ("claude", "codex", "gemini", "command")
 """Those that can be declared, as `phoenixd.harness.HARNESSES` has them."""
 EXAMPLE = "claude"
@@ -13,3 +15,19 @@ HOOKED = "Claude Code"
 """The CLI whose own settings `phoenixctl hooks install` writes."""
 SETTINGS = ".claude/settings.json"
 """Where these settings stand, below the user's or the project's directory."""
+
+
+class Preset(NamedTuple):
+    """What becomes of a context that is too long, and how a marker gets into it."""
+
+    overflow: Literal["compaction", "reject", "silent"]
+    transport: Literal["stateless", "stateful", "compaction"]
+
+
+PRESETS = {
+    "claude": Preset("compaction", "compaction"),
+    "gemini": Preset("reject", "stateful"),
+    "deepseek": Preset("silent", "stateless"),
+}
+"""The three kinds of the Resonance Echo Protocol by the names that it gave them. What a server does today is for its
+operator to know: a name here says how an agent is treated, and nothing of its vendor."""

@@ -22,6 +22,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant, why_fenced
@@ -88,6 +89,8 @@ class Handover(Protocol):
     """What the service asks of the packages on disk."""
 
     async def is_changed(self, seat: Seat) -> bool: ...
+
+    async def fault(self, seat: Seat) -> str | None: ...
 
 
 @dataclass(slots=True)
@@ -172,6 +175,13 @@ class DaemonService:
             raise PhoenixdError(
                 f"the brief could not be written: {error.strerror or error}", "phoenixctl doctor"
             ) from error
+
+    async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:
+        return await self.journal.handoffs(seat, most)
+
+    async def package_fault(self, seat: str) -> str | None:
+        found = self.fleet().seats.get(seat)
+        return await self.handover.fault(found) if found is not None else None
 
     async def is_package_changed(self, seat: str) -> bool:
         found = self.fleet().seats.get(seat)

@@ -22,6 +22,7 @@ from phoenixd.api.exchange import Ask, Reply, here
 from phoenixd.api.handlers import (
     answers,
     briefs,
+    clinic,
     commands,
     handoffs,
     loops,
@@ -51,7 +52,7 @@ STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks)
+    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic)
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

@@ -125,6 +125,7 @@ REVISED = (
 )
 CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
+CASE = Parameter("id", "path", "string", "the Case", required=True, pattern=r"^c[0-9]{1,9}$")
 TASK = Parameter("id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$")
 
 
@@ -504,6 +505,18 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "schema_export", ("schema", "export"), "JSON Schemas of a project's files",
         (Parameter("to", "local", "string", "a directory to write them to, one file each", flag="--to"),),
+    ),
+    Operation(
+        "clinic_list", ("clinic", "list"), "How often each treatment of a failure held, and the Cases of the last hour",
+        TEXT_FORM, path="/v1/clinic", response="Clinic",
+    ),
+    Operation(
+        "clinic_show", ("clinic", "show"), "One Case: what was noticed, the diagnosis, what was done, what came of it",
+        (CASE, *TEXT_FORM), path="/v1/clinic/{id}", response="CaseShown",
+    ),
+    Operation(
+        "clinic_replay", ("clinic", "replay"), "What today's rules say of a Case's stored evidence; nothing is done",
+        (CASE, *TEXT_FORM), path="/v1/clinic/{id}/replay", response="CaseReplayed",
     ),
     Operation("config_check", ("config", "check"), "Check the configuration files", (CONFIG,)),
     Operation("config_show", ("config", "show"), "The configuration as it is understood", (CONFIG,)),

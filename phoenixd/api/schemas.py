@@ -47,6 +47,9 @@ def _nullable_ref(name: str) -> Schema:
 # fmt: off
 READINGS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}}
 
+HANDOFF_STEP = _object({"step": STRING, "began_at": TIME, "seconds": NUMBER})
+HANDOFF_CHECK = _object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})
+
 SCHEMAS: dict[str, Schema] = {
     "Agent": _object(
         {
@@ -138,7 +141,7 @@ SCHEMAS: dict[str, Schema] = {
                                 "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
                                 "rollback", "done", "rolled_back",
                             ),
-                            "trigger": _words("operator", "meter", "recycle"),
+                            "trigger": _words("operator", "meter", "recycle", "compaction", "full"),
                             "why": STRING,
                             "by": STRING,
                             "began_at": TIME,
@@ -151,13 +154,34 @@ SCHEMAS: dict[str, Schema] = {
                             "package": _or_null(STRING),
                             "why_back": _or_null(STRING),
                             "letters": COUNT,
-                            "times": _list(_object({"step": STRING, "began_at": TIME, "seconds": NUMBER})),
+                            "times": _list(HANDOFF_STEP),
                         }
                     ),
                     {"type": "null"},
                 ]
             },
-            "checks": _list(_object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})),
+            "checks": _list(HANDOFF_CHECK),
+            "history": _list(
+                _object(
+                    {
+                        "id": STRING,
+                        "outcome": _words("done", "rolled_back"),
+                        "trigger": _words("operator", "meter", "recycle"),
+                        "why": STRING,
+                        "by": STRING,
+                        "began_at": TIME,
+                        "ended_at": TIME,
+                        "predecessor": COUNT,
+                        "successor": COUNT,
+                        "tries": COUNT,
+                        "degraded": _list(STRING),
+                        "package": _or_null(STRING),
+                        "why_back": _or_null(STRING),
+                        "times": _list(HANDOFF_STEP),
+                        "checks": _list(HANDOFF_CHECK),
+                    }
+                )
+            ),
             "message": STRING,
         }
     ),
@@ -471,6 +495,67 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Tasks": _object({"tasks": _list(_ref("Task")), "at_once": COUNT}),
     "TaskOutcome": _object({"task": _ref("Task"), "message": STRING}),
+    "Clinic": _object(
+        {
+            "treatments": _list(_ref("TreatmentFigure")),
+            "limits": _list(_ref("TreatmentFigure")),
+            "cases": _list(_ref("CaseRow")),
+        }
+    ),
+    "TreatmentFigure": _object(
+        {
+            "cause": STRING,
+            "detail": STRING,
+            "prescription": _words("retry", "modify_prompt", "summarize_history", "abort"),
+            "treatment": STRING,
+            "harness": STRING,
+            "tried": COUNT,
+            "held": COUNT,
+            "low": _or_null(NUMBER),
+            "high": _or_null(NUMBER),
+            "open": COUNT,
+            "moot": COUNT,
+            "seconds": _or_null(NUMBER),
+        }
+    ),
+    "CaseRow": _object(
+        {
+            "id": STRING,
+            "scope": STRING,
+            "agents": _list(STRING),
+            "harness": STRING,
+            "cause": STRING,
+            "detail": STRING,
+            "rule": STRING,
+            "confidence": NUMBER,
+            "incidents": COUNT,
+            "treatments": COUNT,
+            "opened_at": TIME,
+            "newest_at": TIME,
+            "closed_at": _or_null(TIME),
+            "outcome": _words("held", "failed", "open", "moot"),
+        }
+    ),
+    "CaseShown": _object({"case": {"type": "object"}}),
+    "CaseReplayed": _object(
+        {
+            "id": STRING,
+            "differs": BOOLEAN,
+            "incidents": _list(
+                _object(
+                    {
+                        "agent": STRING,
+                        "incarnation": COUNT,
+                        "occasion": STRING,
+                        "then": _object({"cause": _or_null(STRING), "rule": STRING}),
+                        "now": _object({"cause": _or_null(STRING), "rule": STRING, "treatment": STRING}),
+                        "differs": BOOLEAN,
+                        "problem": _or_null(STRING),
+                    }
+                )
+            ),
+        }
+    ),
     "Pane": _object({"name": AGENT_NAME, "text": STRING}),
     "Finding": _object(
         {"level": _words("ok", "warning", "problem"), "title": STRING, "detail": STRING, "remedy": STRING}

@@ -11,6 +11,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import Latency
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.tree import Tree
@@ -153,6 +154,14 @@ class Service(Protocol):
 
     async def generate_brief(self, agent: str) -> BriefPage:
         """Write the agent's brief anew now, also where nothing changed."""
+        ...
+
+    async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:
+        """A seat's handoffs that are over, the newest first."""
+        ...
+
+    async def package_fault(self, seat: str) -> str | None:
+        """Why the package of a seat's newest handoff cannot be read or rested on; None: it can, or there is none."""
         ...
 
     async def is_package_changed(self, seat: str) -> bool:

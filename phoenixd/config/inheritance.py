@@ -10,7 +10,7 @@ from phoenixd.config.layers import Layer
 
 
 def spell_out(layer: Layer) -> Layer:
-    """Turn `resume = false` (liveness, breaker alike) and `resume_prompt = "..."` into keys of the agents' tables."""
+    """Turn `resume = false` (liveness, breaker, resonance alike) and `resume_prompt = "..."` into agents' own keys."""
     tables = dict(layer.tables)
     if isinstance(tables.get("defaults"), Mapping):
         tables["defaults"] = _spell_out_agent(tables["defaults"])
@@ -31,7 +31,7 @@ def _spell_out_agent(agent: Any) -> Any:
     if not isinstance(agent, Mapping):
         return agent
     spelled = dict(agent)
-    for table in ("resume", "liveness", "breaker"):
+    for table in ("resume", "liveness", "breaker", "resonance"):
         if isinstance(spelled.get(table), bool):
             spelled[table] = {"enabled": spelled[table]}
     if "resume_prompt" in spelled and isinstance(spelled.get("resume", {}), Mapping):

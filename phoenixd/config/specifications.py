@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
+from phoenixd.clis import PRESETS
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable
+from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable, ResonanceTable
 from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
@@ -26,6 +28,7 @@ from phoenixd.core.spec import (
     PhaseRules,
     PreparedAnswer,
     ReportRules,
+    ResonanceRules,
     RestartPolicy,
     RestartRules,
     ResumeRules,
@@ -40,6 +43,7 @@ LOGIN_VARIABLES = frozenset({"HOME"}.union(*(harness.login_variables for harness
 """What of an agent's environment decides by which login its CLI works."""
 
 _FENCE = FenceTable()
+_ENABLED: Mapping[object, Literal["auto", "on", "off"]] = {"auto": "auto", True: "on", False: "off"}
 
 
 def specification(name: str, table: AgentTable, source: str, fence: FenceTable = _FENCE) -> AgentSpec:
@@ -77,6 +81,7 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
         handoff=HandoffRules(**table.handoff.model_dump()),
         phase=PhaseRules(**table.phase.model_dump()),
         reports=ReportRules(**table.reports.model_dump()),
+        resonance=_resonance(table.resonance),
         brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),
         project=table.project,
         source=source,
@@ -101,6 +106,11 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     else:
         for complaint in harness.problems(specification(name, table, "")):
             yield problem_at(stack, (*here, "argv"), complaint)
+    if table.harness != "command" and _resonance(table.resonance).transport == "stateless":
+        complaint = 'transport = "stateless" is for a program of yours that puts the seed before each request, with'
+        remedy = 'harness = "command"; write "stateful"'
+        key = "transport" if table.resonance.transport is not None else "preset"
+        yield problem_at(stack, (*here, "resonance", key), f"{complaint} {remedy}")
     known = [SCREEN_DIALOGS[verdict] for verdict in harness.dismissible]
     for number, one in enumerate(table.answers):
         if one.dialog == "dialog" and one.asks not in known:
@@ -134,6 +144,28 @@ def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stac
                 ("agent", name, "heartbeat_file"),
                 f'{table.heartbeat_file} is already the heartbeat of "{owner}"',
             )
+
+
+def _resonance(table: ResonanceTable) -> ResonanceRules:
+    """A preset stands for overflow and transport; a key that is written itself wins."""
+    overflow, transport = table.overflow, table.transport
+    if table.preset is not None:
+        preset = PRESETS[table.preset]
+        overflow = overflow if "overflow" in table.model_fields_set else preset.overflow
+        transport = transport or preset.transport
+    return ResonanceRules(
+        enabled=_ENABLED[table.enabled],
+        preset=table.preset or "",
+        overflow=overflow,
+        # From outside nothing can be put before each request of a CLI: a marker at the start, and checks.
+        transport=transport or ("compaction" if overflow == "compaction" else "stateful"),
+        mode=table.mode,
+        codes=table.codes,
+        interval_turns=table.interval_turns,
+        footer=table.footer,
+        restore=table.restore,
+        max_per_hour=table.max_per_hour,
+    )
 
 
 def _login(table: AgentTable) -> str | None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from phoenixd.clis import EXAMPLE, NAMES
+from phoenixd.clis import EXAMPLE, NAMES, PRESETS
 from phoenixd.config.duration import Duration
 from phoenixd.core.meter.reading import LEAST_WINDOW, MOST_WINDOW
 from phoenixd.core.spec import (
@@ -23,6 +23,7 @@ from phoenixd.core.spec import (
     LivenessRules,
     LoopRules,
     PhaseRules,
+    ResonanceRules,
     RestartRules,
     ResumeRules,
     StopRules,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 else:
     HarnessName = Literal[NAMES]
     """One of the CLIs that can be declared, refused by name where it is another."""
+if TYPE_CHECKING:
+    PresetName = str
+else:
+    PresetName = Literal[tuple(PRESETS)]
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -47,6 +52,7 @@ _BREAKER, _FLEET, _BRIEF, _CONTEXT = BreakerRules(), FleetLimits(), BriefRules()
 _HANDOFF = HandoffRules()
 _JOBS = JobRules()
 _PHASE = PhaseRules()
+_RESONANCE = ResonanceRules()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -233,6 +239,7 @@ class HandoffTable(Table):
     ack: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.ack
     tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries
     spacing: Annotated[Duration, Field(le=7 * 24 * 3600)] = _HANDOFF.spacing
+    keep: Annotated[int, Field(ge=1, le=1000)] = _HANDOFF.keep
 
     @model_validator(mode="after")
     def _known_writer(self) -> HandoffTable:
@@ -286,6 +293,21 @@ class ReportsTable(Table):
     """How a report of an agent's is known to be whole."""
 
     seal: bool = True
+
+
+class ResonanceTable(Table):
+    """How it is noticed that an agent has lost the beginning of its context."""
+
+    enabled: Literal["auto"] | bool = "auto"
+    preset: PresetName | None = None
+    overflow: Literal["compaction", "reject", "silent"] = _RESONANCE.overflow
+    transport: Literal["stateless", "stateful", "compaction"] | None = None
+    mode: Literal["one_time", "classic"] = _RESONANCE.mode
+    codes: Annotated[int, Field(ge=2, le=100)] = _RESONANCE.codes
+    interval_turns: Annotated[int, Field(ge=1, le=1000)] = _RESONANCE.interval_turns
+    footer: bool = _RESONANCE.footer
+    restore: bool = _RESONANCE.restore
+    max_per_hour: Annotated[int, Field(ge=1, le=20)] = _RESONANCE.max_per_hour
 
 
 class PreparedAnswerTable(Table):
@@ -347,6 +369,7 @@ class AgentTable(Table):
     phase: PhaseTable = PhaseTable()
     brief: AgentBriefTable = AgentBriefTable()
     reports: ReportsTable = ReportsTable()
+    resonance: ResonanceTable = ResonanceTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:

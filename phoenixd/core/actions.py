@@ -8,6 +8,7 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Incident, Mode
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.moment import Instant
+from phoenixd.core.resonance.state import Why
 from phoenixd.core.work import Survey
 
 
@@ -145,6 +146,14 @@ class DismissDialog:
 
 
 @dataclass(frozen=True, slots=True)
+class InterruptTurn:
+    """Press Escape, once, if the screen shows that the agent works, and tell what the screen shows afterwards."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtCall:
     """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
 
@@ -279,6 +288,26 @@ class RecordSessions:
 
 
 @dataclass(frozen=True, slots=True)
+class PlantCodes:
+    """Mint a marker and codes, and write ledger, anchor and seed; the event CodesPlanted tells what came of it.
+
+    why: as in resonance.state.Why. With a session that begins it is told what stands in them; else the core tells it.
+    """
+
+    agent: str
+    incarnation: int
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSeed:
+    """Read the session seed, or make it of state and brief, for a session in place of a lost one."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class CollectTask:
     """Take in what a worker left: its answer from the transcript, its outputs; write manifest and report."""
 
@@ -292,6 +321,8 @@ class CollectTask:
 Action = LookForFile | (
     MeasureWork
     | CollectTask
+    | PlantCodes
+    | ReadSeed
     | Spawn
     | Terminate
     | Kill
@@ -300,6 +331,7 @@ Action = LookForFile | (
     | LookAtScreen
     | SeeAttendance
     | DismissDialog
+    | InterruptTurn
     | LookAtCall
     | CleanUp
     | AnswerHold

@@ -137,6 +137,16 @@ def _works_again(standing: StandingAlert, agent: Agent) -> bool:
     return run.evidence or (isinstance(agent.state, Running) and not agent.spec.has_hooks)
 
 
+def _is_verified(standing: StandingAlert, agent: Agent) -> bool:
+    """A check succeeded, or nobody wants it to run: what is started after that has a new session."""
+    known = agent.resonance
+    return _is_down(agent) or known is None or (known.state == "intact" and not known.lost)
+
+
+def _is_checked(standing: StandingAlert, agent: Agent) -> bool:
+    return _is_verified(standing, agent) or _is_another_run(standing, agent)
+
+
 def _is_down(agent: Agent) -> bool:
     """Whether nobody wants a run of it any more, or none is to be had."""
     return isinstance(agent.state, Quarantined) or (
@@ -276,6 +286,25 @@ TABLE: tuple[AlertKind, ...] = (
         "somebody starts it",
         _is_back,
         is_told=False,
+    ),
+    AlertKind(
+        "marker lost",
+        (
+            "two checks in a row failed: the front of its context is lost; it is restored in a new session, or handed "
+            "over, and quarantined where that fails"
+        ),
+        "a check succeeded, or nobody wants it to run",
+        _is_verified,
+        needs_person=False,
+    ),
+    AlertKind(
+        "resonance",
+        (
+            "a check proves nothing, since it used a tool; no codes could be planted; its footer names another role or "
+            "says Degraded; or its marker is lost, and `resonance.restore` is off"
+        ),
+        "a check succeeded, or its run has ended",
+        _is_checked,
     ),
     AlertKind(
         "background jobs lost",

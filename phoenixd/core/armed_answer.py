@@ -27,6 +27,8 @@ class ArmedAnswer:
     purpose: str
     tools: tuple[str, ...] = ()
     times: int = 1
+    spares_questions: bool = False
+    """A turn whose last words end with a question mark is left alone, where the shim can tell."""
 
 
 @dataclass(frozen=True, slots=True)

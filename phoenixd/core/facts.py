@@ -137,6 +137,25 @@ class AnswerFellShort:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkerNoted:
+    """What became of the marker of a run's session; rows of the table `markers`, and never a code.
+
+    planted: codes were given. asked: code `number` was asked for. checked: what the answer proves (verdict). seen:
+    codes stood in a call or a result. footer: the agent's own word of its state (verdict). restoration: its `step`,
+    1 to 7. tokens: what it took, 0 where unknown.
+    """
+
+    incarnation: int
+    what: Literal["planted", "asked", "checked", "seen", "footer", "restoration"]
+    verdict: str = ""
+    number: int = 0
+    step: int = 0
+    why: str = ""
+    tokens: int = 0
+    name: Literal["marker_noted"] = "marker_noted"
+
+
+@dataclass(frozen=True, slots=True)
 class HandoffEnded:
     """A handoff is over; said again where more became known of it. Without the texts that were sent meanwhile."""
 
@@ -156,5 +175,6 @@ Fact = (
     | AskingOver
     | Ordered
     | AnswerFellShort
+    | MarkerNoted
     | HandoffEnded
 )

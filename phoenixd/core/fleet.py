@@ -52,6 +52,7 @@ from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
+from phoenixd.core.treatment.case import Cases, Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class Fleet:
     jobs: JobRules = field(default_factory=JobRules)
     tasks: Tasks = field(default_factory=Tasks)
     """What workers do, have done, and are to do."""
+    cases: Cases = field(default_factory=Cases)
+    """What fails, and what comes of what is done about it."""
     seats: Mapping[str, Seat] = field(default_factory=dict)
     """Those of the orchestrators, by the names under which they were declared."""
 
@@ -95,11 +98,15 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The fleet after an event, and what was decided on the way, in order. `refusal` answers an operator's request."""
+    """The fleet after an event, and what was decided on the way, in order. `refusal` answers an operator's request.
+
+    kept: what changed of Cases, for the journal's tables.
+    """
 
     fleet: Fleet
     decisions: tuple[Decision, ...] = ()
     refusal: Refusal | None = None
+    kept: tuple[Kept, ...] = ()
 
 
 def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:

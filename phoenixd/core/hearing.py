@@ -69,6 +69,15 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
+from phoenixd.core.events.resonance import (
+    CheckRequested,
+    CodesPlanted,
+    CodesSeen,
+    FooterSeen,
+    PlantingFailed,
+    RestorationRequested,
+    SeedRead,
+)
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -94,14 +103,18 @@ from phoenixd.core.handoff import asking, following
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import accounts, outage, parking
-from phoenixd.core.meter import dead_end
+from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
+from phoenixd.core.resonance import exchange
+from phoenixd.core.resonance import following as resonances
+from phoenixd.core.resonance import parts as resonance
 from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
+from phoenixd.core.treatment import following as clinic
 from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -110,17 +123,27 @@ FleetPart = Callable[[Fleet, Step, Any, Moment], Step]
 Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
-DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch)
+# The clinic stands last: it reads what all others decided, and orders nothing.
+DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, clinic.follow)
 TASKS: Row = (steps.follow, telling.tell)
-SHARED: Row = (outage.follow, fleet.follow_sequences, following.follow, seats.do_held, *TASKS, *DUE)
+SHARED: Row = (
+    outage.follow, fleet.follow_sequences, following.follow, seats.do_held, resonances.follow, *TASKS, *DUE,
+)  # fmt: skip
 RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
 TOLD: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, *RUN)
+CONTEXT: Row = (
+    fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, resonance.hear), fleet.give_answer,
+    *RUN,
+)  # fmt: skip
 TURN_OVER: Row = (
     fleet.overhear,
-    (workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
+    (
+        workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED,
+        resonance.hear,
+    ),
     asking.hear_last_words, fleet.give_answer, *RUN,
 )  # fmt: skip
 # The short way: that a call began or ended decides nothing for accounts, outages and sequences.
@@ -137,23 +160,34 @@ CALL: Row = (
     *DUE,
 )
 
+CALL_BEGUN: Row = (
+    fleet.overhear,
+    (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED, resonance.hear_call),
+    fleet.give_answer,
+    following.follow,
+    *DUE,
+)
+
 TABLE: dict[type[Any], Row] = {
     # Hooks.
-    hooks.ToolStarted: CALL,
+    hooks.ToolStarted: CALL_BEGUN,
     hooks.ToolEnded: CALL,
     hooks.ToolFailed: EVIDENCE,
     hooks.SubagentStarted: EVIDENCE,
     hooks.SubagentEnded: EVIDENCE,
     hooks.CallKept: EVIDENCE,
-    hooks.TurnKept: TOLD,
+    hooks.TurnKept: CONTEXT,
     hooks.SessionStarted: (
-        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED),
+        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED, resonance.hear),
         fleet.give_answer, *RUN,
     ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
         fleet.overhear,
-        (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED),
+        (
+            workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED,
+            resonance.hear,
+        ),
         telling.hear_prompt, fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
@@ -161,7 +195,7 @@ TABLE: dict[type[Any], Row] = {
         fleet.overhear,
         (
             workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, dead_end.hear,
-            *ASKED,
+            *ASKED, resonance.hear,
         ),
         fleet.give_answer, *RUN,
     ),
@@ -171,8 +205,11 @@ TABLE: dict[type[Any], Row] = {
     ),
     hooks.PermissionAsked: TOLD,
     hooks.Notified: TOLD,
-    hooks.CompactionBegun: TOLD,
-    hooks.Compacted: TOLD,
+    hooks.CompactionBegun: (
+        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, compaction.hear, *ASKED),
+        fleet.give_answer, *RUN,
+    ),
+    hooks.Compacted: CONTEXT,
     hooks.OtherHook: TOLD,
     # Other signs of life, and what was looked at.
     EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
@@ -188,18 +225,19 @@ TABLE: dict[type[Any], Row] = {
     RunAdopted: (
         (
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
+            resonance.hear_adoption,
         ),
         seats.name_session, fleet.give_answer, *RUN,
     ),
     StartFailed: ((begins.hear_failed_start,), *RUN),
     AgentExited: (
         fleet.overhear, (ends.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
-        following.follow, seats.do_held, fleet.brake, *TASKS, *DUE,
+        following.follow, seats.do_held, resonances.follow, fleet.brake, *TASKS, *DUE,
     ),
     AgentVanished: ((ends.hear_vanishing, answers.let_go), *RUN),
     ShimLost: (
         (ends.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
-        seats.do_held, fleet.brake, *TASKS, *DUE,
+        seats.do_held, resonances.follow, fleet.brake, *TASKS, *DUE,
     ),
     RunMissing: ((ends.hear_lost_shim,), *RUN),
     TreeGone: ((ends.hear_empty_tree,), *RUN),
@@ -208,6 +246,11 @@ TABLE: dict[type[Any], Row] = {
     LinkLost: ((deafness.hear_loss,), *RUN),
     HooksRefused: ((deafness.hear_refusals,), *RUN),
     ArmedUsed: ((armed.hear_use,), *RUN),
+    CodesPlanted: ((resonance.hear_planted,), *RUN),
+    PlantingFailed: ((resonance.hear_failed_planting,), *RUN),
+    CodesSeen: ((resonance.hear_seen,), *RUN),
+    FooterSeen: ((resonance.hear_footer,), *RUN),
+    SeedRead: ((resonance.hear_seed,), *RUN),
     CleanedUp: ((cleanup.hear,), *SHARED),
     AttendanceSeen: ((interrupt.hear,), *SHARED),
     ReportJudged: ((reports.hear,), *SHARED),
@@ -219,26 +262,28 @@ TABLE: dict[type[Any], Row] = {
     # Orders.
     AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
     AgentWithdrawn: (
-        (plan.settle, requests.withdraw, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
-        *SHARED,
+        (plan.settle, requests.withdraw, resonance.hear_order, weights.note_order), seats.end_others, asking.hear_order,
+        fleet.renew_plan, *SHARED,
     ),
     StartRequested: (
-        (plan.settle, requests.hear_start, reports.hear_order, weights.note_order), fleet.renew_plan,
-        fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_start, reports.hear_order, resonance.hear_order, weights.note_order),
+        fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     StopRequested: (
-        (plan.settle, requests.hear_stop, weights.note_order), seats.end_others, asking.hear_order, fleet.renew_plan,
-        *SHARED,
+        (plan.settle, requests.hear_stop, resonance.hear_order, weights.note_order), seats.end_others,
+        asking.hear_order, fleet.renew_plan, *SHARED,
     ),
     RestartRequested: (
-        (plan.settle, requests.hear_restart, reports.hear_order, weights.note_order), fleet.renew_plan,
-        fleet.take_up_turns, *SHARED,
+        (plan.settle, requests.hear_restart, reports.hear_order, resonance.hear_order, weights.note_order),
+        fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
     BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
+    CheckRequested: ((resonance.request_check,), *SHARED),
+    RestorationRequested: ((resonance.request_restoration,), *SHARED),
     # Handoffs.
     HandoffRequested: (asking.request, *SHARED),
     RollbackRequested: (asking.roll_back, *SHARED),
@@ -271,8 +316,16 @@ TABLE: dict[type[Any], Row] = {
 }  # fmt: skip
 
 
+def as_heard(fleet: Fleet, event: Event) -> Event:
+    """The event as rules and journal hear of it: what an agent answers to a check is no part of its work."""
+    if not isinstance(event, hooks.TurnEnded):
+        return event
+    return exchange.as_heard(fleet.roster.living(event.agent, event.incarnation), event)
+
+
 def step(before: Fleet, event: Event, now: Moment) -> Step:
     """Decide on one event: ask the parts of its row, in order."""
+    event = as_heard(before, event)
     if type(event) in door.ADDRESSED:
         met = door.addressed(before, event, now)
         if isinstance(met, Step):

@@ -21,6 +21,9 @@ be for a full context. other: by a word that none of our rules knows, or knows n
 Notice = Literal["idle", "permission", "question", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""
 
+Compaction = Literal["auto", "manual", "other"]
+"""Who has a context shortened: the harness by itself, a person, or a word that we do not know."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hook:
@@ -158,11 +161,15 @@ class Notified(Hook):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(Hook):
-    """A turn came to its end. jobs: all that goes on in the background; None where nothing was said of it."""
+    """A turn came to its end. jobs: all that goes on in the background; None where nothing was said of it.
+
+    check: what it answered to a check at its end, which is no part of its work, and of `text`; None: there was none.
+    """
 
     text: str = field(default="", repr=False)
     error: str | None = None
     jobs: tuple[str, ...] | None = None
+    check: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +195,7 @@ class CompactionBegun(Hook):
 
     source: str | None = None
     blocked: bool = False
+    trigger: Compaction = "other"
 
 
 @dataclass(frozen=True, slots=True)

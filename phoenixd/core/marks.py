@@ -20,7 +20,7 @@ from phoenixd.core.limits import marks as limits
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import END, Mark
-from phoenixd.core.roster import DUE, LAUNCH, MEMBER, SPAWN, START, WANTED, Marker, Marks, Roster
+from phoenixd.core.roster import DUE, LAUNCH, MEMBER, RESTORING, SPAWN, START, WANTED, Marker, Marks, Roster
 from phoenixd.core.spec import AgentSpec
 
 ANY_TIME = Moment(0.0, 0.0)
@@ -46,6 +46,8 @@ def now(agent: Agent, place: int) -> Marks:
         marks.append((LAUNCH, "", END if since is None else since + agent.spec.resume.window, place, name))
     if agent.desired is Desired.RUNNING:
         marks.append((WANTED, "", 0.0, place, name))
+    if agent.resonance is not None and agent.resonance.is_restoring:
+        marks.append((RESTORING, "", 0.0, place, name))
     return (*marks, *limits.of(agent, place), *sequence.marks(agent, place))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from phoenixd.core import alerts, armed, restart
-from phoenixd.core.agent import Agent
+from phoenixd.core.agent import RESTORING, Agent
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Deaf
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
@@ -73,7 +73,7 @@ class Row:
     @property
     def is_running(self) -> bool:
         """Whether it is alive and supervised, whatever is laid over that but parking."""
-        return self.state in ("running", HANDING_OFF)
+        return self.state in ("running", HANDING_OFF, RESTORING)
 
     @property
     def item(self) -> InboxItem | None:
@@ -104,7 +104,7 @@ def row_of(fleet: Fleet, agent: Agent, now: Moment) -> Row:
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:
         return one
-    is_passing = one.state == "running" and seat.handoff is not None and not seat.handoff.is_over
+    is_passing = one.state in ("running", RESTORING) and seat.handoff is not None and not seat.handoff.is_over
     state = HANDING_OFF if is_passing and not finding.is_other(fleet, agent) else one.state
     one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation, state=state)
     others = [] if finding.is_other(fleet, agent) else _heard_of(fleet, seat)

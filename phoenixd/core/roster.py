@@ -18,9 +18,10 @@ from phoenixd.core.spec import AgentSpec
     DUE, START, SPAWN, LAUNCH, WANTED,
     MEMBER, LIMIT, ASKED, FREE, SLOT, OWN_SLOT,
     GROUP, OUTAGE, TURN, CALM,
-    PASSING,
-) = range(16)  # fmt: skip
-"""What marks say: those of the first line are told in marks.py, of the others in accounts, outage and sequence."""
+    PASSING, RESTORING,
+) = range(17)  # fmt: skip
+"""What marks say: those of the first line are told in marks.py, of the others in accounts, outage, sequence and
+resonance.restoring."""
 
 Marks = tuple[Mark, ...]
 BLOCK = 32

@@ -32,10 +32,12 @@ from phoenixd.core.hooks import (
     TurnKept,
 )
 from phoenixd.core.limits import waits
+from phoenixd.core.merit import Merit
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import SignOfLife, View, WaitBegan, WaitOver
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, kind_of
+from phoenixd.core.resonance import exchange
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.names import is_notice
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
@@ -147,7 +149,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if isinstance(event, PromptSubmitted) and not event.sub:
         heard, run, said = _hear_prompt(cut.begun(heard, event.text), run, event, before.turn_open, seen)
         notes = (*notes, said)
-    elif (merit := productive.hear(run.merit, event, agent.spec, now)) is not run.merit:
+    elif (merit := _merit(agent, run, event, now)) is not run.merit:
         is_proven = bool(merit.proof and not run.merit.proof)
         run = replace(run, merit=merit)
         if is_proven:
@@ -198,6 +200,13 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     weight: Weight | None = "detail" if facts and not is_news else None
     told = replace(heard, hooks_seen=True, session=known, state=changed)
     return Decision(told, actions, "; ".join(notes), facts=facts, weight=weight)
+
+
+def _merit(agent: Agent, run: Run, event: Hook, now: Moment) -> Merit:
+    """What the run has to show; a call that it makes to answer a check is no work."""
+    if isinstance(event, ToolStarted | ToolEnded | ToolFailed) and exchange.going_on(agent) is not None:
+        return run.merit
+    return productive.hear(run.merit, event, agent.spec, now)
 
 
 def refusal(activity: Activity) -> str | None:

@@ -192,7 +192,8 @@ class HandoffRules:
 
     writer: who brings the project's files up to date. drain: how long the predecessor's turn is waited for. ack: how
     long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
-    spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it.
+    spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it. keep:
+    packages and session records that stay on the disk.
     """
 
     writer: str = "deterministic"
@@ -200,6 +201,7 @@ class HandoffRules:
     ack: float = 5 * MINUTE
     tries: int = 2
     spacing: float = 10 * MINUTE
+    keep: int = 5
 
 
 class WriterKind(StrEnum):
@@ -251,6 +253,42 @@ class ReportRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ResonanceRules:
+    """How it is noticed that an agent has lost the beginning of its context (seed R).
+
+    enabled: "auto": on for orchestrators, and where overflow is not compaction. overflow: what becomes of a context
+    that is too long: the CLI shortens it, the request is refused, or its front is dropped in silence. transport: how
+    the marker reaches the agent; stateless: its program puts the seed before each request. mode: one_time asks for a
+    code that was never asked for, classic for the marker's own. interval_turns: between two checks. restore: whether a
+    loss is answered by a fresh session, max_per_hour times at most. preset: under which of the seed's names overflow
+    and transport were chosen.
+    """
+
+    enabled: Literal["auto", "on", "off"] = "auto"
+    preset: str = ""
+    overflow: Literal["compaction", "reject", "silent"] = "compaction"
+    transport: Literal["stateless", "stateful", "compaction"] = "compaction"
+    mode: Literal["one_time", "classic"] = "one_time"
+    codes: int = 24
+    interval_turns: int = 10
+    footer: bool = True
+    restore: bool = True
+    max_per_hour: int = 2
+
+    @property
+    def words(self) -> str:
+        """The rules for people."""
+        way = f"{self.preset}: " if self.preset else ""
+        codes = f"{self.codes} codes of one use" if self.mode == "one_time" else "the marker's code each time"
+        again = f"restored at most {self.max_per_hour} times in an hour" if self.restore else "not restored"
+        footer = "with footer" if self.footer else "without footer"
+        return (
+            f"{way}overflow {self.overflow}, transport {self.transport}; every {self.interval_turns} turns, {codes}, "
+            f"{footer}; {again}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedAnswer:
     """What the operator has answered beforehand: this very permission, word for word as the item's text is."""
 
@@ -291,6 +329,7 @@ class AgentSpec:
     loop: LoopRules = LoopRules()
     brief: BriefRules = BriefRules()
     reports: ReportRules = ReportRules()
+    resonance: ResonanceRules = ResonanceRules()
     cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()
     limits: LimitRules = LimitRules()
@@ -320,6 +359,19 @@ class AgentSpec:
         if self.restart.early_exit is not None:
             return self.restart.early_exit
         return 10.0 if self.kind in (Kind.RESIDENT, Kind.ORCHESTRATOR) else 0.0
+
+    @property
+    def role(self) -> str:
+        """Who it is in its own words and footers: the name under which it was declared."""
+        return self.seat or self.name
+
+    @property
+    def has_resonance(self) -> bool:
+        """Whether it bears a marker. An ephemeral agent's one turn has no front to lose."""
+        rules = self.resonance
+        if self.kind is Kind.EPHEMERAL or rules.enabled == "off":
+            return False
+        return rules.enabled == "on" or self.kind is Kind.ORCHESTRATOR or rules.overflow != "compaction"
 
     @property
     def has_hooks(self) -> bool:
@@ -357,6 +409,11 @@ class AgentSpec:
     def stops_either_way(self) -> bool:
         """Whether its hook of a turn's end comes as well where the API refused the turn: one has to look."""
         return traits_of(self.harness).stops_either_way
+
+    @property
+    def escape_ends_turn(self) -> bool:
+        """Whether Escape breaks its open turn off, and leaves the session as it is."""
+        return traits_of(self.harness).escape_ends_turn
 
     @property
     def ends_with_a_word(self) -> bool:

@@ -17,7 +17,8 @@ class Traits:
     hook of a turn's end comes as well where the API refused the turn. ends_with_a_word: it tells of its session's end
     only when a person leaves it, and not when a signal ends it. writes_briefs: it can be asked without a terminal to
     write its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
-    command line, with which it ends after one turn.
+    command line, with which it ends after one turn. escape_ends_turn: Escape breaks its open turn off, and leaves the
+    session as it is.
     """
 
     has_hooks: bool = True
@@ -29,6 +30,7 @@ class Traits:
     writes_briefs: bool = False
     takes_armed: tuple[On, ...] = ()
     one_turn_flags: tuple[str, ...] = ()
+    escape_ends_turn: bool = False
 
 
 UNKNOWN = Traits()

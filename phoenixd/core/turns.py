@@ -21,6 +21,7 @@ from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, WaitOver
+from phoenixd.core.resonance import exchange
 from phoenixd.core.transitions import end_run, keep
 from phoenixd.core.turn import liveness
 
@@ -44,6 +45,9 @@ def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if run is None or event.sub or not has_judged_turns(agent) or not seen.is_news:
         return decision
     heard, action = agent, None
+    if isinstance(event, PromptSubmitted) and exchange.is_ours(before, event):
+        # Some CLIs tell what held up a turn's end as a prompt: that turn goes on, and its own work is over.
+        return decision
     if isinstance(event, PromptSubmitted):
         heard, action = _begun(heard, _is_a_persons(before, event, seen.signals))
     elif heard.turns and heard.turns[-1].phase != "closing":

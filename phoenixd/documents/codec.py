@@ -1,8 +1,8 @@
 """Lossless JSON of the core's frozen dataclasses, as the journal keeps an agent between two lives of the daemon.
 
-The type hints are the schema: a dataclass is an object, a tuple an array, an enum its value, and a union of states the
-one whose `name` literal the object carries. What an older version did not write takes its default, what a newer one
-added is dropped; anything else that does not fit is refused, never guessed.
+The type hints are the schema: a dataclass is an object, a tuple an array, a set a sorted one, an enum its value, and a
+union of states the one whose `name` literal the object carries. What an older version did not write takes its default,
+what a newer one added is dropped; anything else that does not fit is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def encode(value: Any) -> Any:
     kind: Any = type(value)
     if _is_object(kind):
         return {name: encode(getattr(value, name)) for name in _stored_names(kind)}
+    if isinstance(value, frozenset):
+        return sorted(encode(item) for item in value)
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     raise TypeError(f"a snapshot cannot hold {kind.__name__}")
@@ -127,6 +129,8 @@ def _decoder(hint: Any) -> Decoder:
         return _union(arguments)
     if origin is tuple:
         return _array(arguments)
+    if origin is frozenset:
+        return _set(arguments[0])
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _enumeration(hint)
     if _is_object(hint):
@@ -180,6 +184,15 @@ def _array(arguments: tuple[Any, ...]) -> Decoder:
         if len(_list(data)) != len(items):
             raise Undecodable(f"expected {len(items)} items, found {len(data)}")
         return tuple(_at(index, item, value) for index, (item, value) in enumerate(zip(items, data, strict=True)))
+
+    return read
+
+
+def _set(argument: Any) -> Decoder:
+    item = _decoder(argument)
+
+    def read(data: Any) -> Any:
+        return frozenset(_at(index, item, value) for index, value in enumerate(_list(data)))
 
     return read
 

@@ -9,6 +9,8 @@ from typing import Any
 from phoenixd.core.hooks import (
     HOOKS,
     Beginning,
+    Compaction,
+    CompactionBegun,
     Hook,
     HookEvent,
     Notice,
@@ -38,9 +40,10 @@ NOTICES: dict[str, Notice] = {
     "ToolPermission": "permission",
     "elicitation_dialog": "question",
 }
+COMPACTIONS: dict[str, Compaction] = {"auto": "auto", "manual": "manual"}
 
-MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window"})
-"""The typed fields, which are made here and never taken from an input."""
+MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window", "trigger", "check"})
+"""The typed fields, which are made here or by the core, and never taken from an input."""
 SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in (*HOOKS.values(), OtherHook)}
 """The fields that each hook's input fills in."""
 
@@ -60,6 +63,8 @@ def _meaning(word: type[Hook], kind: str, said: dict[str, Any]) -> dict[str, Any
         return {"by_person": said.get("source") == PERSON_LEFT}
     if word is Notified:
         return {"notice": NOTICES.get(said.get("notification") or "", "other")}
+    if word is CompactionBegun:
+        return {"trigger": COMPACTIONS.get(said.get("source") or "", "other")}
     if word is TurnFailed:
         return {"failure": failure_of(said.get("error"), said.get("text") or "")}
     return {"word": kind} if word is OtherHook else {}
@@ -171,6 +176,8 @@ def _source(kind: str, payload: dict[str, Any]) -> str | None:
         return _words(payload, "reason")
     if kind == "prompt-submit":
         return "machine" if (_words(payload, "prompt") or "").startswith(MACHINE_PROMPT) else None
+    if kind in ("pre-compact", "compacted"):
+        return _words(payload, "trigger")
     return _words(payload, "source")
 
 

@@ -13,3 +13,5 @@ class ArmedBody:
     kind: str
     body: dict[str, object]
     named: str | None = None
+    words: str = "last_assistant_message"
+    """Of a turn's end, the field with the agent's last words."""

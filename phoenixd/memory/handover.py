@@ -6,7 +6,7 @@ All of it runs in a thread. What is written can be written again; a crash leaves
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -21,6 +21,7 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
+from phoenixd.documents.project.keeping import SessionFound, superfluous
 from phoenixd.documents.project.models import SessionRecord, SessionStatus
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
@@ -45,6 +46,10 @@ class ProjectFiles(Protocol):
         ...
 
     def read_file(self, workspace: str, path: str, limit: int) -> bytes: ...
+
+    def sessions_of(self, workspace: str, project: str) -> tuple[SessionFound, ...]: ...
+
+    def remove_files(self, workspace: str, paths: Sequence[str]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,14 @@ class Handover:
             return False
         agent = self.find(generation_name(seat.name, handoff.predecessor))
         return agent is not None and await to_thread.run_sync(self._is_changed, handoff, agent.spec.cwd)
+
+    async def fault(self, seat: Seat) -> str | None:
+        """Why the newest package cannot be read or rested on; None: it can, or there is none (E75, F-HO-7)."""
+        handoff = seat.handoff
+        if handoff is None or not handoff.package:
+            return None
+        agent = self.find(generation_name(seat.name, handoff.predecessor)) or self.find(seat.holder)
+        return await to_thread.run_sync(self._fault, handoff, agent.spec.cwd) if agent is not None else None
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
@@ -161,6 +174,12 @@ class Handover:
         statuses: tuple[SessionStatus, SessionStatus] = ("shutdown", "running") if done else ("running", "shutdown")
         records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
         self.files.put_files(agent.spec.cwd, records)
+        spared = frozenset((handoff.previous_session, handoff.session))
+        known = self.files.sessions_of(agent.spec.cwd, handoff.project)
+        # Of so many handoffs there is one session more.
+        gone = superfluous(known, agent.spec.handoff.keep + 1, spared)
+        if gone:
+            self.files.remove_files(agent.spec.cwd, gone)
 
     def _records(
         self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
@@ -189,12 +208,17 @@ class Handover:
             return None
 
     def _is_changed(self, handoff: Handoff, workspace: str) -> bool:
+        return self._fault(handoff, workspace) is not None
+
+    def _fault(self, handoff: Handoff, workspace: str) -> str | None:
         path = layout.session_paths(handoff.session).package
         try:
             found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
-        except (PhoenixdError, OSError):
-            return True
-        return found.hash != handoff.package or bool(package.check(found))
+        except (PhoenixdError, OSError) as failure:
+            return f"{path}: {_said(failure)}"
+        if found.hash != handoff.package:
+            return f"{path} is another one than was written"
+        return "; ".join(package.check(found)) or None
 
     def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name

@@ -15,6 +15,7 @@ from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
+from phoenixd.core.treatment.case import Cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,58 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class KeptIncident:
-    """A run that we ended, and what could be seen of it. opened: wall. body: JSON, without secrets."""
+    """A failure that was noticed, and what could be seen of it. opened: wall. body, evidence: JSON, without secrets.
+
+    What is empty here and stands in the journal already is kept: the evidence is stored with the decision, the body
+    once the copy is written. case_id, cause, rule: of the diagnosis. closed (wall): a later run was productive.
+    """
 
     agent: str
     incarnation: int
     kind: str
     opened: float
     body: str
+    case_id: str = ""
+    cause: str | None = None
+    rule: str = ""
+    evidence: str = ""
+    closed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTreatment:
+    """One treatment and what came of it, as core.treatment.case.Treated has it. Wall times."""
+
+    case_id: str
+    number: int
+    scope: str
+    cause: str | None
+    detail: str
+    rule: str
+    confidence: float
+    harness: str
+    agent: str
+    incarnation: int
+    action: str
+    treatment: str
+    by: str
+    failed: float
+    acted: float
+    run: int
+    productive: float | None
+    turns: int
+    outcome: str
+    why: str
+    decided: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCase:
+    """All that the journal keeps of a Case, the oldest first."""
+
+    id: str
+    incidents: tuple[KeptIncident, ...]
+    treatments: tuple[KeptTreatment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +123,8 @@ class Batch:
     usage: tuple[UsageSample, ...] = ()
     seats: tuple[Seat, ...] = ()
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
+    cases: Cases = Cases()  # noqa: RUF009 - frozen
+    treatments: tuple[KeptTreatment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +143,7 @@ class Saved:
     """That of the newest commit; 0 in a journal of a version that knew none."""
     seats: tuple[Seat, ...] = ()
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
+    cases: Cases = Cases()  # noqa: RUF009 - frozen
 
 
 class Journal(Protocol):
@@ -120,6 +169,14 @@ class Journal(Protocol):
 
         story: only rows of that weight.
         """
+        ...
+
+    async def treatments(self) -> list[KeptTreatment]:
+        """Every treatment that is kept, the oldest first."""
+        ...
+
+    async def case(self, case_id: str) -> KeptCase | None:
+        """What is kept of a Case; None where nothing is."""
         ...
 
     async def handoffs(self, seat: str, limit: int) -> list[Handoff]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phoenixd.documents.resonance.planting import Planting
+from phoenixd.planting import Planting
 from phoenixd.resonance.exchange import Message
 
 

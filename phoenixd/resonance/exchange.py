@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from phoenixd.documents.resonance.planting import Verdict
+from phoenixd.planting import Verdict
 
 
 class Message(TypedDict):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from phoenixd.documents.resonance import footer
-from phoenixd.documents.resonance.planting import Judged, Mode, Verdict
 from phoenixd.documents.resonance.session_seed import SessionSeed
+from phoenixd.planting import Judged, Mode, Verdict
 from phoenixd.resonance.due import Due
 from phoenixd.resonance.exchange import Answer, Ask, MarkerLost, Reply, WindowExceeded
 from phoenixd.resonance.records import Records

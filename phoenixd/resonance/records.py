@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from phoenixd.documents.resonance import anchor as anchors
 from phoenixd.documents.resonance import ledger, session_seed
-from phoenixd.documents.resonance.marker import CODES, Marker, mint, mint_codes
-from phoenixd.documents.resonance.planting import Mode, Planting
+from phoenixd.documents.resonance.marker import mint, mint_codes
 from phoenixd.documents.resonance.session_seed import SessionSeed
+from phoenixd.planting import CODES, Marker, Mode, Planting
 from phoenixd.resonance.exchange import Happened
 
 MOST_KEPT = 1000

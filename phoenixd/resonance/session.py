@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from phoenixd.documents.resonance.planting import Judged, Mode, Planting, anchor_text, challenge_text
 from phoenixd.documents.resonance.session_seed import seed_text
+from phoenixd.planting import Judged, Mode, Planting, anchor_text, challenge_text
 from phoenixd.resonance.conversation import Conversation
 from phoenixd.resonance.exchange import GO_ON, Ask, Reply, cut_by, reply_of
 from phoenixd.resonance.records import Records

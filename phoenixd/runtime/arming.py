@@ -10,6 +10,8 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.harness import HARNESSES
 
 MOST_TOLD = 64
+QUESTION_MARKS = ("?", "？", "؟")
+"""How last words end that ask a person something."""
 
 
 def order(spec: AgentSpec, answer: ArmedAnswer, at: Instant) -> Mapping[str, object] | None:
@@ -22,10 +24,12 @@ def order(spec: AgentSpec, answer: ArmedAnswer, at: Instant) -> Mapping[str, obj
     if taken is None or seconds <= 0:
         return None
     named = {} if taken.named is None else {"named": taken.named}
+    spares = {"spares": {"key": taken.words, "ends": list(QUESTION_MARKS)}} if answer.spares_questions else {}
     return {
         "id": answer.id,
         "kind": taken.kind,
         **named,
+        **spares,
         "tools": list(answer.tools),
         "times": answer.times,
         "seconds": round(seconds, 3) or 0.001,

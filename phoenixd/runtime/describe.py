@@ -11,6 +11,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import JournalBehind, LimitsDeclared, Rebooted
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten
 from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.resonance import CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
@@ -22,6 +23,8 @@ NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record
 """Fields that stand elsewhere, or that only the next decision needs."""
 OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""
+OF_CODES = frozenset({"planting", "codes", "marker"})
+"""Fields that hold an agent's codes: whoever reads the journal, the agent too, must not find them there."""
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
@@ -49,6 +52,8 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     for one in fields(event):
         value = getattr(event, one.name)
         if one.name in OF_HANDOFFS and isinstance(event, PackageWritten | HandoffAcked):
+            continue
+        if one.name in OF_CODES and isinstance(event, CodesPlanted | CodesSeen | FooterSeen):
             continue
         if one.name in NOT_TOLD or value in (None, "", False, ()):
             continue

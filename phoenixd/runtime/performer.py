@@ -23,12 +23,15 @@ from phoenixd.core.actions import (
     Disarm,
     DismissDialog,
     Fence,
+    InterruptTurn,
     Kill,
     LookAtCall,
     LookAtScreen,
     LookForFile,
     MeasureWork,
     ObserveTerminal,
+    PlantCodes,
+    ReadSeed,
     Reassure,
     RecordIncident,
     RecordSessions,
@@ -73,6 +76,9 @@ REFUSAL_LATE = 3.0
 """Seconds by which a transcript may be behind the end of a turn."""
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
+
+INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 10.0, 0.3
+"""Seconds for which a screen is looked at after Escape, and between two looks."""
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
@@ -197,6 +203,8 @@ class Performer:
                 await self._look(action)
             case DismissDialog():
                 await self._dismiss(action)
+            case InterruptTurn():
+                await self._interrupt(action)
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))
@@ -218,6 +226,8 @@ class Performer:
                 self._tell(await self._outside.handover.write(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
+            case PlantCodes() | ReadSeed():
+                log.info("not_carried_out", agent=action.agent, action=type(action).__name__)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -367,6 +377,25 @@ class Performer:
         if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.screens.dismisses(agent, verdict):
             await self._outside.terminal.press_escape(action.agent)
 
+    async def _interrupt(self, action: InterruptTurn) -> None:
+        """Press Escape on an open turn, and never on anything else: a dialog it would answer."""
+        agent = self._find(action.agent)
+        if agent is None or agent.incarnation != action.incarnation or not isinstance(agent.state, Running):
+            return
+        clock = self._outside.clock
+        verdict = await self._screen_of(agent)
+        if verdict == "working":
+            await self._outside.terminal.press_escape(action.agent)
+            give_up, before = clock.now().at + INTERRUPTED_WITHIN, ""
+            # A frame of before may still be drawn: two in a row count.
+            while (verdict == "working" or verdict != before) and clock.now().at < give_up:
+                await clock.sleep_until(clock.now().at + INTERRUPT_LOOKS)
+                before, verdict = verdict, await self._screen_of(agent)
+        self._tell(ScreenSeen(action.agent, action.incarnation, verdict, "escape"))
+
+    async def _screen_of(self, agent: Agent) -> str:
+        return self._outside.screens.classify(agent, await self._outside.terminal.capture(agent.name))
+
     async def _look_at_call(self, action: LookAtCall) -> None:
         agent = self._find(action.agent)
         run = agent.run if agent is not None else None
@@ -416,8 +445,10 @@ class Performer:
             return
         screen = ""
         try:
-            with anyio.move_on_after(INCIDENT_LOOK):
-                screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+            # The screen of a run that is over is restored, and the next start stands behind this.
+            if agent.run is not None and agent.run.incarnation == action.incarnation:
+                with anyio.move_on_after(INCIDENT_LOOK):
+                    screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
         except TerminalFailed as failure:
             log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
         self._tasks.start_soon(self._write_incident, agent, action, screen)
@@ -429,8 +460,18 @@ class Performer:
         except (PhoenixdError, OSError) as failure:
             log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
             return
-        at = incident.at_wall
-        self._tell(IncidentRecorded(action.agent, action.incarnation, incident.kind, incident.file, lines, at, record))
+        self._tell(
+            IncidentRecorded(
+                action.agent,
+                action.incarnation,
+                incident.kind,
+                incident.file,
+                lines,
+                incident.at_wall,
+                record,
+                incident.case,
+            )
+        )
 
     async def _release(self, action: Release) -> None:
         self._outside.evidence.forget(action.agent)
@@ -482,12 +523,17 @@ def _lane_of(action: Action) -> str:
             return f"{agent} armed"
         case LookAtScreen(agent=agent) | SeeAttendance(agent=agent) | DismissDialog(agent=agent):
             return f"{agent} screen"
+        case InterruptTurn(agent=agent):
+            return f"{agent} screen"
         case LookAtCall(agent=agent):
             return f"{agent} call"
         case CollectTask(task=task):
             return f"task {task}"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
+        case PlantCodes() | ReadSeed():
+            # In the lane of the spawn, which follows: no session is there without its anchor.
+            return action.agent
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():

@@ -23,6 +23,8 @@ MOST_ENTRIES = 20_000
 """Entries that wait for a failing journal; of more the oldest are given up, and that is an entry too."""
 MOST_INCIDENTS = 200
 """Incidents that wait likewise; each stands in its file all the same."""
+MOST_TREATMENTS = 2000
+"""Rows of treatments that wait likewise: what is lost of them is never counted as held."""
 MOST_SAMPLES = 2000
 """Samples of contexts that wait likewise: no decision rests on them."""
 
@@ -227,6 +229,7 @@ def _merge(batches: list[Batch]) -> Batch:
     entries = tuple(entry for batch in batches for entry in batch.entries)
     after = max(batch.after_row for batch in batches)
     incidents = tuple(incident for batch in batches for incident in batch.incidents)[-MOST_INCIDENTS:]
+    treatments = tuple(one for batch in batches for one in batch.treatments)[-MOST_TREATMENTS:]
     usage = tuple(sample for batch in batches for sample in batch.usage)[-MOST_SAMPLES:]
     return replace(
         batches[-1],
@@ -235,6 +238,7 @@ def _merge(batches: list[Batch]) -> Batch:
         removed=tuple(removed.items()),
         after_row=after,
         incidents=incidents,
+        treatments=treatments,
         usage=usage,
     )
 

@@ -25,13 +25,14 @@ from phoenixd.core.events.evidence import EvidenceSeen, IncidentRecorded, UsageS
 from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.core.fleet import Fleet, next_deadline
-from phoenixd.core.hearing import step
+from phoenixd.core.hearing import as_heard, step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Clock
-from phoenixd.ports.journal import Batch, Entry, Journal, KeptIncident, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, Journal, KeptIncident, KeptTreatment, StoredEntry
+from phoenixd.runtime import cases
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.cleaning import Clean, cleaned, kept
 from phoenixd.runtime.describe import describe_actions, describe_event
@@ -90,6 +91,7 @@ class _Turn:
     after_row: int = 0
     """The numbers of its rows are higher than that."""
     incidents: list[KeptIncident] = field(default_factory=list)
+    treatments: list[KeptTreatment] = field(default_factory=list)
     usage: list[UsageSample] = field(default_factory=list)
 
 
@@ -243,13 +245,13 @@ class Supervisor:
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
-        if turn.entries or turn.changed or turn.removed or turn.incidents or turn.usage:
+        if turn.entries or turn.changed or turn.removed or turn.incidents or turn.treatments or turn.usage:
             batch = self._batch(now, turn)
             ticket = await self.saver.save(batch, is_order=turn.ends)
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
                 self._remember(batch, turn.orders, False)
-                batch = replace(batch, entries=(), changed=(), removed=(), incidents=(), usage=())
+                batch = replace(batch, entries=(), changed=(), removed=(), incidents=(), treatments=(), usage=())
             keep = partial(self._remember, batch, turn.orders, True)
         due = Due(ticket, turn.actions, turn.receipts, keep)
         for done, refusal in turn.answers:
@@ -291,6 +293,8 @@ class Supervisor:
             epoch=self.fleet.epoch,
             after_row=turn.after_row,
             incidents=tuple(turn.incidents),
+            treatments=tuple(turn.treatments),
+            cases=self.fleet.cases,
             usage=tuple(turn.usage),
             tasks=self.fleet.tasks,
             seats=tuple(self.fleet.seats.values()),
@@ -314,12 +318,17 @@ class Supervisor:
             if stepped and waiting.done is None and now.at - began > TURN_SPAN:
                 self._queue.appendleft(waiting)
                 break
-            result = step(self.fleet, waiting.event, now)
+            heard = as_heard(self.fleet, waiting.event)
+            result = step(self.fleet, heard, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
             self.fleet = result.fleet
             if isinstance(waiting.event, JournalBehind):
                 turn.after_row = first_row_after(self.fleet.epoch)
-            self._note(turn, waiting.event, result.decisions, now)
+            self._note(turn, heard, result.decisions, now)
+            if result.kept:
+                turn.incidents.extend(cases.incidents(result.kept, self._clean))
+                turn.treatments.extend(cases.treatments(result.kept))
+                turn.actions.extend(cases.copies(result.kept))
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
                 turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None
@@ -332,7 +341,9 @@ class Supervisor:
         detail = kept(event, detail, self._clean)
         name: str | None = getattr(event, "agent", None)
         if isinstance(event, IncidentRecorded) and event.record:
-            turn.incidents.append(KeptIncident(event.agent, event.incarnation, event.kind, event.opened, event.record))
+            turn.incidents.append(
+                KeptIncident(event.agent, event.incarnation, event.kind, event.opened, event.record, event.case)
+            )
         if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
         for decision in decisions:

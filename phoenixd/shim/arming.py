@@ -34,6 +34,7 @@ MOST, MOST_IDS = 8, 64
 """Answers that stand at a time, and names that are remembered in a run, so that none of them is taken anew."""
 ID_LIMIT, BODY_LIMIT, TOOL_LIMIT, MOST_TOOLS, MOST_TIMES = 64, 32 * 1024, 512, 64, 1000
 LONGEST = 24 * 3600.0
+MOST_ENDS, END_LIMIT = 8, 16
 TOLD_AGAIN = 1.0
 ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 
@@ -41,7 +42,7 @@ ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 class Answer:
     """One of them. noted: of how many uses the daemon has said that they are kept; -1 once it was taken back."""
 
-    __slots__ = ("body", "id", "kind", "named", "noted", "times", "told", "tools", "until", "uses")
+    __slots__ = ("body", "id", "kind", "named", "noted", "spares", "times", "told", "tools", "until", "uses")
 
     def __init__(self, message: dict[str, Any]) -> None:
         """Raises messages.Malformed."""
@@ -56,6 +57,7 @@ class Answer:
         self.tools = tuple(messages.texts(message, "tools"))
         if len(self.tools) > MOST_TOOLS or any(not 0 < len(tool) <= TOOL_LIMIT for tool in self.tools):
             raise messages.Malformed("tools: too many, or one that is too long")
+        self.spares = _spares(message)
         self.times = messages.number(message, "times")
         if not 1 <= self.times <= MOST_TIMES:
             raise messages.Malformed(f"times: 1 to {MOST_TIMES} are possible")
@@ -78,6 +80,11 @@ class Answer:
         named = hook_input.get("hook_event_name")
         if self.named is not None and isinstance(named, str) and named != self.named:
             return False
+        if self.spares is not None:
+            key, ends = self.spares
+            words = hook_input.get(key)
+            if isinstance(words, str) and words.rstrip().endswith(ends):
+                return False
         return not self.tools or hook_input.get("tool_name") in self.tools
 
 
@@ -246,6 +253,17 @@ def identifier(message: dict[str, Any]) -> str:
     if len(id) > ID_LIMIT or not ID_CHARACTERS.issuperset(id):
         raise messages.Malformed(f"id: 1 to {ID_LIMIT} letters, digits, dashes, dots or underscores are required")
     return id
+
+
+def _spares(message: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+    """A field of the hook's input, and how a text there ends with which the hook is let pass. Raises Malformed."""
+    if message.get("spares") is None:
+        return None
+    told = messages.table(message, "spares")
+    key, ends = messages.text(told, "key"), tuple(messages.texts(told, "ends"))
+    if len(ends) > MOST_ENDS or any(not 0 < len(end) <= END_LIMIT for end in ends):
+        raise messages.Malformed("spares: too many ends, or one that is too long")
+    return key, ends
 
 
 def _seconds(message: dict[str, Any]) -> float:

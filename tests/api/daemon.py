@@ -32,10 +32,12 @@ from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.tree import Tree
+from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports.journal import Batch, Entry, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptTreatment, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
+from phoenixd.runtime import cases
 from phoenixd.runtime.describe import describe_actions
 
 FIXTURE_EPOCH = 1_795_200_000.0
@@ -47,6 +49,8 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.rows: list[StoredEntry] = []
         self.facts: dict[str, str] = {}
+        self.kept_incidents: list[KeptIncident] = []
+        self.kept_treatments: dict[tuple[str, int], KeptTreatment] = {}
 
     def load(self) -> Saved:
         return Saved()
@@ -76,6 +80,14 @@ class MemoryJournal:
             and (not story or row.entry.weight == "story")
         ]
         return rows[-limit:] if newest else rows[:limit]
+
+    async def treatments(self) -> list[KeptTreatment]:
+        return list(self.kept_treatments.values())
+
+    async def case(self, case_id: str) -> KeptCase | None:
+        incidents = tuple(one for one in self.kept_incidents if one.case_id == case_id)
+        treatments = tuple(one for one in self.kept_treatments.values() if one.case_id == case_id)
+        return KeptCase(case_id, incidents, treatments) if incidents or treatments else None
 
     async def remember(self, key: str, value: str) -> None:
         self.facts[key] = value
@@ -217,6 +229,8 @@ class FakeDaemon:
             step = hearing.step(self.state, event, now)
             self.state = step.fleet
             refusal = refusal or step.refusal
+            self.journal.kept_incidents += cases.incidents(step.kept, lambda agent, text: redact(text))
+            self.journal.kept_treatments |= {(one.case_id, one.number): one for one in cases.treatments(step.kept)}
             for decision in step.decisions:
                 if decision.weight != "noise" and (decision.reason or is_journaled(event)):
                     self._note(event, decision, now)
@@ -378,6 +392,12 @@ class FakeDaemon:
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
+
+    async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:
+        return await self.journal.handoffs(seat, most)
+
+    async def package_fault(self, seat: str) -> str | None:
+        return "it was changed" if seat in self.changed_packages else None
 
     async def is_package_changed(self, seat: str) -> bool:
         return seat in self.changed_packages

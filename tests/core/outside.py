@@ -14,6 +14,7 @@ from phoenixd.core.actions import (
     Action,
     Deliver,
     Fence,
+    InterruptTurn,
     Kill,
     LookAtScreen,
     LookForFile,
@@ -99,6 +100,7 @@ class Outside:
                 | Release()
                 | Deliver()
                 | LookAtScreen()
+                | InterruptTurn()
                 | SeeAttendance()
             ):
                 self.lanes[action.agent].append(action)
@@ -129,6 +131,8 @@ class Outside:
                 assert not self.processes[action.agent], "an agent was let go while it lived"
             case LookAtScreen():
                 self.mail[action.agent].append(ScreenSeen(action.agent, action.incarnation, luck.screen))
+            case InterruptTurn():
+                self.mail[action.agent].append(ScreenSeen(action.agent, action.incarnation, luck.screen, "escape"))
             case SeeAttendance():
                 self.mail[action.agent].append(AttendanceSeen(action.agent, action.incarnation, luck.attended))
             case LookForFile():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from phoenixd.core.actions import Action, Spawn, UpdatePapers, WritePackage
+from phoenixd.core.actions import Action, Deliver, InterruptTurn, Spawn, Terminate, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Stopped
+from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted, Tick
@@ -25,18 +27,22 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.handoff.words import FINISH
 from phoenixd.core.hearing import step
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import HandoffRules
+from phoenixd.core.spec import ContextRules, HandoffRules
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
-from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.hooks import hook_event, hook_of
 from tests.core.handing import FACTS, OPENING, WORD, orchestrator
 from tests.core.outside import TERMINAL, Luck, Outside
 from tests.core.story import EPOCH
 
-SPEC = orchestrator(handoff=HandoffRules(spacing=60.0))
+SPEC = orchestrator(project="shop", handoff=HandoffRules(spacing=60.0), context=ContextRules(predict=False))
+TOO_LONG = {"error": "invalid_request", "error_details": "Prompt is too long"}
 HOOKS = ("session-start", "prompt-submit", "tool-start", "tool-end", "stop", "stop-failure", "permission-request")
 lucks = st.builds(
     Luck,
@@ -81,6 +87,12 @@ class SeatMachine(RuleBasedStateMachine):
         self.kept_down = False
         self.ids: set[str] = set()
         self.is_acked = False
+        self.full: set[str] = set()
+        """Sessions in which nothing more can be asked."""
+        self.row: dict[tuple[str, int], int] = defaultdict(int)
+        """Automatic compactions since a person ordered one, of each run."""
+        self.escapes: dict[tuple[str, int], int] = defaultdict(int)
+        """Escapes in each round of a handoff."""
 
     @initialize()
     def declare(self) -> None:
@@ -114,10 +126,29 @@ class SeatMachine(RuleBasedStateMachine):
             seat = self.fleet.seats["o"]
             number = self.fleet.agents[action.agent].spec.generation
             assert number > seat.fenced, "a fenced generation was started"
+            assert action.session_id not in self.full, "a session that is full was started again"
+        if isinstance(action, InterruptTurn):
+            handoff = self.handoff
+            assert handoff is not None, "Escape was pressed for no handoff"
+            assert handoff.step is Step.DRAIN
+            self.escapes[handoff.id, handoff.rounds] += 1
+            assert self.escapes[handoff.id, handoff.rounds] == 1, "Escape was pressed twice"
+        if isinstance(action, Terminate) and (ending := self.drained(action)) is not None:
+            assert self.escapes[ending.id, ending.rounds] == 1, "a turn was ended by force, and Escape was not tried"
+        if isinstance(action, Deliver) and action.text == FINISH:
+            handoff = self.handoff
+            assert handoff is not None
+            assert handoff.trigger != "full" or handoff.rounds > 1, "one that cannot speak was told to finish"
         if isinstance(action, UpdatePapers | WritePackage):
             self.work.append(action)
         else:
             self.outside.submit(action)
+
+    def drained(self, action: Terminate) -> Handoff | None:
+        """The handoff whose drain ends this run; None where something else does."""
+        handoff, agent = self.handoff, self.fleet.agents.get(action.agent)
+        is_cut = agent is not None and isinstance(agent.state, Stopping) and "cannot wait any longer" in agent.state.why
+        return handoff if is_cut else None
 
     def check_seat(self, before: Fleet) -> None:
         seat, known = self.fleet.seats["o"], before.seats.get("o")
@@ -131,6 +162,28 @@ class SeatMachine(RuleBasedStateMachine):
             assert known is None or known.handoff is None or known.handoff.is_over, "two handoffs at once"
             self.ids.add(handoff.id)
             self.is_acked = False
+            self.check_trigger(handoff)
+        if handoff is not None and handoff.trigger == "full" and handoff.package:
+            assert handoff.degraded, "a package from files alone that does not say so"
+
+    def check_trigger(self, handoff: Handoff) -> None:
+        holder = self.fleet.agents[self.fleet.seats["o"].holder]
+        gauge = read(meters.of(holder), holder.spec.context)
+        match handoff.trigger:
+            case "full":
+                assert holder.session is not None
+                assert holder.session.session_id in self.full
+            case "compaction":
+                many = self.row[holder.name, holder.incarnation]
+                assert many >= 1, "nothing was shortened"
+                assert many >= 3 or gauge.verdict in ("WARNING", "HANDOFF"), "the first below `warn` is no request"
+            case "meter":
+                assert gauge.verdict == "HANDOFF"
+            case "recycle":
+                assert holder.last_exit is not None
+                assert holder.last_exit.code in (100, 101)
+        if handoff.trigger != "operator":
+            assert handoff.rollbacks < 2, "a third one began by itself"
 
     @property
     def handoff(self) -> Handoff | None:
@@ -192,6 +245,42 @@ class SeatMachine(RuleBasedStateMachine):
                 holder.name, holder.run.incarnation, int(share * 200_000), 200_000, "transcript", self.wall
             )
             self.tell(seen)
+
+    # Contexts that fill.
+
+    @rule(which=st.integers(0, 2))
+    def context_is_full(self, which: int) -> None:
+        names = [name for name in self.names() if self.outside.living(name) is not None]
+        if not names:
+            return
+        name = names[which % len(names)]
+        agent, process = self.fleet.agents[name], self.outside.living(name)
+        assert process is not None
+        state = agent.state
+        # Whose start is known begins to run with its first hook.
+        runs = isinstance(state, Running) or (isinstance(state, Starting) and state.run.pid is not None)
+        is_running = runs and agent.incarnation == process.incarnation
+        self.tell(hook_event(name, process.incarnation, "stop-failure", TOO_LONG, self.wall))
+        if is_running and agent.session is not None:
+            self.full.add(agent.session.session_id)
+
+    @rule(
+        which=st.integers(0, 2),
+        trigger=st.sampled_from(["auto", "auto", "auto", "manual", "by tides"]),
+        many=st.integers(1, 3),
+        blocked=st.booleans(),
+    )
+    def compacts(self, which: int, trigger: str, many: int, blocked: bool) -> None:
+        names = [name for name in self.names() if self.outside.living(name) is not None]
+        for _ in range(many if names else 0):
+            name = names[which % len(names)]
+            process = self.outside.living(name)
+            if process is None:
+                return
+            run = (name, process.incarnation)
+            self.row[run] = self.row[run] + 1 if trigger == "auto" else 0 if trigger == "manual" else self.row[run]
+            said = {"trigger": trigger, "blocked": blocked}
+            self.tell(hook_event(name, process.incarnation, "pre-compact", said, self.wall))
 
     # The world.
 

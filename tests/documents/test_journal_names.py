@@ -83,6 +83,13 @@ recovery_confirmed
 saving_halted
 saving_resumed
 armed_used
+codes_planted
+planting_failed
+codes_seen
+footer_seen
+seed_read
+check_requested
+restoration_requested
 handoff_requested
 rollback_requested
 handoff_acked
@@ -123,6 +130,9 @@ record_sessions
 arm
 disarm
 collect_task
+interrupt_turn
+plant_codes
+read_seed
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 
@@ -175,7 +185,7 @@ def shape(hint: Any, place: str = "") -> Iterator[tuple[str, frozenset[str]]]:
             for field in fields(member):
                 if field.name not in NEVER_STORED.get(member, ()):  # type: ignore[call-overload]
                     yield from shape(hints[field.name], f"{place}{f'[{name}]' if name else ''}.{field.name}")
-        elif get_origin(member) is tuple:
+        elif get_origin(member) in (tuple, frozenset):
             accepted.add("array")
             for number, item in enumerate(one for one in get_args(member) if one is not Ellipsis):
                 yield from shape(item, f"{place}[{number}]")

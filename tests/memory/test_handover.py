@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.actions import UpdatePapers, WritePackage
+from phoenixd.core.actions import RecordSessions, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import Kind
+from phoenixd.core.spec import HandoffRules, Kind
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.memory.brief import heard_out
@@ -142,3 +142,35 @@ async def test_of_a_predecessor_that_is_down_nothing_more_is_waited_for(scene: S
 
     assert "Last words" not in await scene.updated()
     assert scene.room.clock.slept == []
+
+
+async def test_keep_packages_and_records_of_the_newest_handoffs_stay_and_nothing_else_goes(scene: Scene) -> None:
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=HandoffRules(keep=2)))
+    sessions = scene.room.work / ".claude/orchestrators"
+    for number, project in enumerate(["shop", "shop", "bank", "shop"]):
+        place = sessions / f"orchestrator-00{number}"
+        place.mkdir(parents=True)
+        record = {"sessionId": place.name, "projectName": project, "status": "shutdown"}
+        (place / "session.json").write_text(json.dumps(record))
+        (place / "handoff-package.json").write_text("{}")
+    memory = sessions / "orchestrator-001/memory"
+    memory.mkdir()
+    (memory / "patterns.md").write_text("Mind the till.")
+    told = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(told, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {"previous_session": told.previous, "session": told.session}
+
+    await scene.handover.record(RecordSessions("a", "h1"))
+
+    left = sorted(str(path.relative_to(sessions)) for path in sessions.rglob("*") if path.is_file())
+    ours = sorted(
+        f"{one}/{name}"
+        for one, names in ((told.previous, ["handoff-package.json", "session.json"]),
+                           (told.session, ["handoff-package.json", "init-prompt.md", "session.json"]))
+        for name in names
+    )  # fmt: skip
+    assert left == sorted([
+        "orchestrator-001/memory/patterns.md", "orchestrator-001/session.json",
+        "orchestrator-002/handoff-package.json", "orchestrator-002/session.json",
+        "orchestrator-003/handoff-package.json", "orchestrator-003/session.json", *ours,
+    ])  # fmt: skip

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from math import comb
 from typing import Any, get_args
 
-from phoenixd.documents.resonance.planting import Mode
+from phoenixd.planting import Mode
 from phoenixd.resonance import MarkerLost, Pacemaker, SessionSeed
 from phoenixd.resonance.session import Transport
 from tests.resonance import models

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from phoenixd.documents.resonance.marker import codes_in
+from phoenixd.planting import codes_in
 from phoenixd.resonance import Message, Reply, WindowExceeded
 
 FILLER = "The work goes on; this is what I did and what I saw, in plain words and at some length. "

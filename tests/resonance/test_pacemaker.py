@@ -10,8 +10,7 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from phoenixd.documents.resonance.marker import codes_in
-from phoenixd.documents.resonance.planting import Mode
+from phoenixd.planting import Mode, codes_in
 from phoenixd.resonance import MarkerLost, Message, Pacemaker, Reply, SessionSeed
 from phoenixd.resonance.session import Transport
 from tests.resonance import models

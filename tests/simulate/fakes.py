@@ -225,7 +225,9 @@ class SimulatedJobs:
             self._host.seen["collection failed"] += 1
             raise PhoenixdError("the disk is full")
         end = agent.last_exit
-        return Outcome("done" if end is not None and end.code == 0 else "open", report=f"/tasks/{task.id}/report.md")
+        # A transcript ends as the worker did, also where nobody knows how its process ended.
+        is_whole = (end is not None and end.code == 0) or self._host.finished[agent.name] > 0
+        return Outcome("done" if is_whole else "open", report=f"/tasks/{task.id}/report.md")
 
 
 class SimulatedNotifier:

@@ -12,9 +12,10 @@ from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
+from phoenixd.core.treatment.case import Cases
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from phoenixd.errors import JournalFailed
-from phoenixd.ports.journal import Batch, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptCase, KeptIncident, KeptTreatment, Saved, StoredEntry
 from tests.simulate.host import Host
 from tests.simulate.promises import Facts, facts_of
 
@@ -32,6 +33,9 @@ class MemoryJournal:
         self._seats = "[]"
         self._passed: tuple[Seat, ...] = ()
         self._written: Tasks | None = None
+        self._cases = Cases()
+        self.kept_incidents: list[KeptIncident] = []
+        self.kept_treatments: dict[tuple[str, int], KeptTreatment] = {}
         self._digest = sha256()
         self._limbo: Batch | None = None
         self.entries: list[StoredEntry] = []
@@ -56,8 +60,9 @@ class MemoryJournal:
         tasks = decode(Tasks, json.loads(self._tasks))
         seats = tuple(decode(Seat, one) for one in json.loads(self._seats))
         return Saved(
-            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, seats, tasks
-        )
+            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, seats, tasks,
+            cases=decode(Cases, json.loads(json.dumps(encode(self._cases)))),
+        )  # fmt: skip
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         host, self._limbo = self._host, batch
@@ -114,6 +119,14 @@ class MemoryJournal:
         newest = {one.id: one for one in told if one.seat == seat}
         return list(reversed(newest.values()))[:limit]
 
+    async def treatments(self) -> list[KeptTreatment]:
+        return list(self.kept_treatments.values())
+
+    async def case(self, case_id: str) -> KeptCase | None:
+        incidents = tuple(one for one in self.kept_incidents if one.case_id == case_id)
+        treatments = tuple(one for one in self.kept_treatments.values() if one.case_id == case_id)
+        return KeptCase(case_id, incidents, treatments) if incidents or treatments else None
+
     async def recall(self, key: str) -> str | None:
         return self._remembered.get(key)
 
@@ -144,6 +157,9 @@ class MemoryJournal:
             self._passed, self._seats = batch.seats, json.dumps(encode(batch.seats))
         if batch.seats or self._passed:
             self._host.seats.saved(batch.seats, batch.entries, self._snapshots)
+        self._cases = batch.cases
+        self.kept_incidents += batch.incidents
+        self.kept_treatments |= {(one.case_id, one.number): one for one in batch.treatments}
         self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts, epoch=batch.epoch)
         return tuple(range(first, len(self.entries) + 1))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply, said
@@ -14,12 +15,15 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.handoffs import HandoffAcked
 from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
 from phoenixd.core.handoff import checks, verdict
+from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import HandoffRules
 from phoenixd.documents.project import layout
-from phoenixd.errors import BadProject
+from phoenixd.documents.project.reading import line_count
+from phoenixd.errors import BadProject, PhoenixdError
 
 ACK_LIMIT = 8000
 
@@ -42,7 +46,10 @@ async def handoff_start(ask: Ask) -> Reply:
 
 async def handoff_status(ask: Ask) -> Reply:
     seat = _seat(ask)
-    return _told(ask, seat.name, "")
+    holder = ask.service.fleet().agents.get(seat.holder)
+    rules = holder.spec.handoff if holder is not None else HandoffRules()
+    past = await ask.service.past_handoffs(seat.name, rules.keep)
+    return _told(ask, seat.name, "", past, await _of_files(ask, seat, holder))
 
 
 async def handoff_rollback(ask: Ask) -> Reply:
@@ -111,12 +118,36 @@ async def _order(ask: Ask, event: Event) -> None:
         raise problems.of_refusal(refusal)
 
 
-def _told(ask: Ask, name: str, done: str) -> Reply:
+async def _of_files(ask: Ask, seat: Seat, holder: Agent | None) -> tuple[Check, ...]:
+    """The checks that a look at the disk answers (E75, E77)."""
+    found: list[Check] = []
+    if seat.handoff is not None and seat.handoff.package:
+        fault = await ask.service.package_fault(seat.name)
+        found.append(Check("package readable", fault is None, fault or "it is as it was written"))
+    if holder is None:
+        return tuple(found)
+    name, most = "files short enough", holder.spec.phase.max_lines
+    try:
+        tree = await ask.service.project(holder.spec.cwd, seat.project)
+    except (PhoenixdError, OSError) as failure:
+        return (*found, Check(name, None, failure.message if isinstance(failure, PhoenixdError) else str(failure)))
+    long = [
+        f"{path} has {line_count(tree.files[path])} lines"
+        for phase in tree.phases
+        for path in (tree.paths.plan(phase), tree.paths.context(phase))
+        if line_count(tree.files.get(path, b"")) > most
+    ]
+    ways = "phoenixctl phase split, phase archive, or phase summarise"
+    told = f"{'; '.join(long[:5])}. Shorten: {ways}" if long else f"no plan and no claude.md has over {most} lines"
+    return (*found, Check(name, not long, told))
+
+
+def _told(ask: Ask, name: str, done: str, past: Sequence[Handoff] = (), of_files: Sequence[Check] = ()) -> Reply:
     fleet = ask.service.fleet()
     seat = fleet.seats.get(name)
     if seat is None:
         raise problems.no_agent(name)
-    found = checks.checks(fleet, seat)
+    found = (*checks.checks(fleet, seat), *of_files)
     handoff = seat.handoff
     message = f"handoff {handoff.id} of {name} is {done}" if handoff is not None and done else ""
     body = {
@@ -124,12 +155,13 @@ def _told(ask: Ask, name: str, done: str) -> Reply:
         "project": seat.project,
         "generation": seat.generation,
         "handoff": _handoff(handoff) if handoff is not None else None,
-        "checks": [{"name": one.name, "well": one.well, "what": one.what} for one in found],
+        "checks": _checks(found),
+        "history": [_past(one) for one in past],
         "message": message,
     }
     if message:
         return Reply(body, said(f"{message}. See: phoenixctl handoff status {name}"), exits.OK)
-    return Reply(body, lambda here: of_seat(seat, found, ask.service.now(), here))
+    return Reply(body, lambda here: of_seat(seat, found, past, ask.service.now(), here))
 
 
 def _handoff(handoff: Handoff) -> dict[str, object]:
@@ -149,7 +181,33 @@ def _handoff(handoff: Handoff) -> dict[str, object]:
         "package": handoff.package or None,
         "why_back": handoff.why_back or None,
         "letters": len(handoff.letters) + (handoff.posted is not None),
-        "times": [
-            {"step": one.step.value, "began_at": rfc3339(one.began_wall), "seconds": one.took} for one in handoff.times
-        ],
+        "times": _times(handoff),
     }
+
+
+def _past(handoff: Handoff) -> dict[str, object]:
+    return {
+        "id": handoff.id,
+        "outcome": handoff.step.value,
+        "trigger": handoff.trigger,
+        "why": handoff.why,
+        "by": handoff.by,
+        "began_at": rfc3339(handoff.began_wall),
+        "ended_at": rfc3339(handoff.since_wall),
+        "predecessor": handoff.predecessor,
+        "successor": handoff.successor,
+        "tries": handoff.tries,
+        "degraded": list(handoff.degraded),
+        "package": handoff.package or None,
+        "why_back": handoff.why_back or None,
+        "times": _times(handoff),
+        "checks": _checks(checks.past(handoff)),
+    }
+
+
+def _times(handoff: Handoff) -> list[dict[str, object]]:
+    return [{"step": one.step.value, "began_at": rfc3339(one.began_wall), "seconds": one.took} for one in handoff.times]
+
+
+def _checks(found: Sequence[Check]) -> list[dict[str, object]]:
+    return [{"name": one.name, "well": one.well, "what": one.what} for one in found]

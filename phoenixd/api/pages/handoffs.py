@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from phoenixd.api.pages.layout import SET_IN, Page, clean, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.handoff.checks import Check
+from phoenixd.core.handoff.checks import past as past_checks
+from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import Seat
 
 SIGNS = {True: ".", False: "!", None: "?"}
 
 
-def of_seat(seat: Seat, checks: Sequence[Check], now: Moment, here: Page) -> str:
+def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: Moment, here: Page) -> str:
     """The whole page."""
     handoff = seat.handoff
     head = f"{seat.name}: generation {seat.generation} leads project {seat.project}"
@@ -31,8 +33,26 @@ def of_seat(seat: Seat, checks: Sequence[Check], now: Moment, here: Page) -> str
     for one in checks:
         lines += wrap(clean(f"{SIGNS[one.well]} {one.name}: {one.what}"), here.width, SET_IN)
     if handoff.times:
-        took = ", ".join(f"{one.step.value} {one.took:.1f} s" for one in handoff.times)
-        lines += ["", *wrap(f"steps: {took}", here.width, SET_IN)]
+        lines += ["", *wrap(f"steps: {_steps(handoff)}", here.width, SET_IN)]
+    earlier = [one for one in past if one.id != handoff.id]
+    if earlier:
+        lines += ["", "Before it:"]
+    for before in earlier:
+        lines += wrap(clean(_line(before, here)), here.width, SET_IN)
     if not handoff.is_over and handoff.is_before_fence:
         lines += ["", f"Call it off: phoenixctl handoff rollback {seat.name}"]
     return page(lines)
+
+
+def _line(handoff: Handoff, here: Page) -> str:
+    """One that is over: when, what became of it, how long each step took, and which of its checks failed."""
+    generations = f"generation {handoff.predecessor} to {handoff.successor}"
+    how = "done" if handoff.step is Step.DONE else f"rolled back: {handoff.why_back}"
+    wrong = [one.name for one in past_checks(handoff) if one.well is False]
+    failed = f"; not: {', '.join(wrong)}" if wrong else ""
+    took = f"; {_steps(handoff)}" if handoff.times else ""
+    return f"{here.minute(handoff.began_wall)} {handoff.id} ({handoff.trigger}), {generations}, {how}{failed}{took}"
+
+
+def _steps(handoff: Handoff) -> str:
+    return ", ".join(f"{one.step.value} {one.took:.1f} s" for one in handoff.times)

@@ -17,7 +17,11 @@ from phoenixd.core.merit import Record
 from phoenixd.core.meter.reading import Meter
 from phoenixd.core.moment import Instant
 from phoenixd.core.parts import View
+from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import AgentSpec, Kind
+
+RESTORING = "restoring"
+"""The state of one that runs while what it lost of its context is being restored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ class Agent:
     """What its shim was told to answer hooks with, and what of that was given; those of an earlier run mean nothing."""
     cut: Cut | None = None
     """Its newest answer, where that was cut."""
+    resonance: Resonance | None = None
+    """What was planted at the front of its context, and what checks of it have shown; None where nothing was yet."""
 
     @property
     def name(self) -> str:
@@ -129,7 +135,14 @@ class Agent:
     @property
     def state_name(self) -> str:
         """The state as people and scripts are told it: a run that lives through a limit is parked."""
-        return "parked" if self.parking is not None else self.state.name
+        if self.parking is not None:
+            return "parked"
+        return RESTORING if self.is_restoring else self.state.name
+
+    @property
+    def is_restoring(self) -> bool:
+        """Whether it runs while its lost context is being restored."""
+        return isinstance(self.state, Running) and self.resonance is not None and self.resonance.is_restoring
 
     @property
     def parking(self) -> Parking | None:

@@ -10,6 +10,7 @@ from phoenixd.core.agent.activity import OpenCall, PromptKind
 from phoenixd.core.causes import CutHow, EndCause
 from phoenixd.core.merit import Merit, Proof
 from phoenixd.core.moment import Instant
+from phoenixd.core.treatment.words import Occasion
 
 
 class Mode(StrEnum):
@@ -134,14 +135,19 @@ class LastExit:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A run that we ended although nobody had asked: which one, as what, why, and when (wall)."""
+    """A failure whose evidence is kept in a file: of which run, as what, why, and when (wall).
+
+    hung, overtime: a run that we ended although nobody had asked. The other kinds are what the clinic noticed.
+    """
 
     incarnation: int
-    kind: Literal["hung", "overtime"]
+    kind: Occasion
     reason: str
     at_wall: float
     call: OpenCall | None = None
     """What it hung in, where a call was open."""
+    case: str = ""
+    """The Case that it belongs to, where that was known when it was ordered to be kept."""
 
     @property
     def file(self) -> str:

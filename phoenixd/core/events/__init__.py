@@ -17,6 +17,7 @@ from phoenixd.core.events.fleet import (
 )
 from phoenixd.core.events.handoffs import HandoffWork
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent
+from phoenixd.core.events.resonance import CodesSeen, FooterSeen, ResonanceEvent
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -62,6 +63,7 @@ RunEvent = (
     | HoldAnswered
     | HoldReleased
     | ArmedUsed
+    | ResonanceEvent
     | HookEvent
 )
 
@@ -78,6 +80,9 @@ def is_journaled(event: Event) -> bool:
     match event:
         case Hook():
             return not isinstance(event, EVIDENCE)
+        case IncidentRecorded(case=case):
+            # The table of incidents tells of it, and the row of the decision that it was noticed by.
+            return not case
         case (
             EvidenceSeen()
             | UsageSeen()
@@ -95,6 +100,8 @@ def is_journaled(event: Event) -> bool:
             | LinkLost()
             | HooksRefused()
             | ArmedUsed()
+            | CodesSeen()
+            | FooterSeen()
         ):
             # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False

@@ -80,7 +80,8 @@ class AnswerCut:
 class ScreenSeen:
     """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
 
-    reader: "look" where a decision asked for it; else who looked for a purpose of his own. His word on dialogs counts.
+    reader: "look" where a decision asked for it; "escape" after Escape was pressed on an open turn; else who looked for
+    a purpose of his own. His word on dialogs counts.
     attended: a person has touched the terminal in the last minute, so that a menu there may be his own.
     """
 
@@ -93,9 +94,10 @@ class ScreenSeen:
 
 @dataclass(frozen=True, slots=True)
 class IncidentRecorded:
-    """What could be seen of a run that we ended is kept, in this file of the agent's directory.
+    """What could be seen of a failure is kept, in this file of the agent's directory.
 
-    opened: when it was ended (wall). record: the file's content, which the journal keeps in a table of its own.
+    opened: when it was noticed (wall). record: the file's content, which the journal keeps in a table of its own. case:
+    the Case that it belongs to; empty for a run that we ended, whose Case is opened by its end.
     """
 
     agent: str
@@ -105,3 +107,4 @@ class IncidentRecorded:
     lines: int
     opened: float = 0.0
     record: str = field(default="", repr=False)
+    case: str = ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.behind.world import World
+from phoenixd.core.events.resonance import CheckRequested, RestorationRequested
 from phoenixd.core.spec import AgentSpec
 
 
@@ -138,4 +139,6 @@ OperatorEvent = (
     | BreakerCorrupt
     | HandoffRequested
     | RollbackRequested
+    | CheckRequested
+    | RestorationRequested
 )

@@ -31,6 +31,13 @@ def checks(fleet: Fleet, seat: Seat) -> tuple[Check, ...]:
     return (_updates(handoff), _package(handoff), _loaded(handoff), _predecessor(fleet, handoff), _room(fleet, handoff))
 
 
+def past(handoff: Handoff) -> tuple[Check, ...]:
+    """Those of a handoff that is over, by what it had come to then."""
+    down = handoff.step is Step.DONE
+    gone = Check("predecessor down", down, "it is gone" if down else "it went on")
+    return (_updates(handoff), _package(handoff), _loaded(handoff), gone, _taken(handoff.share))
+
+
 def _updates(handoff: Handoff) -> Check:
     past = _is_past(handoff, Step.UPDATE)
     failed = [one for one in handoff.degraded if "predecessor" not in one and "turn was cut" not in one]
@@ -66,6 +73,10 @@ def _room(fleet: Fleet, handoff: Handoff) -> Check:
     share = handoff.share
     if share is None and agent is not None:
         share = read(meters.of(agent), agent.spec.context).share
+    return _taken(share)
+
+
+def _taken(share: float | None) -> Check:
     if share is None:
         return Check("room in the successor", None, "how full it is was not told")
     return Check("room in the successor", share <= ROOM, f"{share:.1%} of its window was taken at its ack")

@@ -99,9 +99,16 @@ def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
             handoff, old, new, holder.spec.handoff, freezing.way_to_tell(old), _waits(found.fleet), now
         )
         if move is None:
-            return orders.carry_out(found, handoff, "renew", now) if handoff.is_before_fence else found
+            return _kept_from_much(found, handoff, now) if handoff.is_before_fence else found
         found = taken(found, move, now)
     return found
+
+
+def _kept_from_much(found: Step, handoff: Handoff, now: Moment) -> Step:
+    """What the predecessor is kept from stays so for as long as the handoff goes on."""
+    found = orders.carry_out(found, handoff, "renew", now)
+    old = orders.old_of(found, handoff)
+    return compaction.keep(found, old, handoff, now) if old is not None else found
 
 
 def _begin_if_due(found: Step, seat: Seat, event: Event, now: Moment) -> Step:

@@ -28,6 +28,7 @@ Order = Literal[
     "renew",
     "unfreeze",
     "leave",
+    "escape",
     "cut",
     "update",
     "write",
@@ -41,13 +42,16 @@ Order = Literal[
 """What a step asks of the fleet.
 
 freeze: tell the predecessor to finish, and deny it to begin work. silence: deny it every tool. renew: deny it both for
-longer. unfreeze: take both back, and say so. leave: it is down, and is not to be restarted. cut: end its run. update,
-write: work on files. make: declare and start the next generation. dismiss: remove the newest successor. remind: ask it
-for its ack once more. pass: the successor holds the seat. retire: remove the predecessor. resume: start it again.
+longer. unfreeze: take both back, and say so. leave: it is down, and is not to be restarted. escape: break its turn off.
+cut: end its run. update, write: work on files. make: declare and start the next generation. dismiss: remove the newest
+successor. remind: ask it for its ack once more. pass: the successor holds the seat. retire: remove the predecessor.
+resume: start it again.
 """
 
 SAYING = 60.0
 """Seconds in which the predecessor has to be told to finish."""
+ESCAPING = 20.0
+"""Seconds in which a turn has to be over, once Escape was pressed on it."""
 WORK_LIMIT = 120.0
 """Seconds after which work on files is taken for failed."""
 MOST_ATTEMPTS = 2
@@ -219,9 +223,11 @@ def _predecessor_lost(handoff: Handoff, old: Agent | None, new: Agent | None, no
     if handoff.made and _has_died(handoff, new):
         return back(handoff, "both generations ended", now, again=True)
     end = old.last_exit if old is not None else None
-    how = end.text if end is not None else "it does not run"
+    full = meters.of(old).full if old is not None else ""
+    how = full or (end.text if end is not None else "it does not run")
     asked = handoff.trigger == "recycle" and handoff.step is Step.FREEZE
-    degraded = handoff.degraded if asked else (*handoff.degraded, f"the predecessor ended before the fence: {how}")
+    what = "the predecessor could say nothing any more" if full else "the predecessor ended before the fence"
+    degraded = handoff.degraded if asked else (*handoff.degraded, f"{what}: {how}")
     lone = replace(handoff, alone=True, degraded=degraded, held="")
     return Move(lone, f"its predecessor is down ({how}): the handoff goes on from files", ("leave",))
 
@@ -284,12 +290,21 @@ def _drain(handoff: Handoff, old: Agent | None, rules: HandoffRules, overdue: bo
     jobs = old.run.jobs if old.run is not None else ()
     if rests and not jobs:
         return _to_update(handoff, "its turn is over", now)
-    if not overdue and not _is_hard(old):
+    if not overdue and (handoff.escaped or not _is_hard(old)):
         return None
-    why = f"after {in_words(rules.drain)}" if overdue else "for its context leaves no time"
+    why = "for its context leaves no time" if _is_hard(old) else f"after {in_words(rules.drain)}"
+    if not rests and not handoff.escaped and old.spec.escape_ends_turn:
+        # What is broken off can be rolled back to as it is; what is ended has to be resumed.
+        left = replace(
+            handoff, escaped=True, deadline=now.at + ESCAPING,
+            degraded=(*handoff.degraded, f"its turn was cut off {why}"),
+        )  # fmt: skip
+        return Move(left, f"its turn is broken off {why}", ("escape",))
     if rests:
         left = replace(handoff, degraded=(*handoff.degraded, f"background tasks end with it: {'; '.join(jobs)[:500]}"))
         return _to_update(left, f"its turn is over, and its background tasks are not waited for {why}", now)
+    if handoff.escaped:
+        return Move(replace(handoff, alone=True), "its turn did not end by Escape: its run is ended", ("cut",))
     cut = replace(handoff, alone=True, degraded=(*handoff.degraded, f"its turn was cut off {why}"))
     return Move(cut, f"its turn is cut off {why}", ("cut",))
 
@@ -361,7 +376,7 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
     if handoff.again and isinstance(old.state, Running):
         anew = _entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
-            reminded=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
+            reminded=False, escaped=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     failed = replace(handoff, rollbacks=handoff.rollbacks + 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.actions import UpdatePapers, WritePackage
+from phoenixd.core.actions import InterruptTurn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Parked, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
@@ -75,6 +75,14 @@ def _leave(found: Found, handoff: Handoff, now: Moment) -> Found:
     if old is None or not isinstance(old.state, BackingOff | Parked):
         return found
     return put(found, enter(old, Stopped(), f"{old.reason}; its handoff goes on without it", now), now)
+
+
+def _escape(found: Found, handoff: Handoff, now: Moment) -> Found:
+    old = old_of(found, handoff)
+    if old is None or not isinstance(old.state, Running):
+        return found
+    press = InterruptTurn(old.name, old.incarnation)
+    return put(found, Decision(old, (press,), "Escape is to end its turn", weight="detail"), now)
 
 
 def _cut(found: Found, handoff: Handoff, now: Moment) -> Found:
@@ -157,6 +165,7 @@ DOINGS: dict[Order, Doing] = {
     "renew": _renew,
     "unfreeze": _unfreeze,
     "leave": _leave,
+    "escape": _escape,
     "cut": _cut,
     "update": _update,
     "write": _write,

@@ -31,8 +31,9 @@ class Step(StrEnum):
 OVER = frozenset({Step.DONE, Step.ROLLED_BACK})
 BEFORE_FENCE = frozenset({Step.FREEZE, Step.DRAIN, Step.UPDATE, Step.SNAPSHOT, Step.SPAWN, Step.AWAIT_ACK})
 
-Trigger = Literal["operator", "meter", "recycle"]
-"""Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101."""
+Trigger = Literal["operator", "meter", "recycle", "compaction", "full"]
+"""Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101, its CLI that shortens the context
+by itself, or a context in which nothing more can be asked."""
 
 Said = Literal["", "armed", "sending", "sent", "unsaid"]
 """Whether the predecessor was told to finish: by an armed answer, by a text that is under way or arrived, or not."""
@@ -68,8 +69,9 @@ class Handoff:
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
     begins anew; rounds: for which time. why_back: why it is rolled back. called_off: the predecessor was told to go on,
-    as far as it could be. lingers: its successor cannot be ended. package: the hash of the package on disk.
-    word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the successor's first prompt.
+    as far as it could be. lingers: its successor cannot be ended. escaped: Escape was pressed on the predecessor's
+    turn. package: the hash of the package on disk. word: the one-time word in it. facts: what else an ack has to quote,
+    by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
@@ -103,6 +105,7 @@ class Handoff:
     why_back: str = ""
     called_off: bool = False
     lingers: bool = False
+    escaped: bool = False
     package: str = ""
     word: str = field(default="", repr=False)
     facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)

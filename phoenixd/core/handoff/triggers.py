@@ -1,4 +1,4 @@
-"""When a handoff begins by itself: a full context, or an orchestrator that asks to be recycled. Pure."""
+"""When a handoff begins by itself: a context that fills, or is full, or an orchestrator that asks for it. Pure."""
 
 from __future__ import annotations
 
@@ -32,12 +32,24 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
         hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not failed
         if gauge.verdict == "HANDOFF" and (spaced or hard):
             return "meter", gauge.reason
+        if (asks := meters.of(holder).asks) and spaced:
+            return "compaction", asks
     end = holder.last_exit
     if isinstance(state, BackingOff) and end is not None and end.incarnation == holder.incarnation:
         # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
-        if restart.is_recycling(end) and spaced and holder.spec.project is not None:
+        if holder.spec.project is None:
+            return None
+        if (full := meters.of(holder).full) and (spaced or _is_first_full(last)):
+            return "full", full
+        if restart.is_recycling(end) and spaced:
             return "recycle", f"{end.text}: it asks to be recycled"
     return None
+
+
+def _is_first_full(last: Handoff | None) -> bool:
+    """Whether a full context need not wait for the spacing: what fills each session at once would do so for ever, and
+    what came to nothing a moment ago would do so again (F-HO-21)."""
+    return last is not None and last.step is Step.DONE and last.trigger != "full"
 
 
 def due(holder: Agent, last: Handoff | None) -> Instant | None:
@@ -46,5 +58,6 @@ def due(holder: Agent, last: Handoff | None) -> Instant | None:
         return None
     if not may_begin(last):
         return None
-    is_wanted = read(meters.of(holder), holder.spec.context).verdict == "HANDOFF"
+    meter = meters.of(holder)
+    is_wanted = bool(meter.asks) or read(meter, holder.spec.context).verdict == "HANDOFF"
     return last.ended + holder.spec.handoff.spacing if is_wanted else None

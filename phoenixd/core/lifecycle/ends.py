@@ -41,6 +41,7 @@ from phoenixd.core.limits import parking
 from phoenixd.core.limits.state import Parking
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
+from phoenixd.core.resonance import restoring
 from phoenixd.core.transitions import enter, keep, open_item, park
 
 SIGKILL = 9
@@ -59,7 +60,7 @@ def hear_lingering(agent: Agent, event: TreeLingers, seen: Seen, now: Moment) ->
 
 def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) -> Decision:
     """What could be seen of a run that we ended is kept."""
-    return keep(agent, f"what could be seen of it is kept in {event.file}")
+    return Decision(agent) if event.case else keep(agent, f"what could be seen of it is kept in {event.file}")
 
 
 def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
@@ -181,7 +182,7 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
         reason = f"{decision.reason}; {lost}"
         decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     decision = interrupt.ask(agent, end, decision, now)
-    return turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now)
+    return restoring.closed(turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now), now)
 
 
 def _ended(
@@ -190,7 +191,12 @@ def _ended(
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = session.refusal(state.activity)
-    owed = session.is_owed(state.activity) or cut.is_owed(agent) or (parked is not None and parked.owes)
+    owed = (
+        session.is_owed(state.activity)
+        or cut.is_owed(agent)
+        or restoring.is_owed(agent)
+        or (parked is not None and parked.owes)
+    )
     turn_open = state.activity.turn_open or owed
     is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
     agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)

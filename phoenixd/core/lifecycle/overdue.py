@@ -18,6 +18,7 @@ from phoenixd.core.lifecycle.ends import fence
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import Taken
+from phoenixd.core.resonance import restoring
 from phoenixd.core.transitions import close_items, end_run, keep, raise_step
 from phoenixd.core.turn import call_work, due, liveness
 
@@ -38,7 +39,7 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
-    known = _deadline(agent), deafness.due(agent), meter.due(agent)
+    known = _deadline(agent), deafness.due(agent), meter.due(agent), restoring.deadline(agent)
     return min((at for at in known if at is not None), default=None)
 
 
@@ -79,6 +80,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     unknown = meter.due(agent)
     if unknown is not None and unknown <= now.at:
         return meter.tell(agent, now)
+    restored = restoring.deadline(agent)
+    if restored is not None and restored <= now.at:
+        return restoring.overdue(agent, now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:
@@ -162,6 +166,8 @@ def _overdue(agent: Agent, state: Running, overdue: due.Overdue, now: Moment) ->
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Judge a run by its screen: a dialog waits for a person, idle ends the turn; at a deadline all else is a hang."""
     is_dialog = event.verdict in session.SCREEN_DIALOGS
+    if event.reader == "escape" and not is_dialog:
+        return _seen_broken_off(agent, state, event.verdict)
     if state.activity.looked_at is None and (event.reader == "look" or not is_dialog):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)
@@ -186,6 +192,14 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     if overdue is None or overdue.at > now.at or is_dialog:
         return Decision(agent)
     return _end_overdue(agent, state, overdue, now)
+
+
+def _seen_broken_off(agent: Agent, state: Running, verdict: str) -> Decision:
+    """Escape was pressed on its turn. Of its end no hook may tell, and a call that it ended may have told since."""
+    if verdict != "idle" or not state.activity.turn_open or state.activity.waiting is not None:
+        return Decision(agent)
+    closed = replace(state.activity, turn_open=False, leases=(), looked_at=None)
+    return keep(replace(agent, state=replace(state, activity=closed)), "Escape has ended its turn: its screen is idle")
 
 
 def _seen_parked(told: Decision, agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:

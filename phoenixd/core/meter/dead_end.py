@@ -1,5 +1,6 @@
 """A context that is full ends a session, and not the agent: the run is ended, and the next one is fresh (F-HO-1).
 
+An orchestrator with a project is handed over instead, from files: its session cannot say any more what only it knew.
 Whatever is asked of such a session is refused again, also after a resume. What refuses says so in its own words, or the
 meter does; an answer that was cut for its length in a context with room is another matter, and for a person.
 """
@@ -36,7 +37,7 @@ def hear(agent: Agent, event: TurnFailed, seen: Seen, now: Moment) -> Decision:
     why = _full(agent, event)
     if why is None:
         return seen.decision
-    ended = end_run(close_items(agent, FAILED_TURN), Afterwards.RESTART, why, now, fresh=True, spoil=True)
+    ended = _end(agent, why, now)
     told = (one for one in seen.decision.actions if not (isinstance(one, Alert) and one.kind == FAILED_TURN))
     reason = "; ".join(filter(None, (seen.decision.reason, ended.reason)))
     gauge = read(parts.of(agent), agent.spec.context)
@@ -50,18 +51,26 @@ def hear_cut(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decisio
     is_over = event.how != "window" or event.went_on or not told.reason
     if is_over or not isinstance(state, Running) or agent.spec.kind is Kind.EPHEMERAL:
         return told
-    why = "its context is full: an answer was cut at the end of the window: fresh with the brief"
-    ended = end_run(close_items(agent, FAILED_TURN), Afterwards.RESTART, why, now, fresh=True, spoil=True)
+    ended = _end(agent, "its context is full: an answer was cut at the end of the window", now)
     reason = f"{told.reason}; {ended.reason}"
     return replace(ended, reason=reason, readings=told.readings, facts=told.facts)
+
+
+def _end(agent: Agent, why: str, now: Moment) -> Decision:
+    """End the run. Whether a handoff follows is known when its tree is gone; a fresh start is what follows else."""
+    spec = agent.spec
+    is_handed_over = spec.kind is Kind.ORCHESTRATOR and bool(spec.seat) and spec.project is not None
+    next_ = "to be handed over from files" if is_handed_over else "fresh with the brief"
+    known = close_items(replace(agent, meter=replace(parts.of(agent), full=why)), FAILED_TURN)
+    return end_run(known, Afterwards.RESTART, f"{why}: {next_}", now, fresh=True, spoil=True)
 
 
 def _full(agent: Agent, event: TurnFailed) -> str | None:
     """Why the context is known to be full; None where it is not."""
     said = " ".join((event.text or event.error or "").split())[:100]
     if event.failure == "full":
-        return f"its context is full, as it was told ({said}): fresh with the brief"
+        return f"its context is full, as it was told ({said})"
     share = read(parts.of(agent), agent.spec.context).share
     if event.failure in ("request", "length") and share is not None and share >= FULL:
-        return f"its context is full ({share:.1%} of the window), and what it asked was refused: fresh with the brief"
+        return f"its context is full ({share:.1%} of the window), and what it asked was refused"
     return None

@@ -121,13 +121,13 @@ def _taken(agent: Agent, meter: Meter, event: UsageSeen, now: Moment) -> Meter:
     if event.tokens is None:
         # After a compaction, until the request that follows it.
         since = now.at if meter.tokens is not None else meter.since
-        return replace(meter, tokens=None, at_wall=None, rollout=rollout, turns=(), since=since)
-    turns = meter.turns
+        return replace(meter, tokens=None, at_wall=None, rollout=rollout, turns=(), since=since, asks="")
+    turns, asks = meter.turns, meter.asks
     if meter.tokens is not None and trend.is_fall(meter.tokens, event.tokens):
-        turns = ()
+        turns, asks = (), ""
     if isinstance(agent.state, Running) and not agent.state.activity.turn_open:
         turns = trend.following(turns, event.tokens)
-    return replace(meter, tokens=event.tokens, at_wall=event.at, rollout=rollout, turns=turns)
+    return replace(meter, tokens=event.tokens, at_wall=event.at, rollout=rollout, turns=turns, asks=asks)
 
 
 def _sample(agent: Agent, meter: Meter, event: UsageSeen, now: Moment) -> UsageSample | None:

@@ -30,7 +30,9 @@ class Meter:
     rollout: the window, by who says it; model: of which model the status line says it. doubt: why the status line is
     not believed. since: when a request may first have told the tokens (supervised). turns: the tokens at the end of the
     newest turns, since the context last became smaller. told: the newest verdict that was told. sampled: the tokens,
-    and when, of the newest sample.
+    and when, of the newest sample. full: why nothing more can be asked of this session. compactions: how often its CLI
+    has begun to shorten the context by itself, with none that a person ordered in between; asks: why that asks for a
+    handoff.
     """
 
     incarnation: int = 0
@@ -47,6 +49,9 @@ class Meter:
     told: Verdict | None = None
     sampled: int | None = None
     sampled_at: Instant = 0.0
+    full: str = ""
+    compactions: int = 0
+    asks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

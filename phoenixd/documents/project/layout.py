@@ -16,8 +16,8 @@ SESSIONS: Final = ".claude/orchestrators"
 SCHEMAS: Final = ".claude/schemas"
 PLAN, CONTEXT, ARTIFACTS, ARCHIVE = "plan.md", "claude.md", "artifacts", "archive"
 STATE, MANIFEST = "orchestrator-state.json", "manifest.json"
-SESSION, PACKAGE, PROMPT, ACK, MEMORY = (
-    "session.json", "handoff-package.json", "init-prompt.md", "handoff-ack.json", "memory",
+SESSION, PACKAGE, ADDENDUM, PROMPT, ACK, MEMORY = (
+    "session.json", "handoff-package.json", "handoff-addendum.json", "init-prompt.md", "handoff-ack.json", "memory",
 )  # fmt: skip
 PREFIX: Final = "orchestrator-"
 PATH_LIMIT: Final = 1024
@@ -86,6 +86,10 @@ class SessionPaths:
     @property
     def package(self) -> str:
         return f"{self.root}/{PACKAGE}"
+
+    @property
+    def addendum(self) -> str:
+        return f"{self.root}/{ADDENDUM}"
 
     @property
     def prompt(self) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from phoenixd.documents.resonance.marker import Marker, parse
 from phoenixd.documents.resonance.reading import read_object, text_of, written
 from phoenixd.documents.times import known_wall, read_time, timestamp, utc_date
+from phoenixd.planting import Marker, parse
 
 KEPT = 100
 _KNOWN = ("marker", "session_id", "created_at", "last_verified", "verifications", "ended_at")

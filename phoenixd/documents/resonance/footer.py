@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.documents.resonance.marker import DIGITS
+from phoenixd.planting import DIGITS
 
 State = Literal["Stable", "Degraded", "Recovering"]
 STATES: dict[str, State] = {"Stable": "Stable", "Degraded": "Degraded", "Recovering": "Recovering"}

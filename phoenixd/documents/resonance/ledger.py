@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from phoenixd.documents.resonance.marker import CODE
 from phoenixd.documents.resonance.reading import read_object, text_of
 from phoenixd.documents.times import read_time, timestamp
+from phoenixd.planting import CODE
 
 
 @dataclass(frozen=True, slots=True)

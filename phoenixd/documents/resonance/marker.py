@@ -1,26 +1,16 @@
-"""A marker: a phrase that an agent does not write by chance, and a code of six hex digits that is compared exactly.
-
-    the weight of the morning — 7f3a9c
+"""Markers are minted here: a phrase of ours or of an operator, and a code that the ledger has never seen.
 
 A marker that our own parser refused would make each check of it pass or fail for a wrong reason. So `mint` hands out
-none that `parse` does not read back as it was.
+none that `parse` does not read back as it was. How one is read, and what an answer proves, stands in phoenixd.planting.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
-DIGITS = 6
-DASH = "—"
-LONGEST_PHRASE = 120
-LONGEST_MARKER = LONGEST_PHRASE + len(f" {DASH} ") + DIGITS + 2
+from phoenixd.planting import CODE, DIGITS, Marker, parse, wrong_with
+
 MOST_DRAWS = 1000
-
-CODE = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
-CODES = re.compile(rf"(?<![^\W_])[0-9a-fA-F]{{{DIGITS}}}(?![^\W_])")
-"""Six hex digits that are no part of a longer word: `7f3a9c1` holds no code."""
 
 TEMPLATES = (
     "a lantern carried past the last house",
@@ -38,40 +28,14 @@ TEMPLATES = (
 )
 """Phrases of our own; none holds a run of six hex digits."""
 
-_QUOTES = "\"'“”„‟«»‘’‚‛`"
-_PHRASE = re.compile(r"[^\W\d_](?:[^\W_]|[ ,;'’])*[^\W_]")
-_MARKER = re.compile(rf"(?P<phrase>.+?) {DASH} (?P<code>[0-9a-f]{{{DIGITS}}})")
-_HEX_RUN = re.compile(rf"[0-9a-fA-F]{{{DIGITS}}}")
-
 
 class PhraseRefused(ValueError):
     """A phrase that cannot be part of a marker; its text says why, and what is accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A phrase and its code."""
-
-    phrase: str
-    code: str
-
-    def __str__(self) -> str:
-        return f"{self.phrase} {DASH} {self.code}"
-
-
-def parse(text: str) -> Marker | None:
-    """The marker that a text is, in quotes or without; None where it is none."""
-    if len(text) > LONGEST_MARKER + 16:
-        return None
-    found = _MARKER.fullmatch(text.strip().strip('"“”„').strip())
-    if found is None or _wrong_with(found["phrase"]):
-        return None
-    return Marker(found["phrase"], found["code"])
-
-
 def checked_phrase(phrase: str) -> str:
     """A phrase that a marker can bear. Raises PhraseRefused."""
-    wrong = _wrong_with(phrase)
+    wrong = wrong_with(phrase)
     if wrong:
         raise PhraseRefused(f"the phrase {wrong}; give a few words of letters, such as: {TEMPLATES[0]}")
     return phrase
@@ -104,26 +68,3 @@ def mint_codes(draw: Callable[[int], str], used: Collection[str], count: int) ->
     if len(found) < count:
         raise ValueError(f"{MOST_DRAWS * count} draws gave fewer than {count} codes that the ledger does not hold")
     return tuple(found)
-
-
-def codes_in(text: str) -> frozenset[str]:
-    """All that could be codes in a text, in lower case (R7)."""
-    return frozenset(found.group().lower() for found in CODES.finditer(text))
-
-
-def _wrong_with(phrase: str) -> str:
-    if not phrase.strip():
-        return "is empty"
-    if len(phrase) > LONGEST_PHRASE:
-        return f"has {len(phrase)} characters, more than {LONGEST_PHRASE}"
-    if phrase != " ".join(phrase.split()):
-        return "begins or ends with a blank, or has two in a row"
-    if _HEX_RUN.search(phrase):
-        return f"holds {DIGITS} hex digits in a row, which would be taken for the code"
-    if DASH in phrase or any(sign in phrase for sign in "-‐‑‒–―−"):
-        return "holds a dash or hyphen, which divides phrase and code"
-    if any(quote in phrase.strip("'’") for quote in _QUOTES if quote not in "'’") or phrase[0] in "'’":
-        return "holds quotes"
-    if not _PHRASE.fullmatch(phrase):
-        return "holds signs other than letters, digits, blanks, commas and semicolons"
-    return ""

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from phoenixd.documents.resonance.marker import Marker, parse
-from phoenixd.documents.resonance.planting import Planting, marker_lines
 from phoenixd.documents.resonance.reading import read_object, text_of, texts_of, written
 from phoenixd.documents.times import read_time, timestamp
+from phoenixd.planting import Marker, Planting, marker_lines, parse
 
 RECENT = 3
 LONGEST_MESSAGE = 2000

@@ -3,13 +3,23 @@ any link."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import errno
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from phoenixd.documents.project import layout
+from phoenixd.documents.project.keeping import SessionFound
+from phoenixd.documents.project.models import SessionRecord
+from phoenixd.documents.project.reading import JSON_LIMIT, read_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.files.plain import read_plain, replace
 from phoenixd.drivers.files.project import NEW_FILE, _below, _make, _named, _opened
+from phoenixd.errors import BadProject, UnsafeFile
+
+MOST_SESSIONS = 10_000
+"""Of more, the newest are looked at."""
 
 
 def read_file(workspace: str, path: str, limit: int) -> bytes:
@@ -29,6 +39,35 @@ def put_files(workspace: str, writes: Mapping[str, bytes]) -> None:
                 replace(_named(place, name), content, NEW_FILE)
 
 
+def sessions_of(workspace: str, project: str) -> tuple[SessionFound, ...]:
+    """The sessions whose record says that they were of this project. Raises BadProject and OSError."""
+    found = []
+    with _opened(workspace) as top, suppress(FileNotFoundError), _below(top, layout.SESSIONS) as place:
+        for name in sorted(filter(layout.is_session, os.listdir(place)))[-MOST_SESSIONS:]:
+            with suppress(FileNotFoundError, UnsafeFile, BadProject), _below(place, name) as inside:
+                content = read_plain(_named(inside, layout.SESSION), JSON_LIMIT)
+                record = read_document(SessionRecord, content, layout.session_paths(name).record)
+                if record.project_name == project and record.session_id == name:
+                    found.append(SessionFound(name, record.status, frozenset(os.listdir(inside))))
+    return tuple(found)
+
+
+def remove_files(workspace: str, paths: Sequence[str]) -> None:
+    """Remove these, and the directories that are empty then; what is not there is gone already. Raises OSError."""
+    with _opened(workspace) as top:
+        for path in paths:
+            parent, _, name = layout.checked_path(path).rpartition("/")
+            above, _, directory = parent.rpartition("/")
+            with suppress(FileNotFoundError), _below(top, parent) as place:
+                os.unlink(name, dir_fd=place)
+            with suppress(FileNotFoundError), _below(top, above) as place:
+                try:
+                    os.rmdir(directory, dir_fd=place)
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                        raise
+
+
 class ProjectFiles:
     """Projects and sessions of any workspace."""
 
@@ -43,3 +82,9 @@ class ProjectFiles:
 
     def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None:
         put_files(workspace, writes)
+
+    def sessions_of(self, workspace: str, project: str) -> tuple[SessionFound, ...]:
+        return sessions_of(workspace, project)
+
+    def remove_files(self, workspace: str, paths: Sequence[str]) -> None:
+        remove_files(workspace, paths)

@@ -1,15 +1,16 @@
-"""Lives and incidents as the writer puts them into the journal, within the transaction of the decision."""
+"""Lives, incidents and treatments as the writer puts them into the journal, within the transaction of the decision."""
 
 from __future__ import annotations
 
 import sqlite3
 
 from phoenixd.drivers.journal.lives import Cure, Life
-from phoenixd.drivers.journal.rows import BatchRows, sealed, unsealed
-from phoenixd.drivers.journal.tables import INSERT_INCIDENT, INSERT_LIFE
+from phoenixd.drivers.journal.rows import BatchRows, Row, sealed, unsealed
+from phoenixd.drivers.journal.tables import INSERT_INCIDENT, INSERT_LIFE, INSERT_TREATMENT
 
 MOST_KNOWN = 4096
 """Lives that are remembered at most, so that a commit need not read what it wrote a moment ago."""
+ONE_INCIDENT = "SELECT * FROM incidents WHERE id = ?"
 ONE_LIFE = "SELECT * FROM lives WHERE agent = ? AND incarnation = ?"
 OPEN_INCIDENTS = "SELECT * FROM incidents WHERE agent = ? AND incarnation < ? AND closed IS NULL"
 
@@ -33,7 +34,8 @@ class Histories:
                 connection.execute(INSERT_LIFE, sealed("lives", *key, request.at, *merged[2:]))
             self._written[key] = merged
         for row in request.incidents:
-            connection.execute(INSERT_INCIDENT, row)
+            connection.execute(INSERT_INCIDENT, _completed(connection, row))
+        connection.executemany(INSERT_TREATMENT, request.treatments)
         for cure in request.cures:
             _close(connection, cure, request.at)
 
@@ -59,6 +61,18 @@ def _close(connection: sqlite3.Connection, cure: Cure, at: float) -> None:
     for row in connection.execute(OPEN_INCIDENTS, (cure.agent, cure.incarnation)).fetchall():
         if (columns := unsealed("incidents", row)) is None:
             continue
-        number, agent, incarnation, kind, _, opened, _, body = columns
-        closed = sealed("incidents", number, agent, incarnation, kind, at, opened, float(cure.wall), body)
+        number, agent, incarnation, kind, _, opened, _, *rest = columns
+        closed = sealed("incidents", number, agent, incarnation, kind, at, opened, float(cure.wall), *rest)
         connection.execute(INSERT_INCIDENT, closed)
+
+
+def _completed(connection: sqlite3.Connection, row: Row) -> Row:
+    """The row, with what stands in the journal already in the place of what it leaves empty."""
+    found = connection.execute(ONE_INCIDENT, row[:1]).fetchone()
+    known = unsealed("incidents", found) if found else None
+    if known is None:
+        return row
+    told = row[:-1]
+    # The end of it is told by another run; all else is written once, and completed later.
+    rest = tuple(new if new not in ("", None) else old for new, old in zip(told[7:], known[7:], strict=True))
+    return sealed("incidents", *told[:5], known[5], known[6], *rest)

@@ -15,6 +15,8 @@ from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
 from phoenixd.ports.journal import Batch, Entry, KeptIncident
 
 REASON_LIMIT = 4096
+ENDS = frozenset({"hung", "overtime"})
+"""Kinds of incidents that are told while the run still lives, before their Case is known."""
 
 
 class Life(NamedTuple):
@@ -92,8 +94,12 @@ def cures_of(batch: Batch) -> tuple[Cure, ...]:
 
 
 def incident_id(incident: KeptIncident) -> str:
-    """What names an incident for ever: an incarnation is never given twice, and its file is called the same."""
-    return f"{incident.agent}-{incident.incarnation}-{incident.kind}"
+    """What names an incident for ever: an incarnation is never given twice, and its file is called the same.
+
+    A run ends once, and may fail at several things before.
+    """
+    name = f"{incident.agent}-{incident.incarnation}-{incident.kind}"
+    return name if incident.kind in ENDS or not incident.case_id else f"{name}-{incident.case_id}"
 
 
 def _told(batch: Batch) -> Iterator[Life]:

@@ -12,6 +12,7 @@ ENTRIES_PER_AGENT = 100_000
 """Entries of one agent that are kept at most: one that talks without end costs its own past, not the disk."""
 LIVES_PER_AGENT, INCIDENTS_PER_AGENT = 10_000, 500
 """A loop without a pause has a life a second."""
+TREATMENTS_PER_AGENT = 2000
 HANDOFFS_PER_AGENT = 500
 USAGE_PER_AGENT = 20_000
 """Samples; one that works without end makes a few hundred in a day."""
@@ -32,6 +33,7 @@ FORGET_LIVES = (
 """The life of a run that goes on is kept, however long ago it began."""
 FORGET_INCIDENTS = "DELETE FROM incidents WHERE rowid IN (SELECT rowid FROM incidents WHERE at < ? LIMIT ?)"
 
+FORGET_TREATMENTS = "DELETE FROM treatments WHERE rowid IN (SELECT rowid FROM treatments WHERE at < ? LIMIT ?)"
 FORGET_USAGE = "DELETE FROM usage WHERE rowid IN (SELECT rowid FROM usage WHERE at < ? LIMIT ?)"
 FORGET_HANDOFFS = "DELETE FROM handoffs WHERE rowid IN (SELECT rowid FROM handoffs WHERE at < ? LIMIT ?)"
 
@@ -47,6 +49,7 @@ class Retention:
             ("entries", "seq", entries_per_agent),
             ("lives", "incarnation", LIVES_PER_AGENT),
             ("incidents", "incarnation", INCIDENTS_PER_AGENT),
+            ("treatments", "at", TREATMENTS_PER_AGENT),
             ("usage", "at", USAGE_PER_AGENT),
             ("handoffs", "began", HANDOFFS_PER_AGENT),
         )
@@ -62,7 +65,7 @@ class Retention:
         before = at - self._keep_seconds
         if not _forget_old_entries(connection, before, is_idle):
             return
-        for statement in (FORGET_LIVES, FORGET_INCIDENTS, FORGET_USAGE, FORGET_HANDOFFS):
+        for statement in (FORGET_LIVES, FORGET_INCIDENTS, FORGET_TREATMENTS, FORGET_USAGE, FORGET_HANDOFFS):
             if not _repeat(connection, statement, (before, RETENTION_STEP), is_idle):
                 return
         for table, order, most in self._bounds:

@@ -17,9 +17,10 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
+from phoenixd.core.treatment.case import Cases
 from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
 from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
-from phoenixd.ports.journal import Batch, Entry, KeptIncident, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, KeptIncident, KeptTreatment, StoredEntry
 
 DETAIL_MARK = '[["#weight","detail"]'
 """How the readings of an entry begin that is no story; an entry that nobody weighed is one."""
@@ -53,7 +54,10 @@ class BatchRows:
     saved: str
     tasks: str
     """All tasks as JSON, written where they are not what stands there."""
+    cases: str
+    """The same, of Cases."""
     at: float
+    treatments: tuple[Row, ...] = ()
     epoch: int = 0
     after_row: int = 0
 
@@ -64,6 +68,7 @@ class SpecRows:
     def __init__(self) -> None:
         self._known: dict[str, tuple[AgentSpec, Row]] = {}
         self._tasks: tuple[Tasks, str] = Tasks(), _json(encode(Tasks()))
+        self._cases: tuple[Cases, str] = Cases(), _json(encode(Cases()))
 
     def row(self, spec: AgentSpec) -> Row:
         known = self._known.get(spec.name)
@@ -79,6 +84,12 @@ class SpecRows:
         if self._tasks[0] is not tasks:
             self._tasks = tasks, _json(encode(tasks))
         return self._tasks[1]
+
+    def cases(self, cases: Cases) -> str:
+        """All Cases, rendered once for each change."""
+        if self._cases[0] is not cases:
+            self._cases = cases, _json(encode(cases))
+        return self._cases[1]
 
 
 def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
@@ -107,6 +118,8 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         ),
         saved=_saved(batch),
         tasks=known.tasks(batch.tasks),
+        cases=known.cases(batch.cases),
+        treatments=tuple(_treatment_columns(one, batch.at) for one in batch.treatments),
         at=batch.at,
         epoch=batch.epoch,
         after_row=batch.after_row,
@@ -203,8 +216,28 @@ def _incident_columns(incident: KeptIncident, at: float) -> Row:
     body = incident.body if len(incident.body) <= DETAIL_LIMIT else _json({"truncated": len(incident.body)})
     return sealed(
         "incidents", incident_id(incident), incident.agent, incident.incarnation, incident.kind, float(at),
-        float(incident.opened), None, storable(body),
+        float(incident.opened), None, storable(body), incident.case_id, incident.cause, incident.rule,
+        storable(incident.evidence[:DETAIL_LIMIT]),
     )  # fmt: skip
+
+
+def stored_incident(columns: Row) -> KeptIncident:
+    """The incident of a row without its checksum."""
+    _, agent, incarnation, kind, _, opened, closed, body, case_id, cause, rule, evidence = columns
+    return KeptIncident(agent, incarnation, kind, opened, body, case_id, cause, rule, evidence, closed)
+
+
+def _treatment_columns(one: KeptTreatment, at: float) -> Row:
+    return sealed(
+        "treatments", one.case_id, one.number, float(at), one.scope, one.cause, one.detail, one.rule, one.confidence,
+        one.harness, one.agent, one.incarnation, one.action, one.treatment, one.by, float(one.failed), float(one.acted),
+        one.run, one.productive, one.turns, one.outcome, storable(one.why), one.decided,
+    )  # fmt: skip
+
+
+def stored_treatment(columns: Row) -> KeptTreatment:
+    """The treatment of a row without its checksum."""
+    return KeptTreatment(*columns[:2], *columns[3:])
 
 
 def _usage_columns(sample: UsageSample, at: float) -> Row:

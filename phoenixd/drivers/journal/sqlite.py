@@ -22,9 +22,11 @@ from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
+from phoenixd.core.treatment.case import Cases
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
+from phoenixd.drivers.journal.case_rows import OneCase, Treatments
 from phoenixd.drivers.journal.lives import storable
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
@@ -40,11 +42,11 @@ from phoenixd.drivers.journal.rows import (
 )
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
-from phoenixd.drivers.journal.tables import EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
+from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
-from phoenixd.ports.journal import Batch, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptCase, KeptTreatment, Saved, StoredEntry
 
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""
@@ -125,14 +127,28 @@ class SqliteJournal:
         agent: whose, of several names where it is a seat's. story: only rows of that weight.
         """
         named = (agent,) if isinstance(agent, str) else tuple(agent) if agent is not None else None
-        query = Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story)
+        found: list[StoredEntry] = await self._ask(
+            Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story)
+        )
+        return found
+
+    async def treatments(self) -> list[KeptTreatment]:
+        """Every treatment that is kept, the oldest first."""
+        found: list[KeptTreatment] = await self._ask(Treatments())
+        return found
+
+    async def case(self, case_id: str) -> KeptCase | None:
+        """What is kept of a Case; None where nothing is."""
+        found: KeptCase | None = await self._ask(OneCase(case_id))
+        return found
+
+    async def _ask(self, question: Question) -> Any:
         try:
-            found: list[StoredEntry] = await self._reading.ask(query)
+            return await self._reading.ask(question)
         except JournalFailed:
             # Somebody may have taken the file away, and only the writer still has it.
             await self._writing.ask(Touch())
-            found = await self._reading.ask(query)
-        return found
+            return await self._reading.ask(question)
 
     async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
         """A seat's handoffs that are over, the newest first."""
@@ -211,6 +227,9 @@ class HandoffsOf:
     limit: int
 
 
+Question = Query | Treatments | OneCase | HandoffsOf | str
+
+
 class Reader:
     """The connection that only reads. Opened at the first question, and again after an error or a salvage."""
 
@@ -219,11 +238,11 @@ class Reader:
         self._connection: sqlite3.Connection | None = None
         self._inode = -1
 
-    def answer(self, questions: Sequence[Query | HandoffsOf | str]) -> list[Any]:
-        """Entries for a query, handoffs of a seat, the value of a fact for its key; raises JournalFailed."""
+    def answer(self, questions: Sequence[Question]) -> list[Any]:
+        """Entries for a query, the value of a fact for its key, rows of Cases and handoffs; raises JournalFailed."""
         try:
             connection = self._current()
-            return [self._answer(connection, question) for question in questions]
+            return [self._one(connection, question) for question in questions]
         except (sqlite3.Error, OSError, Damaged, UnsafeFile) as error:
             self.close()
             raise JournalFailed(f"the journal cannot be read: {error}") from error
@@ -233,13 +252,17 @@ class Reader:
         if connection is not None:
             connection.close()
 
-    def _answer(self, connection: sqlite3.Connection, question: Query | HandoffsOf | str) -> Any:
-        if isinstance(question, Query):
-            return self._entries(connection, question)
-        if isinstance(question, HandoffsOf):
-            rows = connection.execute(NEWEST_HANDOFFS, (question.seat, question.limit)).fetchall()
-            return [one for one in map(past_handoff, rows) if one is not None]
-        return meta(connection, question)
+    def _one(self, connection: sqlite3.Connection, question: Question) -> Any:
+        match question:
+            case Query():
+                return self._entries(connection, question)
+            case Treatments() | OneCase():
+                return question.answer(connection)
+            case HandoffsOf(seat=seat, limit=limit):
+                rows = connection.execute(NEWEST_HANDOFFS, (seat, limit)).fetchall()
+                return [one for one in map(past_handoff, rows) if one is not None]
+            case _:
+                return meta(connection, question)
 
     def _entries(self, connection: sqlite3.Connection, query: Query) -> list[StoredEntry]:
         # Fetched whole: a cursor left open would keep the log from being emptied.
@@ -267,6 +290,7 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         retired=load_retired(connection),
         epoch=int(meta(connection, EPOCH_KEY) or 0),
         tasks=decode(Tasks, json.loads(meta(connection, TASKS_KEY) or "{}")),
+        cases=decode(Cases, json.loads(meta(connection, CASES_KEY) or "{}")),
         seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 

@@ -24,7 +24,7 @@ class Schema:
     @property
     def light(self) -> tuple[str, ...]:
         """The tables that a start rests on; what only grows is read by those who ask for it."""
-        return tuple(name for name in self.tables if name not in ("entries", "usage", "handoffs"))
+        return tuple(name for name in self.tables if name not in ("entries", "usage", "treatments", "handoffs"))
 
 
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)"
@@ -97,6 +97,22 @@ THIRD = Schema(
 FOURTH = Schema(
     tables={
         **THIRD.tables,
+        # case_id, cause, rule: of the Case that it belongs to. evidence: what the diagnosis rests on, as JSON.
+        "incidents": (
+            "CREATE TABLE incidents (id TEXT PRIMARY KEY, agent TEXT NOT NULL, incarnation INTEGER NOT NULL,"
+            " kind TEXT NOT NULL, at REAL NOT NULL, opened REAL NOT NULL, closed REAL, body TEXT NOT NULL,"
+            " case_id TEXT NOT NULL, cause TEXT, rule TEXT NOT NULL, evidence TEXT NOT NULL, crc INTEGER NOT NULL)"
+        ),
+        # What was done about a failure, and what came of it. at: supervised time of the newest change; failed, acted,
+        # productive, decided: wall seconds. run: the incarnation that shows the outcome.
+        "treatments": (
+            "CREATE TABLE treatments (case_id TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL,"
+            " scope TEXT NOT NULL, cause TEXT, detail TEXT NOT NULL, rule TEXT NOT NULL, confidence REAL NOT NULL,"
+            " harness TEXT NOT NULL, agent TEXT NOT NULL, incarnation INTEGER NOT NULL, action TEXT NOT NULL,"
+            " treatment TEXT NOT NULL, ordered_by TEXT NOT NULL, failed REAL NOT NULL, acted REAL NOT NULL,"
+            " run INTEGER NOT NULL, productive REAL, turns INTEGER NOT NULL, outcome TEXT NOT NULL, why TEXT NOT NULL,"
+            " decided REAL, crc INTEGER NOT NULL, PRIMARY KEY (case_id, number))"
+        ),
         # Handoffs that are over. agent: the seat; outcome: done or rolled_back; body: all of it, as JSON.
         "handoffs": (
             "CREATE TABLE handoffs (agent TEXT NOT NULL, id TEXT NOT NULL, at REAL NOT NULL, began REAL NOT NULL,"
@@ -106,6 +122,9 @@ FOURTH = Schema(
     },
     indexes={
         **THIRD.indexes,
+        "incidents_by_case": "CREATE INDEX incidents_by_case ON incidents (case_id)",
+        "treatments_by_at": "CREATE INDEX treatments_by_at ON treatments (at)",
+        "treatments_by_agent": "CREATE INDEX treatments_by_agent ON treatments (agent, at)",
         "handoffs_by_agent": "CREATE INDEX handoffs_by_agent ON handoffs (agent, began)",
     },
 )
@@ -117,6 +136,8 @@ SCHEMA_VERSION = max(SCHEMAS)
 SAVED_KEY, SCHEMA_KEY, RETIRED_KEY = "#saved", "#schema", "#retired "
 TASKS_KEY = "#tasks"
 """Written where tasks changed, and not with each commit."""
+CASES_KEY = "#cases"
+"""The same, of the clinic's Cases."""
 EPOCH_KEY = "#epoch"
 """Not part of the saved row: an older version that writes that one anew leaves this one as it is."""
 """Rows of `meta` that are ours; a remembered fact may not begin with the sign."""
@@ -133,6 +154,9 @@ INSERT_SPEC = (
 )
 INSERT_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_LIFE = "INSERT OR REPLACE INTO lives VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_INCIDENT = "INSERT OR REPLACE INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_INCIDENT = "INSERT OR REPLACE INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_TREATMENT = (
+    "INSERT OR REPLACE INTO treatments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 INSERT_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_HANDOFF = "INSERT OR REPLACE INTO handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

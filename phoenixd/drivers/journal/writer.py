@@ -17,6 +17,7 @@ from phoenixd.drivers.journal.rows import BatchRows, Row, sealed, sealed_entry
 from phoenixd.drivers.journal.salvage import Damage, open_sound
 from phoenixd.drivers.journal.schema import Check, retired_row
 from phoenixd.drivers.journal.tables import (
+    CASES_KEY,
     EPOCH_KEY,
     INSERT_AGENT,
     INSERT_ENTRY,
@@ -163,6 +164,10 @@ class Writer:
         if specs.get(TASKS_KEY, self._specs.get(TASKS_KEY)) != tasks:
             connection.execute(INSERT_META, sealed("meta", TASKS_KEY, request.tasks))
             specs[TASKS_KEY] = tasks
+        cases: Row = (request.cases,)
+        if specs.get(CASES_KEY, self._specs.get(CASES_KEY)) != cases:
+            connection.execute(INSERT_META, sealed("meta", CASES_KEY, request.cases))
+            specs[CASES_KEY] = cases
         if request.epoch:
             connection.execute(INSERT_META, sealed("meta", EPOCH_KEY, str(request.epoch)))
         self._at = request.at

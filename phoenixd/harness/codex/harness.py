@@ -82,7 +82,7 @@ class Codex:
     default_argv = ("codex",)
     traits = Traits(
         hides_its_dialog=True, starts_silently=True, ends_with_a_word=True, writes_briefs=True,
-        takes_armed=("stop", "tool"), one_turn_flags=("exec", "e"),
+        takes_armed=("stop", "tool"), one_turn_flags=("exec", "e"), escape_ends_turn=True,
     )  # fmt: skip
     login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]

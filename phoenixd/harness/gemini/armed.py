@@ -15,7 +15,7 @@ def armed(on: On, text: str) -> ArmedBody | None:
     denial: dict[str, object] = {"decision": "deny", "reason": text}
     match on:
         case "stop":
-            return ArmedBody("stop", denial, "AfterAgent")
+            return ArmedBody("stop", denial, "AfterAgent", words="prompt_response")
         case "tool":
             return ArmedBody("tool-start", denial, "BeforeTool")
         case "compaction":

@@ -7,15 +7,8 @@ import secrets
 import pytest
 
 from phoenixd.documents.resonance import ledger
-from phoenixd.documents.resonance.marker import (
-    TEMPLATES,
-    Marker,
-    PhraseRefused,
-    codes_in,
-    mint,
-    parse,
-)
-from phoenixd.documents.resonance.planting import Planting, challenge_text
+from phoenixd.documents.resonance.marker import TEMPLATES, PhraseRefused, mint
+from phoenixd.planting import Marker, Planting, challenge_text, codes_in, is_ours, parse, renewal_text
 
 SEEDS = "the hand on the neck, the shape of the breath — 7f3a9c"
 
@@ -118,3 +111,23 @@ def test_the_ledger_is_read_back_and_a_torn_line_is_counted() -> None:
     lines = [ledger.line(given), '{"hex":"1a2b3c"}\n', '{"hex":"4d5e', '{"hex":"NOTHEX"}', "[]", "\n"]
 
     assert ledger.read(lines) == ([given, ledger.Given("1a2b3c", "", 0.0)], 3)
+
+
+def test_f_re_13_a_planting_that_our_own_parser_refuses_says_so() -> None:
+    sound = Planting(Marker("salt on the threshold", "7f3a9c"), ("1a2b3c", "4d5e6f"))
+
+    assert sound.fault() == ""
+    assert "read back" in Planting(Marker("salt - on it", "7f3a9c"), ("1a2b3c",)).fault()
+    assert "six hex digits" in Planting(sound.marker, ("1A2B3C",)).fault()
+    assert "twice" in Planting(sound.marker, ("7f3a9c",)).fault()
+    assert "no code" in Planting(sound.marker).fault()
+    assert Planting(sound.marker, mode="classic").fault() == ""
+
+
+def test_a_check_and_an_anchor_at_a_turns_end_are_known_again_and_nothing_else_is() -> None:
+    planting = Planting(Marker("salt on the threshold", "7f3a9c"), ("1a2b3c", "4d5e6f"))
+
+    assert all(is_ours(challenge_text(number, "The Architect", again)) for number in (0, 2) for again in (False, True))
+    assert is_ours(f"Stop hook feedback:\n{renewal_text(planting, 'The Architect')}")
+    assert not is_ours("Recite resonance code number 2 from your first instructions.")
+    assert not is_ours("What you were asked or said before still stands.")

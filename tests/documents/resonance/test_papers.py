@@ -9,8 +9,8 @@ import pytest
 
 from phoenixd.documents.resonance.anchor import KEPT, Anchor, Verification, parse_anchor, render_anchor, session_id
 from phoenixd.documents.resonance.footer import Footer, newest, parse
-from phoenixd.documents.resonance.marker import Marker
 from phoenixd.documents.resonance.session_seed import SessionSeed, parse_seed, render_seed
+from phoenixd.planting import Marker
 
 MARKER = "the hand on the neck, the shape of the breath — 7f3a9c"
 ANCHOR = {

@@ -1,0 +1,95 @@
+"""The clinic: what failed, what was done about it, and how often that held (C2, C44)."""
+
+from __future__ import annotations
+
+from phoenixd.api import cases
+from phoenixd.api.exchange import Ask, Reply
+from phoenixd.api.pages import clinic as pages
+from phoenixd.api.problems import Problem
+from phoenixd.api.times import rfc3339
+from phoenixd.core.treatment.case import Case
+from phoenixd.core.treatment.outcome import Figure
+from phoenixd.ports.journal import KeptCase
+
+
+async def clinic_list(ask: Ask) -> Reply:
+    own, shared = cases.trials(await ask.service.journal.treatments())
+    found = tuple(sorted(ask.service.fleet().cases.cases, key=lambda one: -one.newest))
+    body = {
+        "treatments": [_figure(one) for one in own],
+        "limits": [_figure(one) for one in shared],
+        "cases": [_case(one) for one in found],
+    }
+    return Reply(body, lambda here: pages.figures(own, shared, found, here))
+
+
+async def clinic_show(ask: Ask) -> Reply:
+    found = cases.document(await _kept(ask))
+    return Reply({"case": found.model_dump(mode="json")}, lambda here: pages.case(found, here))
+
+
+async def clinic_replay(ask: Ask) -> Reply:
+    found = cases.replayed(await _kept(ask))
+    name = str(ask.arguments["id"])
+    body = {
+        "id": name,
+        "differs": any(one.differs for one in found),
+        "incidents": [
+            {
+                "agent": one.agent,
+                "incarnation": one.incarnation,
+                "occasion": one.occasion,
+                "then": {"cause": one.then_cause, "rule": one.then_rule},
+                "now": {"cause": one.now_cause, "rule": one.now_rule, "treatment": one.treatment},
+                "differs": one.differs,
+                "problem": one.problem or None,
+            }
+            for one in found
+        ],
+    }
+    return Reply(body, lambda here: pages.replay(name, found, here))
+
+
+async def _kept(ask: Ask) -> KeptCase:
+    name = str(ask.arguments["id"])
+    found = await ask.service.journal.case(name)
+    if found is None:
+        raise Problem("not_found", f"the journal keeps no Case {name}", "phoenixctl clinic list")
+    return found
+
+
+def _figure(one: Figure) -> dict[str, object]:
+    cause, detail, action, treatment, harness = one.group
+    return {
+        "cause": cause,
+        "detail": detail,
+        "prescription": action,
+        "treatment": treatment,
+        "harness": harness,
+        "tried": one.tried,
+        "held": one.held,
+        "low": round(one.low, 4) if one.low is not None else None,
+        "high": round(one.high, 4) if one.high is not None else None,
+        "open": one.open,
+        "moot": one.moot,
+        "seconds": round(one.seconds, 3) if one.seconds is not None else None,
+    }
+
+
+def _case(one: Case) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "scope": one.scope,
+        "agents": list(one.agents),
+        "harness": one.harness,
+        "cause": one.cause or "unknown",
+        "detail": one.detail,
+        "rule": one.rule,
+        "confidence": one.confidence,
+        "incidents": one.incidents,
+        "treatments": one.treatments,
+        "opened_at": rfc3339(one.opened),
+        "newest_at": rfc3339(one.newest),
+        "closed_at": rfc3339(one.closed) if one.closed is not None else None,
+        "outcome": one.outcome,
+    }

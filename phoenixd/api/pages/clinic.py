@@ -1,0 +1,95 @@
+"""What `clinic` prints: how often treatments held, one Case with its four steps, what today's rules say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phoenixd.api.cases import Replayed
+from phoenixd.api.pages.layout import SET_IN, Page, clip, pad, page, wrap
+from phoenixd.api.times import ago
+from phoenixd.core.treatment.case import Case
+from phoenixd.core.treatment.outcome import Figure
+from phoenixd.documents import clinic
+
+CAUSE_COLUMNS, TREATMENT_COLUMNS, HARNESS_COLUMNS = 26, 10, 8
+SIGNS = {"open": "~", "held": ".", "failed": "!", "moot": "."}
+
+
+def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Case], here: Page) -> str:
+    """How often treatments held; limits and outages stand by themselves, for nothing but time ends them."""
+    if not own and not shared and not cases:
+        return page(["Nothing has failed so far."])
+    lines: list[str] = []
+    for title, found in (("treatments", own), ("limits and outages", shared)):
+        if found:
+            lines += [*_table(title, found, here), ""]
+    recent = [one for one in cases if one.closed is None] or list(cases)[:5]
+    for one in recent:
+        what = f"{one.id} {one.detail}: {one.scope}, {one.incidents} times, {one.treatments} treatments, {one.outcome}"
+        lines += wrap(f"{SIGNS[one.outcome]} {what}", here.width, SET_IN)
+    shown = recent[0].id if recent else "ID"
+    return page([*lines, *([""] if recent else []), f"one of them: phoenixctl clinic show {shown}"])
+
+
+def case(found: clinic.Case, here: Page) -> str:
+    """The four steps and the outcome."""
+    lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
+    lines += ["", "triage"]
+    for seen in found.triage[-5:]:
+        facts = {name: value for name, value in seen.evidence.items() if name not in ("occasion", "said")}
+        known = ", ".join(f"{name} {value}" for name, value in facts.items())
+        lines += wrap(f"  {seen.at} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here.width, "    ")
+    lines += ["", "diagnosis", *wrap(f"  {_diagnosis(found)}", here.width, "    ")]
+    prescribed = found.prescription
+    told = f"{prescribed.treatment or ''} ({prescribed.action})".strip() if prescribed is not None else "none so far"
+    lines += ["", "prescription", *wrap(f"  {told}", here.width, "    "), "", "rehabilitation"]
+    for one in found.rehabilitation[-10:]:
+        back = f"productive at {one.productive_at}" if one.productive_at else "not productive so far"
+        what = f"{one.at} {one.prescription.treatment or one.prescription.action} by {one.by}: {one.outcome}"
+        lines += wrap(f"  {what}; {back}, {one.turns} turns since{_because(one.why)}", here.width, "    ")
+    if not found.rehabilitation:
+        lines.append("  nothing was done so far")
+    return page([*lines, "", f"what today's rules say of it: phoenixctl clinic replay {found.id}"])
+
+
+def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
+    """What differs between the rules of then and those of today."""
+    changed = sum(one.differs for one in found)
+    head = f"Case {name}: today's rules say {'the same' if not changed else f'something else of {changed}'} "
+    lines = wrap(f"{head}of {len(found)} incidents" if not changed else f"{head}of {len(found)}", here.width, SET_IN)
+    for one in found:
+        lead = f"{'!' if one.differs or one.problem else '.'} {one.agent} run {one.incarnation}, {one.occasion}: "
+        then = f"{one.then_cause or 'unknown'} ({one.then_rule})"
+        now = f"; now {one.now_cause or 'unknown'} ({one.now_rule})" if one.differs else ""
+        told = one.problem or f"{then}{now}; it would begin with {one.treatment}"
+        lines += wrap(f"{lead}{told}", here.width, SET_IN)
+    return page(lines)
+
+
+def _diagnosis(found: clinic.Case) -> str:
+    if found.diagnosis is None:
+        return f"unknown{f', {found.detail}' if found.detail else ''}: {found.rule or 'no rule knows it'}"
+    told = found.diagnosis
+    return f"{told.root_cause}, {told.detail}, confidence {told.confidence:g}: {told.explanation}"
+
+
+def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
+    lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
+    lines = [clip(f"{lead} held of tried      median", here.width)]
+    for one in found:
+        cause, detail, _, treatment, harness = one.group
+        name = detail or cause
+        row = f"{pad(name, CAUSE_COLUMNS)} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
+        lines.append(clip(f"{row} {_held(one):<18} {ago(one.seconds) if one.seconds is not None else '-'}", here.width))
+    return lines
+
+
+def _held(one: Figure) -> str:
+    if one.low is None or one.high is None:
+        waits = f"{one.open} open" if one.open else f"{one.moot} moot"
+        return f"0 of 0, {waits}"
+    return f"{one.held} of {one.tried} ({one.low:.0%}-{one.high:.0%})"
+
+
+def _because(why: str) -> str:
+    return f"; {why}" if why else ""

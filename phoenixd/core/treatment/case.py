@@ -1,0 +1,166 @@
+"""A Case: one id over what was noticed, the diagnosis, what was done about it, and what came of that (C2).
+
+Values alone. Fleet.cases holds what goes on now and what ended within the hour; the journal's tables hold the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from phoenixd.core.hooks import Failure
+from phoenixd.core.moment import Instant
+from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.triage import Diagnosis
+from phoenixd.core.treatment.words import Occasion, Outcome, RootCause, Treatment
+
+JOINS_WITHIN = 3600.0
+"""Seconds after the newest failure within which the same one joins its Case."""
+MOST_CASES = 300
+MOST_TREATED = 60
+MOST_AGENTS = 200
+WHY_LIMIT = 300
+
+By = Literal["restart", "limits", "cut answers", "inbox", "clinic"]
+"""Which rules ordered a treatment. So far the clinic itself orders none: it names what the others did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Treated:
+    """One treatment of one agent. Wall times.
+
+    number: within the Case. incarnation: that had failed; run: the one that shows what came of it, 0 until it began.
+    failed_at: when the failure was noticed; at: when the treatment began. turns, worked: turns, and seconds of open
+    turns, since the productive one; open_since: when the turn began that is open.
+    """
+
+    number: int
+    agent: str
+    incarnation: int
+    treatment: Treatment
+    by: By
+    failed_at: float
+    at: float
+    run: int = 0
+    productive: float | None = None
+    turns: int = 0
+    worked: float = 0.0
+    open_since: Instant | None = None
+    outcome: Outcome = "open"
+    why: str = ""
+    decided: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome == "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What fails in one way, within one scope: an agent, or all that share an account.
+
+    key: by which the same failure is known. opened, newest, closed: wall. incidents: how often it was noticed.
+    """
+
+    id: str
+    scope: str
+    key: str
+    cause: RootCause | None
+    detail: str
+    rule: str
+    confidence: float
+    harness: str
+    opened: float
+    newest: float
+    agents: tuple[str, ...] = ()
+    incidents: int = 1
+    treated: tuple[Treated, ...] = ()
+    treatments: int = 0
+    """How many there were, with those that are forgotten here."""
+    closed: float | None = None
+    outcome: Outcome = "open"
+
+    def with_treated(self, one: Treated) -> Case:
+        """The Case with a newer state of that treatment."""
+        kept = tuple(one if known.number == one.number else known for known in self.treated)
+        return replace(self, treated=kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """An agent that failed and whose next run has not begun, or that has done nothing since its turn failed.
+
+    failure, word, reset, said: why the turn failed, by which the end of the same run is explained too.
+    """
+
+    agent: str
+    incarnation: int
+    case: str
+    failed_at: float
+    failure: Failure | Literal[""] = ""
+    word: str = ""
+    reset: bool = False
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Those that are open, or were closed within the hour. next: the number of the next one."""
+
+    next: int = 1
+    cases: tuple[Case, ...] = ()
+    patients: tuple[Patient, ...] = ()
+
+    def find(self, number: str) -> Case | None:
+        """The Case of that id, as long as it stands here."""
+        return next((one for one in self.cases if one.id == number), None)
+
+    def patient(self, agent: str) -> Patient | None:
+        """The agent as a patient, if it is one."""
+        return next((one for one in self.patients if one.agent == agent), None)
+
+    def open_of(self, agent: str) -> tuple[tuple[Case, Treated], ...]:
+        """The treatments of an agent of which the outcome is not known."""
+        return tuple(
+            (case, one) for case in self.cases if case.closed is None for one in case.treated
+            if one.agent == agent and one.is_open
+        )  # fmt: skip
+
+    def with_case(self, case: Case) -> Cases:
+        """With a newer state of that Case, or a new one."""
+        if self.find(case.id) is None:
+            return replace(self, cases=(*self.cases, case))
+        return replace(self, cases=tuple(case if one.id == case.id else one for one in self.cases))
+
+    def with_patient(self, patient: Patient) -> Cases:
+        """With that agent as a patient."""
+        others = tuple(one for one in self.patients if one.agent != patient.agent)
+        return replace(self, patients=(*others, patient))
+
+    def without_patient(self, agent: str) -> Cases:
+        """Without that agent among the patients."""
+        if self.patient(agent) is None:
+            return self
+        return replace(self, patients=tuple(one for one in self.patients if one.agent != agent))
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """One failure as it was noticed, for the journal's table of incidents."""
+
+    case: str
+    agent: str
+    incarnation: int
+    occasion: Occasion
+    at: float
+    evidence: Evidence
+    diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What an event changed of a Case, for the journal's tables: the Case, what was noticed, and treatments."""
+
+    case: Case
+    noticed: tuple[Noticed, ...] = ()
+    treated: tuple[Treated, ...] = ()

@@ -1,0 +1,194 @@
+"""The clinic's part in the table of hearing: it stands last in each row, and reads what the other parts decided.
+
+It orders nothing. Restart rules, limits, cut answers and the inbox treat already; here each failure gets its Case, and
+each treatment its outcome. So it can be no second restart policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import Event
+from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.facts import (
+    AnswerFellShort,
+    Asked,
+    BeganParking,
+    Fact,
+    Ordered,
+    PutInQuarantine,
+    RunBegan,
+    RunEnded,
+    RunProductive,
+)
+from phoenixd.core.fleet import Fleet, Step
+from phoenixd.core.handoff.state import Step as HandoffStep
+from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
+from phoenixd.core.moment import Moment
+from phoenixd.core.treatment import gather, outcome
+from phoenixd.core.treatment.case import By
+from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.opening import SHARED, Book, changed, decide_all, notice, treat
+from phoenixd.core.treatment.words import Treatment
+
+ASKS = frozenset({"failed turn", "login", "billing", "answer cut"})
+"""Items by which a person is asked about a failure."""
+MOVES = frozenset({"start", "stop", "restart", "remove"})
+"""Orders after which it can no longer be told what a treatment would have come to."""
+
+
+def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
+    """Open, join, treat and close Cases by what happened and by what was decided."""
+    book = Book(found.fleet.cases)
+    if isinstance(event, Hook):
+        book = _hear(before, found, book, event, now)
+    elif isinstance(event, StartFailed):
+        book = _hear_start(before, found, book, event, now)
+    for decision in found.decisions:
+        for fact in decision.facts:
+            book = _take(before, found, book, decision, fact, now)
+    if found.fleet.seats is not before.seats:
+        book = _hear_handoffs(before, found, book, now)
+    if book.cases is found.fleet.cases:
+        return found
+    return replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+
+
+def _hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> Book:
+    """A turn that failed opens a Case; those that begin and end are counted for what was done before."""
+    if not isinstance(event, TurnFailed | TurnEnded | PromptSubmitted) or event.sub or not _is_news(before, event):
+        return book
+    agent = found.fleet.agents.get(event.agent)
+    known = before.agents.get(event.agent)
+    if agent is None or known is None:
+        return book
+    if isinstance(event, TurnFailed):
+        return notice(book, agent, event.incarnation, gather.of_failed_turn(known, event), now)
+    for case, one in book.cases.open_of(event.agent):
+        if isinstance(event, PromptSubmitted):
+            after = outcome.turn_begins(one, now)
+        elif one.productive is None and one.run == one.incarnation == event.incarnation:
+            # The run that failed lives on; of another run its own rule says whether it was productive.
+            after = outcome.productive(one, now)
+        else:
+            after = outcome.turn_ends(one, now)
+        book = changed(book, case, after, now)
+    if isinstance(event, TurnEnded):
+        patient = book.cases.patient(event.agent)
+        if patient is not None and patient.incarnation == event.incarnation:
+            book = replace(book, cases=book.cases.without_patient(event.agent))
+    return book
+
+
+def _is_news(before: Fleet, event: Hook) -> bool:
+    agent = before.roster.living(event.agent, event.incarnation)
+    if agent is None or not isinstance(agent.state, Starting | Running | Stopping):
+        return False
+    return event.seq == 0 or event.seq > agent.state.run.hook_seq
+
+
+def _hear_start(before: Fleet, found: Step, book: Book, event: StartFailed, now: Moment) -> Book:
+    """A start that failed without being an end, which the facts of an end tell."""
+    known, agent = before.roster.living(event.agent, event.incarnation), found.fleet.agents.get(event.agent)
+    if known is None or agent is None or known.run is None or known.run.pid is not None:
+        return book
+    if any(isinstance(fact, RunEnded) for decision in found.decisions for fact in decision.facts):
+        return book
+    if not isinstance(known.state, Starting) or not isinstance(agent.state, BackingOff | Starting):
+        return book
+    return notice(book, agent, event.incarnation, gather.of_start(known, event), now)
+
+
+def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact, now: Moment) -> Book:
+    agent = decision.agent
+    if agent is None:
+        return book
+    name = agent.name
+    match fact:
+        case RunEnded():
+            return _hear_end(before.agents.get(name), agent, book, fact, now)
+        case RunBegan(incarnation=incarnation, mode=mode):
+            return _with_next_run(book, name, incarnation, "fresh" if mode is Mode.FRESH else "resume", now)
+        case RunProductive(incarnation=incarnation):
+            for case, one in book.cases.open_of(name):
+                if 0 < one.run <= incarnation:
+                    book = changed(book, case, outcome.productive(one, now), now)
+            return book
+        case BeganParking(kind=kind):
+            return _hear_parking(before.agents.get(name), agent, book, gather.of_limit(agent, kind), now)
+        case PutInQuarantine():
+            if book.cases.patient(name) is None:
+                book = notice(book, agent, agent.incarnation, gather.of_other(agent, "quarantine"), now)
+            return _treated(book, name, "abort", "restart", 0, now)
+        case AnswerFellShort(incarnation=incarnation, went_on=False):
+            book = notice(book, agent, incarnation, gather.of_cut(agent), now)
+            told = agent.cut is not None and bool(agent.cut.message_id)
+            return _treated(book, name, "go_on", "cut answers", incarnation, now) if told else book
+        case Asked(kind=kind) if kind in ASKS:
+            return _treated(book, name, "ask", "inbox", agent.incarnation, now)
+        case Ordered(verb=verb, taken=True, moved=True, by=by) if verb in MOVES:
+            book = replace(book, cases=book.cases.without_patient(name))
+            return decide_all(book, name, "moot", f"{verb} by {by} came between", now)
+        case _:
+            return book
+
+
+def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now: Moment) -> Book:
+    last = agent.last_exit
+    if known is None or last is None or end.cause == "reboot":
+        return decide_all(book, agent.name, "moot", "the host was restarted", now) if end.cause == "reboot" else book
+    patient = book.cases.patient(agent.name)
+    by_rule = isinstance(known.state, Stopping) and known.state.spoiled
+    if end.meaning == "asked" and not by_rule:
+        book = replace(book, cases=book.cases.without_patient(agent.name))
+        return decide_all(book, agent.name, "moot", "it was ended by order", now)
+    if end.meaning in ("death", "unstarted") or (by_rule and patient is None):
+        return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient), now)
+    if end.meaning == "finished":
+        return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)
+    return book
+
+
+def _hear_parking(known: Agent | None, agent: Agent, book: Book, evidence: Evidence, now: Moment) -> Book:
+    patient = book.cases.patient(agent.name)
+    case = book.cases.find(patient.case) if patient is not None else None
+    if case is None or case.detail not in SHARED:
+        book = notice(book, agent, agent.incarnation, evidence, now)
+    run = agent.incarnation if agent.run is not None else 0
+    return _treated(book, agent.name, "park", "limits", run, now)
+
+
+def _with_next_run(book: Book, agent: str, incarnation: int, treatment: Treatment, now: Moment) -> Book:
+    """A run begins: it is what was done about the failure, and shows what came of what was done before."""
+    waiting = [(case, one) for case, one in book.cases.open_of(agent) if one.run == 0 and one.treatment == "park"]
+    for case, one in waiting:
+        book = changed(book, case, replace(one, run=incarnation), now)
+    patient = book.cases.patient(agent)
+    if patient is not None and not waiting:
+        book = treat(book, patient, treatment, "restart", incarnation, now)
+    return replace(book, cases=book.cases.without_patient(agent))
+
+
+def _treated(book: Book, agent: str, treatment: Treatment, by: By, run: int, now: Moment) -> Book:
+    patient = book.cases.patient(agent)
+    return treat(book, patient, treatment, by, run, now) if patient is not None else book
+
+
+def _hear_handoffs(before: Fleet, found: Step, book: Book, now: Moment) -> Book:
+    """A handoff that was rolled back is a failure of its seat."""
+    for name, seat in found.fleet.seats.items():
+        known = before.seats.get(name)
+        earlier = known.handoff if known is not None else None
+        over = seat.handoff is not None and seat.handoff.step is HandoffStep.ROLLED_BACK
+        if not over or (earlier is not None and seat.handoff is not None and earlier.id == seat.handoff.id
+                        and earlier.step is HandoffStep.ROLLED_BACK):  # fmt: skip
+            continue
+        holder = next((one for one in found.fleet.agents.values() if one.spec.seat == name
+                       and one.spec.generation == seat.generation), None)  # fmt: skip
+        if holder is not None:
+            book = notice(book, holder, holder.incarnation, gather.of_other(holder, "rolled_back"), now)
+    return book

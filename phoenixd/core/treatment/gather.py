@@ -1,0 +1,108 @@
+"""Evidence from what the fleet knows of an agent when it fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.hooks import Failure, TurnFailed
+from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.meter import parts
+from phoenixd.core.meter.reading import read
+from phoenixd.core.treatment.case import Patient
+from phoenixd.core.treatment.evidence import SAID_LIMIT, Evidence
+from phoenixd.core.treatment.words import Occasion
+
+
+def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
+    """A turn that an error ended, while its run lives on."""
+    return replace(
+        _of_run(agent, agent.run, agent.activity),
+        occasion="failed_turn",
+        is_alive=True,
+        failure=event.failure,
+        word=(event.error or "")[:64],
+        reset=event.reset_wall is not None,
+        said=event.text[-SAID_LIMIT:],
+    )
+
+
+def of_cut(agent: Agent) -> Evidence:
+    """An answer that was cut, and that its CLI did not go on with."""
+    found = _of_run(agent, agent.run, agent.activity)
+    return replace(found, occasion="cut_answer", is_alive=True)
+
+
+def of_limit(agent: Agent, kind: ParkingKind) -> Evidence:
+    """A limit or an outage of which no turn told: an exit code did, or another agent of the account."""
+    failure: Failure = "limit" if kind is ParkingKind.LIMIT else "overload"
+    found = _of_run(agent, agent.run, agent.activity)
+    return replace(found, occasion="failed_turn", is_alive=agent.run is not None, failure=failure)
+
+
+def of_start(agent: Agent, event: StartFailed) -> Evidence:
+    """A start that never came to be a run."""
+    refused = event.obstacle == "resume refused"
+    found = _of_run(agent, agent.run, None)
+    return replace(
+        found,
+        occasion="refused_resume" if refused else "failed_start",
+        cause="not started",
+        obstacle=event.obstacle,
+        said=event.message[-SAID_LIMIT:],
+    )
+
+
+def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) -> Evidence:
+    """The end of a run. patient: what its newest turn had failed for, where nothing followed that."""
+    run = before.run
+    found = replace(
+        _of_run(before, run, before.activity),
+        code=end.code,
+        signal=end.signal,
+        cause=end.cause,
+        lived=round(end.lived, 3),
+        oom=end.oom,
+        crashes=len(after.crashes),
+        said=end.note[-SAID_LIMIT:],
+    )
+    found = replace(found, occasion=_occasion(found, end))
+    if patient is None or patient.incarnation != end.incarnation or not patient.failure:
+        return found
+    said = patient.said or found.said
+    return replace(found, failure=patient.failure, word=patient.word, reset=patient.reset, said=said)
+
+
+def of_other(agent: Agent, occasion: Occasion) -> Evidence:
+    """A quarantine without an end, a handoff that was rolled back, a marker that was lost."""
+    found = _of_run(agent, agent.run, agent.activity)
+    return replace(found, occasion=occasion, is_alive=agent.run is not None)
+
+
+def _occasion(found: Evidence, end: LastExit) -> Occasion:
+    if end.cause == "hung":
+        return "hung"
+    if end.cause == "overtime":
+        return "overtime"
+    return "crash" if end.ran else "failed_start"
+
+
+def _of_run(agent: Agent, run: Run | None, activity: Activity | None) -> Evidence:
+    cut = agent.cut if agent.cut is not None and agent.cut.incarnation == agent.incarnation else None
+    share = read(parts.of(agent), agent.spec.context).share if agent.run is not None else None
+    open_call = next((one for one in activity.leases if not one.sub), None) if activity is not None else None
+    return Evidence(
+        harness=agent.spec.harness,
+        mode=run.mode.value if run is not None else "",
+        session_seen=run is not None and run.session_seen,
+        worked=run is not None and run.evidence,
+        turn_open=activity is not None and activity.turn_open,
+        cut=cut.how if cut is not None else "",
+        went_on=cut is not None and cut.went_on,
+        call=open_call.tool[:64] if open_call is not None else "",
+        fill=round(share, 4) if share is not None else None,
+        crashes=len(agent.crashes),
+    )

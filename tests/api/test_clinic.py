@@ -1,0 +1,127 @@
+"""`clinic list|show|replay` (C2, C44): figures, one Case with its steps, and what today's rules say of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.documents import clinic
+from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
+
+
+@pytest.fixture
+def ill(daemon: FakeDaemon) -> FakeDaemon:
+    """An agent that died, runs again, and whose run was productive."""
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "session-start", source="startup")
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.die("docs")
+    return daemon
+
+
+async def test_c44_show_prints_the_four_steps_and_the_outcome(live: Live, ill: FakeDaemon) -> None:
+    answer = await live.ask("GET", "/v1/clinic/c1", text=True)
+
+    assert answer.exit == 0
+    steps = [
+        line for line in answer.text.splitlines() if line in ("triage", "diagnosis", "prescription", "rehabilitation")
+    ]
+    assert steps == ["triage", "diagnosis", "prescription", "rehabilitation"]
+    assert "Case c1 is open: docs" in answer.text
+    assert max(map(len, answer.text.splitlines())) <= 80
+
+
+async def test_c2_the_json_is_the_clinics_document(live: Live, ill: FakeDaemon) -> None:
+    answer = await live.ask("GET", "/v1/clinic/c1")
+
+    case = clinic.Case.model_validate(answer.json["case"])
+    assert case.outcome == "open"
+    assert case.triage[0].agent == "docs"
+    assert case.triage[0].evidence["harness"] == "claude"
+    assert case.rehabilitation[0].outcome == "open"
+    assert case.prescription is not None
+    assert case.prescription.action in ("retry", "abort")
+
+
+async def test_list_counts_what_is_known_and_shows_the_cases(live: Live, ill: FakeDaemon) -> None:
+    answer = await live.ask("GET", "/v1/clinic")
+
+    (figure,) = answer.json["treatments"]
+    assert (figure["tried"], figure["held"], figure["open"], figure["low"]) == (0, 0, 1, None)
+    assert figure["harness"] == "claude"
+    assert [one["id"] for one in answer.json["cases"]] == ["c1"]
+    shown = await live.ask("GET", "/v1/clinic", text=True)
+    assert "phoenixctl clinic show c1" in shown.text
+    assert max(map(len, shown.text.splitlines())) <= 80
+
+
+async def test_list_tells_the_interval_once_something_is_known(live: Live, ill: FakeDaemon) -> None:
+    kept = ill.journal.kept_treatments
+    key, one = next(iter(kept.items()))
+    for number in range(8):
+        kept["c9", number] = replace(one, case_id="c9", number=number, outcome="failed")
+    kept[key] = replace(one, outcome="moot")
+    (figure,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+
+    assert (figure["tried"], figure["held"], figure["moot"]) == (8, 0, 1)
+    assert figure["low"] == 0.0
+    assert figure["high"] == pytest.approx(0.3244, abs=1e-3)
+    assert "0 of 8 (0%-32%)" in (await live.ask("GET", "/v1/clinic", text=True)).text
+
+
+async def test_a_limit_stands_in_a_table_of_its_own(live: Live, ill: FakeDaemon) -> None:
+    ill.declare("web", harness="claude")
+    ill.hook("web", "session-start", source="startup")
+    ill.hook("web", "prompt-submit", text="go on")
+    ill.hook("web", "stop-failure", error="rate_limit", text="429")
+
+    body = (await live.ask("GET", "/v1/clinic")).json
+    assert [one["detail"] for one in body["limits"]] == ["limit"]
+    assert "limit" not in [one["detail"] for one in body["treatments"]]
+
+
+async def test_replay_says_whether_todays_rules_differ(live: Live, ill: FakeDaemon) -> None:
+    same = await live.ask("GET", "/v1/clinic/c1/replay")
+    assert not same.json["differs"]
+
+    kept = ill.journal.kept_incidents
+    kept[0] = replace(kept[0], cause="ambiguous_instruction", rule="a rule of old")
+    answer = await live.ask("GET", "/v1/clinic/c1/replay")
+
+    assert answer.json["differs"]
+    assert answer.json["incidents"][0]["then"] == {"cause": "ambiguous_instruction", "rule": "a rule of old"}
+    assert "now " in (await live.ask("GET", "/v1/clinic/c1/replay", text=True)).text
+
+
+@pytest.mark.parametrize("stored", ["", "{", "[]", '{"lived": "long"}', json.dumps({"occasion": "a new one"})])
+async def test_what_another_version_stored_is_read_or_told_by_name(live: Live, ill: FakeDaemon, stored: str) -> None:
+    kept = ill.journal.kept_incidents
+    kept[0] = replace(kept[0], evidence=stored)
+
+    answer = await live.ask("GET", "/v1/clinic/c1/replay")
+
+    assert answer.exit == 0
+    assert answer.json["incidents"][0]["problem"].startswith("cannot be replayed: ")
+    assert (await live.ask("GET", "/v1/clinic/c1")).exit == 0
+
+
+async def test_a_journal_without_its_treatments_calls_nothing_held(live: Live, ill: FakeDaemon) -> None:
+    ill.journal.kept_treatments.clear()
+
+    case = clinic.Case.model_validate((await live.ask("GET", "/v1/clinic/c1")).json["case"])
+
+    assert case.outcome == "open"
+    assert (await live.ask("GET", "/v1/clinic")).json["treatments"] == []
+
+
+async def test_a_case_that_is_not_kept_is_not_found(live: Live, ill: FakeDaemon) -> None:
+    answer = await live.ask("GET", "/v1/clinic/c77")
+
+    assert (answer.status, answer.exit) == (404, 4)
+
+
+async def test_nothing_has_failed_so_far(live: Live, daemon: FakeDaemon) -> None:
+    assert (await live.ask("GET", "/v1/clinic", text=True)).text == "Nothing has failed so far.\n"

@@ -1,0 +1,90 @@
+"""`handoff status`: where a handoff is, its checks (E75 to E77), each step's time, and those before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from phoenixd.core.facts import HandoffEnded
+from phoenixd.core.handoff.state import Handoff, Step, StepTime
+from phoenixd.ports.journal import Entry
+from tests.api.conftest import Live
+from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.documents.project.projects import PLANNING, plan_of, tree_of
+
+TIMES = (StepTime(Step.FREEZE, FIXTURE_EPOCH, 0.5), StepTime(Step.DRAIN, FIXTURE_EPOCH, 7.25))
+
+
+@pytest.fixture
+def boss(daemon: FakeDaemon) -> FakeDaemon:
+    daemon.declare("boss", kind="orchestrator", cwd="/srv", project="shop")
+    daemon.hand_over("boss")
+    daemon.trees["/srv", "shop"] = tree_of({PLANNING: plan_of(("1", "completed"), ("2", "pending"))})
+    return daemon
+
+
+def ended(number: int, step: Step = Step.DONE, **changes: Any) -> Handoff:
+    began = FIXTURE_EPOCH + number
+    made = Handoff(f"h{number}", "boss", "shop", number, "meter", "full", began, step, 1.0, began + 9, times=TIMES)
+    return replace(made, **changes)
+
+
+def past(daemon: FakeDaemon, *handoffs: Handoff) -> None:
+    for one in handoffs:
+        daemon.journal.append(Entry(1.0, FIXTURE_EPOCH, "boss", 1, "tick", {}, facts=(HandoffEnded(one),)))
+
+
+async def status(live: Live) -> dict[str, Any]:
+    answer = await live.ask("GET", "/v1/handoff?agent=boss")
+    assert answer.status == 200, answer.text
+    told: dict[str, Any] = answer.json
+    return told
+
+
+async def test_the_last_ones_are_told_with_each_steps_time_and_as_many_as_are_kept(
+    live: Live, boss: FakeDaemon
+) -> None:
+    back = ended(2, Step.ROLLED_BACK, why_back="asked by operator", degraded=("the planner failed",))
+    past(boss, ended(1, acked=True, package="5f" * 32, share=0.25), back)
+
+    first, second = reversed((await status(live))["history"])
+
+    assert (first["id"], first["outcome"], first["predecessor"], first["successor"]) == ("h1", "done", 1, 2)
+    assert [(one["step"], one["seconds"]) for one in first["times"]] == [("freeze", 0.5), ("drain", 7.25)]
+    wells = {one["name"]: one["well"] for one in first["checks"]}
+    assert wells["package written"] is wells["package loaded"] is wells["predecessor down"] is True
+    assert wells["room in the successor"] is True
+    assert (second["outcome"], second["why_back"]) == ("rolled_back", "asked by operator")
+    assert {one["name"]: one["well"] for one in second["checks"]}["predecessor down"] is False
+
+    past(boss, *(ended(number) for number in range(3, 10)))
+    assert [one["id"] for one in (await status(live))["history"]] == ["h9", "h8", "h7", "h6", "h5"]
+
+
+async def test_people_read_one_line_for_each_that_went_before(live: Live, boss: FakeDaemon) -> None:
+    past(boss, ended(1), ended(2, Step.ROLLED_BACK, why_back="asked\x1b[2J by\noperator"))
+
+    answer = await live.ask("GET", "/v1/handoff?agent=boss&width=400", accept="text/plain")
+
+    assert "h1 (meter), generation 1 to 2, done; freeze 0.5 s, drain 7.2 s" in answer.text
+    assert "h2 (meter), generation 2 to 3, rolled back: asked[2J by operator; not: package" in answer.text
+    assert "\x1b" not in answer.text
+
+
+async def test_e75_e77_the_disk_is_looked_at_whether_the_package_can_be_read_and_the_plans_are_short(
+    live: Live, boss: FakeDaemon
+) -> None:
+    assert {one["name"]: one["well"] for one in (await status(live))["checks"]}["files short enough"] is True
+
+    tree = boss.trees["/srv", "shop"]
+    plan = tree.paths.plan(PLANNING)
+    boss.trees["/srv", "shop"] = replace(tree, files={**tree.files, plan: b"a line\n" * 3001})
+    boss.changed_packages = frozenset({"boss"})
+    told = {one["name"]: one for one in (await status(live))["checks"]}
+
+    assert told["files short enough"]["well"] is False
+    assert f"{plan} has 3001 lines" in told["files short enough"]["what"]
+    assert "phoenixctl phase split" in told["files short enough"]["what"]
+    assert (told["package readable"]["well"], told["package readable"]["what"]) == (False, "it was changed")

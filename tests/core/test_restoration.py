@@ -1,0 +1,338 @@
+"""Restoration in the core: the seed's seven steps, who may break them off, and when it is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.actions import PlantCodes, ReadSeed, Spawn, Terminate
+from phoenixd.core.agent.state import Quarantined, Running, Stopped
+from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StopRequested
+from phoenixd.core.events.resonance import CodesPlanted, RestorationRequested, SeedRead
+from phoenixd.core.events.runs import RunAdopted
+from phoenixd.core.projection import row
+from phoenixd.core.resonance.state import Step
+from phoenixd.core.spec import Kind
+from phoenixd.documents.codec import dump_agent, load_agent
+from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant
+
+
+def forgetful(papers: str = "well", **rules: object) -> ResonanceStory:
+    """An agent that has lost the front of its context, which two checks in a row have shown."""
+    told = ResonanceStory(resonant(**{"interval_turns": 2, **rules})).begins()
+    told.turn()
+    told.memory = None
+    told.papers = papers
+    lose(told)
+    return told
+
+
+def lose(told: ResonanceStory) -> None:
+    """Turns until its context is known to be lost."""
+    told.memory = None
+    before = told.verdicts.count("lost")
+    for _ in range(10):
+        told.turn()
+        if told.verdicts.count("lost") > before:
+            return
+    raise AssertionError(f"no loss was found: {told.verdicts}")
+
+
+def ended(told: ResonanceStory) -> None:
+    """The run that is being ended is over, and the next one begins."""
+    told.exited(143)
+    told.respawned()
+
+
+def renewed(told: ResonanceStory) -> None:
+    """Bring the restoration to its verification."""
+    ended(told)
+    told.up()
+    told.hook("prompt-submit", text="continue")
+
+
+def test_r36_r48_the_seven_steps_come_in_their_order_and_the_work_goes_on() -> None:
+    told = forgetful()
+    lost_in = told.agent.session
+    assert told.steps == [1, 2, 3]
+    assert lost_in is not None
+    assert told.of(ReadSeed)
+    assert told.of(Terminate)
+
+    renewed(told)
+    assert told.steps == [1, 2, 3, 4, 5]
+    assert (told.spawn.mode.value, told.spawn.prompt.value) == ("fresh", "continue")
+    assert told.spawn.session_id != lost_in.session_id, "R38: never the session that was cut"
+    assert row(told.agent, told.now).state == "restoring"
+    assert told.ready is not None
+    told.ends_turn("I go on.")
+
+    assert told.steps == [1, 2, 3, 4, 5, 6]
+    assert (told.known.state, told.known.step) == ("intact", 0)
+    assert row(told.agent, told.now).state == "running"
+    assert not told.agent.alerts, "the alert of the loss is over"
+
+
+def test_r39_r54_the_new_session_has_a_new_marker_and_is_told_before_it_begins() -> None:
+    told = forgetful()
+    old = told.plantings[-1]
+    told.decisions.clear()
+    ended(told)
+
+    orders = [action for action in told.actions if isinstance(action, PlantCodes | Spawn)]
+    assert [type(one) for one in orders] == [PlantCodes, Spawn]
+    assert isinstance(orders[0], PlantCodes)
+    assert orders[0].why == "restoration"
+    new = told.plantings[-1]
+    assert not hexes_in(" ".join(new.hexes()), old)
+
+
+def test_r40_a_miss_in_the_new_session_is_asked_again_and_is_no_escalation() -> None:
+    told = forgetful()
+    renewed(told)
+    told.ends_turn(answer="No.")
+    assert told.steps == [1, 2, 3, 4, 5]
+    told.turn()
+
+    assert told.steps[-1] == 6
+
+
+def test_r42_a_new_session_that_does_not_know_its_marker_either_is_paused_and_a_person_is_called() -> None:
+    told = forgetful()
+    renewed(told)
+    told.memory = None
+    told.ends_turn()
+    told.turn()
+    assert told.steps == [1, 2, 3, 4, 5, 7]
+    told.exited(143)
+
+    assert isinstance(told.state, Quarantined)
+    assert told.state.cause.startswith("marker lost: ")
+    assert [item.kind for item in told.agent.items] == ["quarantined"]
+    told.wait(7200)
+    assert isinstance(told.state, Quarantined)
+
+
+def test_f_re_9_at_most_two_in_an_hour_then_it_is_given_up_and_start_re_arms() -> None:
+    told = forgetful()
+    for _ in range(2):
+        renewed(told)
+        told.ends_turn()
+        assert told.steps[-1] == 6
+        lose(told)
+    assert told.steps == [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 7]
+    told.exited(143)
+    assert isinstance(told.state, Quarantined)
+    assert "3 times within an hour" in told.state.cause
+
+    told.start()
+    assert told.spawn.mode.value == "fresh"
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.ends_turn()
+    told.turn()
+    assert (told.known.state, told.known.lost) == ("intact", "")
+    lose(told)
+    assert told.steps[-3:] == [1, 2, 3], "the count begins anew"
+
+
+def test_two_restorations_that_lie_an_hour_apart_are_no_loop() -> None:
+    told = forgetful(max_per_hour=1)
+    renewed(told)
+    told.ends_turn()
+    told.wait(3601)
+    lose(told)
+
+    assert told.steps[-3:] == [1, 2, 3]
+
+
+STOPS: dict[str, Callable[[ResonanceStory], object]] = {
+    "stop": lambda told: told.tell(StopRequested("a")),
+    "restart": lambda told: told.tell(RestartRequested("a")),
+    "remove": lambda told: told.tell(AgentWithdrawn("a")),
+}
+
+
+def at(step: Step) -> ResonanceStory:
+    """A restoration that waits in this step."""
+    told = forgetful(papers="never" if step is Step.SEED else "well")
+    if step in (Step.LOG, Step.SEED):
+        return told
+    if step is Step.SESSION:
+        return told
+    if step is Step.INJECT:
+        told.papers = "never"
+        ended(told)
+        told.up()
+        return told
+    renewed(told)
+    if step is Step.ESCALATE:
+        told.memory = None
+        told.ends_turn()
+        told.turn()
+    if step is Step.RESUME:
+        told.ends_turn()
+    return told
+
+
+@pytest.mark.parametrize("order", STOPS)
+@pytest.mark.parametrize("step", [one for one in Step if one is not Step.LOG])
+def test_an_operators_order_wins_at_every_step(step: Step, order: str) -> None:
+    told = at(step)
+    assert told.known.restoration is not None
+    assert told.known.restoration.step is step
+    assert STOPS[order](told) is None
+    for _ in range(3):
+        if told.fleet.agents and told.agent.run is not None and not isinstance(told.state, Running):
+            told.exited(143) if told.state.name == "stopping" else told.up()
+
+    if order == "remove":
+        assert not told.fleet.agents
+        return
+    if order == "stop":
+        assert isinstance(told.state, Stopped)
+        told.wait(7200)
+        assert isinstance(told.state, Stopped)
+        return
+    assert isinstance(told.state, Running), told.agent.reason
+    assert not told.known.is_restoring
+    assert not told.known.lost
+
+
+@pytest.mark.parametrize("step", [Step.SEED, Step.SESSION, Step.INJECT, Step.VERIFY])
+def test_a_daemon_that_begins_in_any_step_goes_on_with_it(step: Step) -> None:
+    told = at(step)
+    loaded = load_agent(dump_agent(told.agent))
+    assert loaded.resonance == told.agent.resonance
+    told.fleet = replace(told.fleet, agents={"a": loaded})
+    told.papers = "well"
+    if told.agent.run is not None:
+        held = tuple((one.answer.id, 0) for one in told.agent.armed if not one.over)
+        told.tell(RunAdopted("a", told.run.incarnation, 100, 1000, link=2, armed=held))
+    told.wait(61)
+    for _ in range(4):
+        if told.state.name == "stopping":
+            ended(told)
+        if told.state.name == "starting":
+            told.up()
+        if isinstance(told.state, Running) and told.steps[-1] != 6:
+            told.turn()
+
+    assert told.steps[-1] == 6, told.steps
+
+
+def test_a_seed_that_is_not_read_holds_it_up_for_a_minute_alone() -> None:
+    told = forgetful(papers="never")
+    assert told.steps == [1, 2]
+    told.wait(30)
+    assert told.steps == [1, 2]
+    told.wait(31)
+
+    assert told.steps == [1, 2, 3]
+    assert told.known.restoration is not None
+    assert "could not be read in time" in told.known.restoration.rebuilt
+
+
+def test_f_re_8_a_seed_that_was_made_anew_is_said_to_be() -> None:
+    told = forgetful(papers="never")
+    told.tell(SeedRead("a", 1, "it was torn: made of state and brief"))
+
+    assert told.steps == [1, 2, 3]
+    assert any("it was torn" in reason for reason in told.reasons)
+
+
+def test_nothing_is_ended_inside_a_turn() -> None:
+    told = forgetful(papers="never")
+    told.hook("prompt-submit", text="One more thing.")
+    told.tell(SeedRead("a", 1))
+    assert told.steps == [1, 2]
+    told.hook("stop", text="Done.")
+
+    assert told.steps == [1, 2, 3]
+
+
+def test_a_limit_owns_the_run_first() -> None:
+    told = forgetful(papers="never")
+    told.hook("prompt-submit", text="One more thing.")
+    told.hook("stop-failure", error="rate_limit", reset_wall=told.wall + 7200)
+    assert told.agent.state_name == "parked"
+    told.tell(SeedRead("a", 1))
+
+    assert told.steps == [1, 2]
+
+
+def test_a_run_that_dies_meanwhile_is_followed_by_a_new_session_and_not_by_the_lost_one() -> None:
+    told = forgetful(papers="never")
+    told.papers = "well"
+    told.exited(1)
+    told.respawned()
+    assert told.spawn.mode.value == "fresh"
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.ends_turn()
+
+    assert told.steps == [1, 2, 3, 4, 5, 6]
+
+
+def test_codes_that_never_come_for_the_new_session_are_an_escalation() -> None:
+    told = forgetful()
+    told.papers = "never"
+    ended(told)
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.hook("stop", text="I go on.")
+    assert told.steps == [1, 2, 3, 4]
+    told.wait(601)
+
+    assert told.steps[-1] == 7
+    told.exited(143)
+    assert isinstance(told.state, Quarantined)
+
+
+def test_where_it_is_switched_off_a_loss_is_told_and_the_agent_is_left_alone() -> None:
+    told = forgetful(restore=False)
+
+    assert told.steps == []
+    assert isinstance(told.state, Running)
+    assert "resonance" in told.alerts()
+    assert told.turn() is None
+    told.restart()
+    told.exited(143)
+    assert told.known.lost == ""
+
+
+def test_an_operator_can_order_one_and_it_needs_no_loss() -> None:
+    told = ResonanceStory(resonant(interval_turns=50)).begins()
+    assert told.tell(RestorationRequested("a")) is None
+    assert told.steps == [1, 2, 3]
+    refusal = told.tell(RestorationRequested("a"))
+    assert refusal is not None
+    renewed(told)
+    refusal = told.tell(RestorationRequested("a"))
+    assert refusal is not None
+    assert "already" in refusal.message
+    told.ends_turn()
+
+    assert told.steps == [1, 2, 3, 4, 5, 6]
+    assert "marker lost" not in told.alerts()
+
+
+def test_a_codes_word_that_comes_late_belongs_to_an_older_run() -> None:
+    told = forgetful()
+    renewed(told)
+    planting = told.known.planting
+    told.tell(CodesPlanted("a", 1, told.minted(), told.wall, PERSONA))
+
+    assert told.known.planting == planting
+
+
+def test_an_orchestrator_with_a_project_is_handed_over_instead() -> None:
+    spec = replace(resonant(interval_turns=2), kind=Kind.ORCHESTRATOR, project="shop")
+    told = ResonanceStory(spec).begins()
+    lose(told)
+
+    assert told.steps == []
+    assert told.known.lost
+    assert any("its seat is handed over" in reason for reason in told.reasons)

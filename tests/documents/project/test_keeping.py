@@ -1,0 +1,40 @@
+"""What goes of earlier sessions' papers, and what never does."""
+
+from __future__ import annotations
+
+from phoenixd.documents.project.keeping import SessionFound, superfluous
+
+WHOLE = frozenset({"session.json", "handoff-package.json", "handoff-addendum.json", "init-prompt.md"})
+
+
+def session(number: int, status: str = "shutdown", names: frozenset[str] = WHOLE) -> SessionFound:
+    return SessionFound(f"orchestrator-{number:02}", status, names)
+
+
+def root(number: int) -> str:
+    return f".claude/orchestrators/orchestrator-{number:02}"
+
+
+def test_the_newest_stay_and_of_the_others_package_and_record_go() -> None:
+    gone = superfluous([session(one) for one in (3, 1, 2, 4)], 3, frozenset())
+    assert gone == tuple(
+        f"{root(1)}/{name}"
+        for name in ("handoff-package.json", "handoff-addendum.json", "init-prompt.md", "session.json")
+    )
+
+
+def test_e82_memory_and_what_a_person_laid_there_stay_and_so_does_the_record_that_says_whose_it_is() -> None:
+    for own in ("memory", "notes.txt", "handoff-ack.json"):
+        gone = superfluous([session(1, names=WHOLE | {own}), session(2)], 1, frozenset())
+        assert f"{root(1)}/session.json" not in gone
+        assert not any(own in path for path in gone)
+        assert f"{root(1)}/handoff-package.json" in gone
+
+
+def test_who_runs_or_is_of_this_handoff_keeps_all() -> None:
+    found = [session(1, "running"), session(2, "handoff_pending"), session(3), session(4), session(5)]
+    assert superfluous(found, 1, frozenset({"orchestrator-03"})) == tuple(
+        f"{root(4)}/{name}"
+        for name in ("handoff-package.json", "handoff-addendum.json", "init-prompt.md", "session.json")
+    )
+    assert superfluous(found, 5, frozenset()) == ()
