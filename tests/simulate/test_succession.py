@@ -148,6 +148,23 @@ def test_f_ho_6_kill_9_at_every_journal_write_of_a_handoff() -> None:
     print(f"{whole.passed} points: {dict(struck(range(1, whole.passed + 1)))}")
 
 
+class Second(Life):
+    """The first successor is killed as soon as it runs; nothing else goes wrong."""
+
+    def _pass(self, point: str) -> None:
+        shim = self.story.host.shims.get("boss-g2")
+        if not self.passed and shim is not None and shim.run is not None:
+            self.passed = 1
+            self.story.host.kill(shim.run.child)
+
+
+def test_e80_a_second_try_is_not_lost_with_the_shim_of_the_first() -> None:
+    """The first one's shim is told to leave, and its end was taken for that of the run that had begun by then."""
+    second = Second()
+    assert second.live().handoffs == {"done": 1}
+    assert second.story.simulation.daemon.supervisor.fleet.seats["boss"].handoff.tries == 2  # type: ignore[union-attr]
+
+
 # --- planted ---------------------------------------------------------------------------------------------------------
 
 
