@@ -19,7 +19,7 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.doctor_agents import cli_findings, hearing_findings, size_finding, writer_finding
+from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
@@ -213,6 +213,7 @@ class Doctor:
         named = replace(writer, title=f"{name}: {writer.title}")
         findings += [named] if writer.level != "ok" else []
         findings += hearing_findings(row(agent, self.now()), self.now())
+        findings += marker_findings(agent)
         if agent.run is not None and (pid := agent.run.pid) is not None:
             held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
             findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))

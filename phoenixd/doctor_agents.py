@@ -77,6 +77,23 @@ def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding:
             assert_never(rules.writer)
 
 
+def marker_findings(agent: Agent) -> Iterator[Finding]:
+    """Whether an agent that is to bear a marker bears one, and can be asked for it."""
+    known, name = agent.resonance, agent.spec.role
+    if not agent.spec.has_resonance or agent.run is None:
+        return
+    see = f"phoenixctl resonance status {name}"
+    if known is None:
+        why = "its session began before resonance was on: a lost context is not noticed"
+        yield Finding("warning", f"{name} bears no marker", why, f"phoenixctl restart {name} --fresh")
+    elif known.lost:
+        yield Finding("problem", f"{name} has lost its marker", known.lost, f"phoenixctl start {name}, or {see}")
+    elif known.note:
+        yield Finding("warning", f"{name}: its marker cannot be checked", known.note, see)
+    else:
+        yield Finding("ok", f"{name}: its marker is {known.state.replace('_', ' ')}")
+
+
 def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str, str]) -> Finding:
     table = f"[agent.{agent.name}.brief]"
     told = 'its brief is written without a model, though it says writer = "auto"'

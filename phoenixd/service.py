@@ -7,13 +7,22 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import anyio
 
 from phoenixd import config
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.api.service import (
+    BriefPage,
+    Change,
+    Facts,
+    Finding,
+    LoopCounts,
+    MarkerFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.config.seats import require_seats
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind.world import World
@@ -36,6 +45,7 @@ from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.harness import HARNESSES
+from phoenixd.planting import Marker
 from phoenixd.ports import Clock
 from phoenixd.ports.journal import Journal
 from phoenixd.ports.processes import Cleaner, Leftovers, ProcessIdentity
@@ -44,6 +54,18 @@ from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 from phoenixd.runtime.supervisor import Supervisor
+
+T = TypeVar("T")
+
+
+class Markers(Protocol):
+    """What the service asks of the papers of markers."""
+
+    async def face(self, agent: Agent) -> MarkerFace: ...
+
+    async def mint(self, phrase: str | None) -> Marker: ...
+
+    async def from_transcript(self, agent: Agent) -> RebuiltMarker | None: ...
 
 
 class Knowledge(Protocol):
@@ -65,6 +87,9 @@ class Knowledge(Protocol):
     async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved: ...
 
     def heartbeat(self, agent: str) -> Mapping[str, object] | None: ...
+
+    @property
+    def resonance(self) -> Markers: ...
 
     async def look_at_breaker(self, agent: Agent) -> Event | None:
         """What somebody did to a loop's breaker file, None for nothing."""
@@ -175,6 +200,22 @@ class DaemonService:
             raise PhoenixdError(
                 f"the brief could not be written: {error.strerror or error}", "phoenixctl doctor"
             ) from error
+
+    async def marker(self, agent: str) -> MarkerFace:
+        return await self.knowledge.resonance.face(self._meant(agent))
+
+    async def mint(self, phrase: str | None) -> Marker:
+        return await self._written(self.knowledge.resonance.mint(phrase))
+
+    async def rebuild_marker(self, agent: str) -> RebuiltMarker | None:
+        return await self._written(self.knowledge.resonance.from_transcript(self._meant(agent)))
+
+    async def _written(self, writing: Awaitable[T]) -> T:
+        try:
+            return await writing
+        except OSError as error:
+            why = f"the papers of the marker cannot be written: {error.strerror or error}"
+            raise PhoenixdError(why, "phoenixctl doctor") from error
 
     async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:
         return await self.journal.handoffs(seat, most)

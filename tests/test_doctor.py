@@ -17,9 +17,10 @@ from phoenixd.core.agent.run import Deaf, Mode, Run
 from phoenixd.core.agent.state import Desired, Running, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.core.resonance.state import Resonance
+from phoenixd.core.spec import AgentSpec, BriefRules, ResonanceRules, WriterKind
 from phoenixd.doctor import Doctor
-from phoenixd.doctor_agents import cli_findings, size_finding, version_finding, writer_finding
+from phoenixd.doctor_agents import cli_findings, marker_findings, size_finding, version_finding, writer_finding
 from phoenixd.doctor_versions import AT_ONCE
 from phoenixd.errors import LaunchFailed, TerminalFailed
 from tests.waiting import eventually
@@ -384,3 +385,21 @@ def test_p85_it_says_why_the_cli_does_not_write(tmp_path: Path) -> None:
     assert finding(claude, key, tokens_per_day=1000).startswith("a call may take 34000 tokens")
     assert finding(codex, key).startswith("codex is started with --oss")
     assert finding(plain, key) == "command cannot write one"
+
+
+def test_f_re_13_a_marker_that_cannot_be_checked_is_told_with_its_remedy(tmp_path: Path) -> None:
+    rules = ResonanceRules(enabled="on")
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.GOAL, 0.0, 0.0)
+    bearing = replace(
+        agent("command", tmp_path, resonance=rules), state=Running(run, Activity(False, 0.0, 0.0)),
+    )  # fmt: skip
+
+    def found(known: Resonance | None) -> list[tuple[str, str, str]]:
+        said = marker_findings(replace(bearing, resonance=known))
+        return [(one.level, one.title, one.remedy) for one in said]
+
+    assert found(None) == [("warning", "a bears no marker", "phoenixctl restart a --fresh")]
+    assert found(Resonance(note="its CLI takes no answer"))[0][0] == "warning"
+    assert found(Resonance(lost="two misses"))[0][0] == "problem"
+    assert found(Resonance(state="intact")) == [("ok", "a: its marker is intact", "")]
+    assert list(marker_findings(agent("command", tmp_path))) == []

@@ -29,6 +29,7 @@ from phoenixd.api.handlers import (
     phases,
     queries,
     recovering,
+    resonance,
     streams,
     tasks,
     tokens,
@@ -50,9 +51,10 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
+ROOMS = (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic, resonance)
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
-    for module in (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic)
+    for module in ROOMS
     for name, handler in vars(module).items()
     if name in {operation.name for operation in served()}
 }

@@ -420,6 +420,42 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "it does not prove that; the reason is told"),),
     ),
     Operation(
+        "list_resonance", ("resonance", "status"), "Agents that bear a marker: whether they still know it",
+        TEXT_FORM, path="/v1/resonance", response="Resonances",
+    ),
+    Operation(
+        "show_resonance", ("resonance", "status"), "One agent's marker: its checks, what is due, what to do",
+        (NAME, *TEXT_FORM), path="/v1/agents/{name}/resonance", rights="agent", response="Resonance",
+        exits=((3, "its marker is missed, lost, or being restored"),),
+    ),
+    Operation(
+        "check_resonance", ("resonance", "check"), "Ask an agent for a code of its marker, at its next turn's end",
+        (
+            NAME, _wait("return when it has answered", default=False), _timeout("10m"),
+            Parameter("why", "body", "string", "what hangs on it, for the journal", flag="--why"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/resonance/check", rights="operate", response="Resonance",
+        idempotent=False, lasts=True, exits=((3, "with --wait: it did not know it"), NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "restore_resonance", ("resonance", "restore"), "Begin a new session from the seed, as after a lost marker",
+        (
+            NAME,
+            Parameter(
+                "from_transcript", "body", "boolean", "begin none: make lost papers anew from the transcript's footers",
+                flag="--from-transcript", default=False,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/resonance/restore", rights="operate", response="Resonance",
+        idempotent=False, exits=(NOT_NOW,),
+    ),
+    Operation(
+        "mint_marker", ("resonance", "mint"), "A marker that was never given, and is in the ledger from now on",
+        (Parameter("phrase", "body", "string", "its words; default: one of ours", flag="--phrase"), *TEXT_FORM),
+        method="POST", path="/v1/resonance/mint", rights="operate", response="Minted", idempotent=False,
+    ),
+    Operation(
         "task_run", ("task", "run"), "Hand a task to a worker of its own; answers its id at once",
         (
             Parameter("prompt", "body", "string", "what is to be done, or - for standard input", required=True),

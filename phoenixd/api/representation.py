@@ -23,6 +23,7 @@ from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
+from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.tasks.state import JudgedReport, Task
 from phoenixd.core.turns import is_judged
 from phoenixd.documents.brief.evaluation import EVALUATIONS
@@ -39,7 +40,7 @@ def status(rows: Iterable[Row], facts: Facts, loops: Callable[[str], LoopCounts]
 
 
 def agent(row: Row, loops: LoopCounts) -> Json:
-    """One agent. context: null is unknown, and resonance keeps its place until something measures it."""
+    """One agent. context: null is unknown; resonance: null for who bears no marker."""
     return {
         "name": row.name,
         "kind": row.kind,
@@ -61,7 +62,7 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "waiting_for": row.waiting_for,
         "context": _context(row.context),
         "breaker": {"state": row.breaker, "no_progress_count": row.no_progress},
-        "resonance": None,
+        "resonance": _resonance(row.resonance),
         "open_loops": loops.open,
         "stale_loops": loops.stale,
         "unconfirmed_loops": loops.unconfirmed,
@@ -77,6 +78,13 @@ def agent(row: Row, loops: LoopCounts) -> Json:
         "alerts": [alert(standing) for standing in row.alerts],
         "generation": row.generation or None,
     }
+
+
+def _resonance(known: Resonance | None) -> Json | None:
+    """Whether an agent still knows its marker."""
+    if known is None:
+        return None
+    return {"state": known.state, "last_verified": rfc3339(known.last_verified_wall)}
 
 
 def _context(gauge: Gauge | None) -> Json | None:

@@ -49,6 +49,41 @@ READINGS: Schema = {"type": "object", "additionalProperties": {"type": ["string"
 
 HANDOFF_STEP = _object({"step": STRING, "began_at": TIME, "seconds": NUMBER})
 HANDOFF_CHECK = _object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})
+_RESONANCE: dict[str, Schema] = {
+    "name": AGENT_NAME,
+    "enabled": BOOLEAN,
+    "state": _words(
+        "intact", "missed", "paraphrased", "lost", "unverifiable", "not_applicable", "restoring",
+    ),
+    "note": STRING,
+    "mode": _words("one_time", "classic"),
+    "overflow": _words("compaction", "reject", "silent"),
+    "transport": _words("stateless", "stateful", "compaction"),
+    "preset": _or_null(STRING),
+    "interval_turns": COUNT,
+    "turns": COUNT,
+    "due": _or_null(STRING),
+    "misses": COUNT,
+    "degraded": COUNT,
+    "codes_left": COUNT,
+    "last_verified": _or_null(TIME),
+    "asked_at": _or_null(TIME),
+    "restoration": {"oneOf": [_object({"step": COUNT, "why": STRING}), {"type": "null"}]},
+    "footer": {"oneOf": [_object({"role": STRING, "state": STRING}), {"type": "null"}]},
+    "session_id": _or_null(STRING),
+    "ended_at": _or_null(TIME),
+    "rebuilt_from": _or_null(STRING),
+    "papers": STRING,
+    "tokens_today": COUNT,
+    "checks": _list(_object({"name": STRING, "well": _or_null(BOOLEAN), "what": STRING})),
+    "happened": _list(
+        _object(
+            {
+                "at": TIME, "what": STRING, "verdict": _or_null(STRING), "number": COUNT, "step": COUNT, "why": STRING,
+            }
+        )
+    ),
+}
 
 SCHEMAS: dict[str, Schema] = {
     "Agent": _object(
@@ -185,6 +220,9 @@ SCHEMAS: dict[str, Schema] = {
             "message": STRING,
         }
     ),
+    "Resonance": _object({**_RESONANCE, "message": STRING}),
+    "Resonances": _object({"agents": _list(_object(_RESONANCE))}),
+    "Minted": _object({"marker": STRING, "phrase": STRING, "hex": {"type": "string", "pattern": "^[0-9a-f]{6}$"}}),
     "Tokens": _object(
         {
             "name": AGENT_NAME,

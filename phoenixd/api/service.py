@@ -16,7 +16,10 @@ from phoenixd.core.moment import Moment
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.resonance.anchor import Anchor
+from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
+from phoenixd.planting import Marker
 from phoenixd.ports.journal import Journal
 from phoenixd.ports.processes import Leftovers
 
@@ -87,6 +90,26 @@ class BriefPage:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkerFace:
+    """What stands on disk of an agent's marker. rebuilt: what it was made anew from; empty where it was not."""
+
+    anchor: Anchor | None
+    seed: SessionSeed | None
+    directory: str
+    rebuilt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltMarker:
+    """What a transcript gave back of a marker. phrase_lost: its code stands under another phrase."""
+
+    marker: Marker
+    role: str
+    state: str
+    phrase_lost: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that doctor looked at. A remedy is a command, or a sentence; every finding that is not ok has one."""
 
@@ -154,6 +177,18 @@ class Service(Protocol):
 
     async def generate_brief(self, agent: str) -> BriefPage:
         """Write the agent's brief anew now, also where nothing changed."""
+        ...
+
+    async def marker(self, agent: str) -> MarkerFace:
+        """What stands on disk of an agent's marker."""
+        ...
+
+    async def mint(self, phrase: str | None) -> Marker:
+        """A marker of its own, noted in the ledger; raises ValueError for a phrase that no marker can bear."""
+        ...
+
+    async def rebuild_marker(self, agent: str) -> RebuiltMarker | None:
+        """Make an agent's papers anew from its transcript's footers; None where there is none."""
         ...
 
     async def past_handoffs(self, seat: str, most: int) -> list[Handoff]:

@@ -280,6 +280,14 @@ class WritePackage:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteAddendum:
+    """Write down what came too late for the package: changed files, prompts to the predecessor. agent: the seat."""
+
+    agent: str
+    handoff: str
+
+
+@dataclass(frozen=True, slots=True)
 class RecordSessions:
     """Say in the records of both sessions what became of a handoff. agent: the seat."""
 
@@ -346,6 +354,7 @@ Action = LookForFile | (
     | Reassure
     | UpdatePapers
     | WritePackage
+    | WriteAddendum
     | RecordSessions
     | ObserveTerminal
 )

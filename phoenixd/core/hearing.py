@@ -53,7 +53,14 @@ from phoenixd.core.events.fleet import (
     TroubleGone,
     TroubleSeen,
 )
-from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    HandoffAcked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -99,7 +106,7 @@ from phoenixd.core.events.runs import (
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step, answer
-from phoenixd.core.handoff import asking, following
+from phoenixd.core.handoff import asking, following, late
 from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import accounts, outage, parking
@@ -107,14 +114,12 @@ from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Signal, View
-from phoenixd.core.resonance import exchange
-from phoenixd.core.resonance import following as resonances
-from phoenixd.core.resonance import parts as resonance
+from phoenixd.core.resonance import checks, exchange, moves
 from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
-from phoenixd.core.treatment import following as clinic
+from phoenixd.core.treatment import casebook
 from phoenixd.core.turn import calls, liveness
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -124,10 +129,10 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
 # The clinic stands last: it reads what all others decided, and orders nothing.
-DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, clinic.follow)
+DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
-    outage.follow, fleet.follow_sequences, following.follow, seats.do_held, resonances.follow, *TASKS, *DUE,
+    outage.follow, fleet.follow_sequences, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
 )  # fmt: skip
 RUN: Row = (accounts.follow, *SHARED)
 
@@ -135,14 +140,14 @@ RUN: Row = (accounts.follow, *SHARED)
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
 TOLD: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, *RUN)
 CONTEXT: Row = (
-    fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, resonance.hear), fleet.give_answer,
+    fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear), fleet.give_answer,
     *RUN,
 )  # fmt: skip
 TURN_OVER: Row = (
     fleet.overhear,
     (
         workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED,
-        resonance.hear,
+        checks.hear,
     ),
     asking.hear_last_words, fleet.give_answer, *RUN,
 )  # fmt: skip
@@ -162,7 +167,7 @@ CALL: Row = (
 
 CALL_BEGUN: Row = (
     fleet.overhear,
-    (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED, resonance.hear_call),
+    (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear_call),
     fleet.give_answer,
     following.follow,
     *DUE,
@@ -178,7 +183,7 @@ TABLE: dict[type[Any], Row] = {
     hooks.CallKept: EVIDENCE,
     hooks.TurnKept: CONTEXT,
     hooks.SessionStarted: (
-        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED, resonance.hear),
+        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED, checks.hear),
         fleet.give_answer, *RUN,
     ),
     hooks.SessionEnded: TOLD,
@@ -186,16 +191,16 @@ TABLE: dict[type[Any], Row] = {
         fleet.overhear,
         (
             workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED,
-            resonance.hear,
+            checks.hear,
         ),
-        telling.hear_prompt, fleet.give_answer, *RUN,
+        telling.hear_prompt, late.hear_prompt, fleet.give_answer, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
         fleet.overhear,
         (
             workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, dead_end.hear,
-            *ASKED, resonance.hear,
+            *ASKED, checks.hear,
         ),
         fleet.give_answer, *RUN,
     ),
@@ -225,19 +230,19 @@ TABLE: dict[type[Any], Row] = {
     RunAdopted: (
         (
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
-            resonance.hear_adoption,
+            checks.hear_adoption,
         ),
         seats.name_session, fleet.give_answer, *RUN,
     ),
     StartFailed: ((begins.hear_failed_start,), *RUN),
     AgentExited: (
         fleet.overhear, (ends.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
-        following.follow, seats.do_held, resonances.follow, fleet.brake, *TASKS, *DUE,
+        following.follow, seats.do_held, moves.follow, fleet.brake, *TASKS, *DUE,
     ),
     AgentVanished: ((ends.hear_vanishing, answers.let_go), *RUN),
     ShimLost: (
         (ends.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
-        seats.do_held, resonances.follow, fleet.brake, *TASKS, *DUE,
+        seats.do_held, moves.follow, fleet.brake, *TASKS, *DUE,
     ),
     RunMissing: ((ends.hear_lost_shim,), *RUN),
     TreeGone: ((ends.hear_empty_tree,), *RUN),
@@ -246,11 +251,11 @@ TABLE: dict[type[Any], Row] = {
     LinkLost: ((deafness.hear_loss,), *RUN),
     HooksRefused: ((deafness.hear_refusals,), *RUN),
     ArmedUsed: ((armed.hear_use,), *RUN),
-    CodesPlanted: ((resonance.hear_planted,), *RUN),
-    PlantingFailed: ((resonance.hear_failed_planting,), *RUN),
-    CodesSeen: ((resonance.hear_seen,), *RUN),
-    FooterSeen: ((resonance.hear_footer,), *RUN),
-    SeedRead: ((resonance.hear_seed,), *RUN),
+    CodesPlanted: ((checks.hear_planted,), *RUN),
+    PlantingFailed: ((checks.hear_failed_planting,), *RUN),
+    CodesSeen: ((checks.hear_seen,), *RUN),
+    FooterSeen: ((checks.hear_footer,), *RUN),
+    SeedRead: ((checks.hear_seed,), *RUN),
     CleanedUp: ((cleanup.hear,), *SHARED),
     AttendanceSeen: ((interrupt.hear,), *SHARED),
     ReportJudged: ((reports.hear,), *SHARED),
@@ -262,19 +267,19 @@ TABLE: dict[type[Any], Row] = {
     # Orders.
     AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
     AgentWithdrawn: (
-        (plan.settle, requests.withdraw, resonance.hear_order, weights.note_order), seats.end_others, asking.hear_order,
+        (plan.settle, requests.withdraw, checks.hear_order, weights.note_order), seats.end_others, asking.hear_order,
         fleet.renew_plan, *SHARED,
     ),
     StartRequested: (
-        (plan.settle, requests.hear_start, reports.hear_order, resonance.hear_order, weights.note_order),
+        (plan.settle, requests.hear_start, reports.hear_order, checks.hear_order, weights.note_order),
         fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     StopRequested: (
-        (plan.settle, requests.hear_stop, resonance.hear_order, weights.note_order), seats.end_others,
+        (plan.settle, requests.hear_stop, checks.hear_order, weights.note_order), seats.end_others,
         asking.hear_order, fleet.renew_plan, *SHARED,
     ),
     RestartRequested: (
-        (plan.settle, requests.hear_restart, reports.hear_order, resonance.hear_order, weights.note_order),
+        (plan.settle, requests.hear_restart, reports.hear_order, checks.hear_order, weights.note_order),
         fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
@@ -282,8 +287,8 @@ TABLE: dict[type[Any], Row] = {
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
     BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
-    CheckRequested: ((resonance.request_check,), *SHARED),
-    RestorationRequested: ((resonance.request_restoration,), *SHARED),
+    CheckRequested: ((checks.request_check,), *SHARED),
+    RestorationRequested: ((checks.request_restoration,), *SHARED),
     # Handoffs.
     HandoffRequested: (asking.request, *SHARED),
     RollbackRequested: (asking.roll_back, *SHARED),
@@ -292,6 +297,7 @@ TABLE: dict[type[Any], Row] = {
     PapersFailed: (asking.hear_work, *SHARED),
     PackageWritten: (asking.hear_work, *SHARED),
     PackageFailed: (asking.hear_work, *SHARED),
+    AddendumWritten: (late.hear_written, *SHARED),
     # Tasks.
     TaskRequested: (requested.request, *SHARED),
     TaskCancelRequested: (requested.cancel, *SHARED),
@@ -307,7 +313,7 @@ TABLE: dict[type[Any], Row] = {
     Tick: (fleet.tick, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
     JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
-    EpochBegun: (fleet.begin_epoch, asking.begin_anew, *SHARED),
+    EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),
     LimitsDeclared: (fleet.set_limits, *SHARED),

@@ -18,6 +18,7 @@ from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import Gauge, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
+from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import Kind
@@ -67,6 +68,8 @@ class Row:
     """How full its context is, as far as anything was read of it in this run."""
     armed: tuple[str, ...] = ()
     """What its shim answers hooks with by itself now, one clause each."""
+    resonance: Resonance | None = None
+    """What is known of its marker, where it bears one."""
     generation: int = 0
     """Which generation of its seat this is; 0 for agents that have none."""
 
@@ -157,6 +160,7 @@ def row(agent: Agent, now: Moment) -> Row:
         strangers=run.strangers if run else 0,
         context=_context(agent),
         armed=tuple(armed.words(one, now.at) for one in armed.standing(agent, now.at)),
+        resonance=agent.resonance if agent.spec.has_resonance else None,
     )
 
 

@@ -13,6 +13,7 @@ from phoenixd.core.agent.state import Afterwards, BackingOff, Running, Starting,
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
+from phoenixd.core.handoff.words import is_word_of_addendum
 from phoenixd.core.hooks import (
     CallKept,
     Compacted,
@@ -404,6 +405,8 @@ def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool,
         heard = leftover.taken(productive.asked_again(agent), event.text)
         said = "a turn began with the answer to a question that an earlier run had asked"
         return heard, replace(run, prompt_seen=True, merit=asked), said
+    if is_word_of_addendum(event.text):
+        return agent, replace(told, prompt_seen=True), "a turn began with word of what came too late for its package"
     if is_notice(event.text):
         return agent, replace(told, prompt_seen=True), "a turn began with word of a task that it had handed out"
     text = event.text[:MAX_TEXT]

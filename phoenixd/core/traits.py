@@ -18,7 +18,8 @@ class Traits:
     only when a person leaves it, and not when a signal ends it. writes_briefs: it can be asked without a terminal to
     write its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
     command line, with which it ends after one turn. escape_ends_turn: Escape breaks its open turn off, and leaves the
-    session as it is.
+    session as it is. exits_with_status: where the API refused that one turn, it exits with the status of HTTP modulo
+    256.
     """
 
     has_hooks: bool = True
@@ -31,6 +32,7 @@ class Traits:
     takes_armed: tuple[On, ...] = ()
     one_turn_flags: tuple[str, ...] = ()
     escape_ends_turn: bool = False
+    exits_with_status: bool = False
 
 
 UNKNOWN = Traits()

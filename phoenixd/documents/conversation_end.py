@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.documents.conversation import Conversation, Utterance
+from phoenixd.documents.marker_checks import without_checks
 from phoenixd.documents.transcript import Piece, Said
 
 DEFAULT_BUDGET = 200_000
@@ -75,7 +76,8 @@ class ConversationEnd:
             Utterance(piece.speaker, piece.text, piece.at, piece.tool or self._names.get(piece.call, ""), piece.failed)
             for piece in reversed(self._pieces)
         )
-        return Conversation(session_id, utterances, reached_the_beginning and not self._gap)
+        said = tuple(without_checks(utterances))
+        return Conversation(session_id, said, reached_the_beginning and not self._gap)
 
 
 def cut_in_the_middle(text: str, limit: int) -> str:

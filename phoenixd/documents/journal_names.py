@@ -28,7 +28,14 @@ from phoenixd.core.events.fleet import (
     TroubleGone,
     TroubleSeen,
 )
-from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    HandoffAcked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -112,6 +119,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     PapersFailed: "papers_failed",
     PackageWritten: "package_written",
     PackageFailed: "package_failed",
+    AddendumWritten: "addendum_written",
     TaskRequested: "task_requested",
     TaskCancelRequested: "task_cancel_requested",
     TaskCollected: "task_collected",
@@ -175,6 +183,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.UpdatePapers: "update_papers",
     actions.WritePackage: "write_package",
     actions.RecordSessions: "record_sessions",
+    actions.WriteAddendum: "write_addendum",
     actions.ObserveTerminal: "observe_terminal",
 }
 

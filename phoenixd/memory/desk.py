@@ -44,6 +44,8 @@ from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, me
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import signature
+from phoenixd.memory.resonance.checkpoint import without_codes
+from phoenixd.memory.resonance.front import with_front
 from phoenixd.memory.shelf import Shelf
 
 SKEW = 60.0
@@ -90,6 +92,12 @@ class Desk:
     """Wall seconds from which on a newer sign of life is worth another brief."""
     session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
     """What the agent's transcript tells."""
+    front_of: Callable[[Agent], str] = lambda agent: ""
+    """What an agent's session is told at its front: its marker."""
+    crew_of: Callable[[Agent, float], tuple[str, ...]] = lambda agent, now: ()
+    """What an agent is told of others of its project."""
+    codes_of: Callable[[Agent], frozenset[str]] = lambda agent: frozenset()
+    """The codes that no page may hold."""
     prompts: TaskInHand = field(default_factory=TaskInHand)
     task: str | None = None
     ledger: SessionLedger | None = None
@@ -186,7 +194,8 @@ class Desk:
     def write_page(self, agent: Agent, state: StateDocument, now: float) -> None:
         """Write brief.md alone: for a program that may read it before anything else is written."""
         facts = self._facts(agent, state, now, self.brief_record().narrative)
-        self.shelf.write("brief.md", render_brief(facts).encode("utf-8", "replace"))
+        page = without_codes(render_brief(facts), self.codes_of(agent))
+        self.shelf.write("brief.md", page.encode("utf-8", "replace"))
 
     def write_brief(self, agent: Agent, state: StateDocument, now: float, *, anew: bool = False) -> None:
         """Write brief.md, and what the hook program prints of it at a session start.
@@ -225,7 +234,7 @@ class Desk:
     def tell_of(self, desk: Desk, agent: Agent, state: StateDocument, now: float) -> None:
         """Write what a successor's session is told of its seat, whose papers lie on another desk; nothing of them."""
         assert desk.agent is not None
-        self._tell_run(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative))
+        self._tell_run(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative, agent))
 
     def _begin_run(self, agent: Agent) -> None:
         """Take down, once for each run, how the one before it ended; `consult` came before."""
@@ -288,7 +297,8 @@ class Desk:
 
     def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
         happenings, seen = tuple(self.shelf.happenings), self._session_seen(agent)
-        return compose_brief(agent, state, happenings, self.git, now, self.clean, narrative, seen)
+        crew = self.crew_of(agent, now)
+        return compose_brief(agent, state, happenings, self.git, now, self.clean, narrative, seen, crew)
 
     def _session_seen(self, agent: Agent) -> SeenSession:
         if self.ledger is None and not self._ledger_read:
@@ -309,12 +319,24 @@ class Desk:
         self._seen = (*made_of, seen)
         return seen
 
-    def _rendered(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> dict[str, str]:
+    def _rendered(
+        self,
+        agent: Agent,
+        state: StateDocument,
+        now: float,
+        narrative: Narrative | None,
+        reader: Agent | None = None,
+    ) -> dict[str, str]:
+        """reader: whose session is told it, where that is a successor of the agent that it is about."""
         facts = self._facts(agent, state, now, narrative)
         path, length = str(self.shelf.directory / "brief.md"), HARNESSES[agent.spec.harness].told_length
-        told = render_injection(facts, path, banner(state, self.interruption), self.limit, length)
+        reader = reader if reader is not None else agent
+        front, codes = self.front_of(reader), self.codes_of(reader)
+        limit = self.limit - (length(front) + 2 if front else 0)
+        told = render_injection(facts, path, banner(state, self.interruption), limit, length)
+        told = with_front(without_codes(told, codes), front, reader)
         return {
-            "brief.md": render_brief(facts),
+            "brief.md": without_codes(render_brief(facts), codes),
             "session-start.txt": told,
             "session-start.json": session_start_answer(told).decode("utf-8", "replace"),
         }

@@ -13,22 +13,24 @@ from typing import Protocol
 
 from anyio import to_thread
 
-from phoenixd.core.actions import RecordSessions, UpdatePapers, WritePackage
+from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
 from phoenixd.documents.project.keeping import SessionFound, superfluous
-from phoenixd.documents.project.models import SessionRecord, SessionStatus
+from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.times import timestamp
+from phoenixd.documents.times import read_time, timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.addenda import Addenda, said
+from phoenixd.memory.outcomes import Ended
 
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
@@ -63,8 +65,11 @@ class Handover:
     word: Callable[[], str]
     heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
     clean: Callable[[str | None, str], str]
+    addenda: Addenda
     in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
+    ended: Callable[[str], tuple[Ended, ...]] = lambda project: ()
+    """What workers did of a project's plans."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -81,6 +86,13 @@ class Handover:
             return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
         return await to_thread.run_sync(self._write, *found, ledger)
+
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten:
+        """What came too late for the package, in a file beside it in both directories; none where nothing did."""
+        found = self._of(action.agent, action.handoff)
+        if found is None or not found[0].session:
+            return AddendumWritten(action.agent, action.handoff)
+        return await self.addenda.write(found[0], found[1].spec.cwd)
 
     async def record(self, action: RecordSessions) -> None:
         """Say in both session records what became of the handoff (E50)."""
@@ -133,7 +145,7 @@ class Handover:
                 what = name
                 self.files.edit_project(workspace, handoff.project, partial(_done, job, sources))
         except (PhoenixdError, OSError) as failure:
-            return PapersFailed(handoff.seat, handoff.id, f"{what}: {_said(failure)}")
+            return PapersFailed(handoff.seat, handoff.id, f"{what}: {said(failure)}")
         return PapersUpdated(handoff.seat, handoff.id)
 
     def _write(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PackageWritten | PackageFailed:
@@ -148,7 +160,9 @@ class Handover:
                 tree, state, previous=previous, new=session, created_at=sources.now, generation=handoff.successor,
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
+                contradicted=self._contradicted(handoff, old),
             )  # fmt: skip
+            self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
             opening = init_prompt.render(made, places.package, ack.how(made, tree, handoff.seat))
             content = package.render(made)
@@ -162,11 +176,19 @@ class Handover:
                 },
             )
         except (PhoenixdError, OSError) as failure:
-            return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {_said(failure)}")
+            return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {said(failure)}")
         assert made.hash is not None
         assert made.word is not None
         return PackageWritten(
             handoff.seat, handoff.id, made.hash, made.word, ack.facts(made, tree), opening, previous, session
+        )
+
+    def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
+        def cleaned(text: str) -> str:
+            return self.clean(handoff.seat, text)
+
+        return tuple(
+            ContradictedReport(of=cleaned(one.of), claims=tuple(map(cleaned, one.claims))) for one in old.disproved
         )
 
     def _record(self, handoff: Handoff, agent: Agent) -> None:
@@ -215,7 +237,7 @@ class Handover:
         try:
             found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
         except (PhoenixdError, OSError) as failure:
-            return f"{path}: {_said(failure)}"
+            return f"{path}: {said(failure)}"
         if found.hash != handoff.package:
             return f"{path} is another one than was written"
         return "; ".join(package.check(found)) or None
@@ -223,9 +245,13 @@ class Handover:
     def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name
         in_hand = self.in_hand(tree.project)
+        state = tree.state()
+        # What the state was told before may have been changed by a person since.
+        told = read_time(state.updated_at or "") if state is not None else None
         return Sources(
             now=timestamp(self.wall()),
             ledger=ledger,
+            outcomes=tuple(one.outcome for one in self.ended(tree.project) if told is None or one.at >= told),
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
             rules=agent.spec.phase,
             clean=lambda text: self.clean(name, text),
@@ -246,9 +272,3 @@ def _done(job: Job, sources: Sources, tree: Tree) -> Changes:
 
 def _session_id(wall: float, of: str) -> str:
     return layout.new_session_id(int(wall * 1000), hashlib.sha256(of.encode()).digest()[:10])
-
-
-def _said(failure: PhoenixdError | OSError) -> str:
-    if isinstance(failure, OSError):
-        return failure.strerror or str(failure)
-    return f"{failure.message}; {failure.remedy}" if failure.remedy else failure.message

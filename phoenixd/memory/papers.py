@@ -37,6 +37,8 @@ from phoenixd.memory.changes import follow_edits
 from phoenixd.memory.desk import TornState
 from phoenixd.memory.files import Files
 from phoenixd.memory.publication import GitLook, Publication
+from phoenixd.memory.resonance.keeping import MarkerKeeping
+from phoenixd.memory.resonance.store import MarkerPapers
 from phoenixd.memory.watch import DocumentWatch
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Changes
@@ -95,6 +97,8 @@ class Papers:
         self.publication.hear = self.briefing.hear_on
         self.publication.holds = self._holds = holds
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)
+        markers, damaged = MarkerPapers.below(directories.state, files), self._watch.damaged
+        self.resonance = MarkerKeeping(markers, self.publication, clock, agents, damaged, conversation)
         self._changes = changes
         if changes is not None:
             self.publication.watch = changes.watch
@@ -110,6 +114,10 @@ class Papers:
             tasks.start_soon(self._watch.run)
             if self._changes is not None:
                 tasks.start_soon(follow_edits, self._changes, self.publication.look_for_edit)
+
+    async def heard(self, agent: Agent) -> SessionLedger | None:
+        """What the agent's session has done, as far as its transcript stands now."""
+        return await self.briefing.hear_on(agent, keep=self._holds(agent))
 
     async def heard_out(self, agent: Agent) -> SessionLedger | None:
         """What the agent's session has done, to the end of its transcript: its last answer is in it."""
@@ -169,6 +177,11 @@ class Papers:
         return filter(self._holds, self._agents())
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        await self.resonance.await_codes(agent)
+        await self._publish(agent, entries)
+        await self.resonance.publish(agent, entries)
+
+    async def _publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         if not self._holds(agent):
             self.briefing.leave(agent.name)
             await self.publication.publish(agent, entries)

@@ -83,6 +83,10 @@ class Publication:
         """Has an agent's transcript heard on; the desk is given what stands of its session."""
         self.holds: Callable[[Agent], bool] = lambda agent: True
         """Whether an agent writes the papers that it is about: a generation that does not hold its seat writes none."""
+        self.front_of: Callable[[Agent], str] = lambda agent: ""
+        self.crew_of: Callable[[Agent, float], tuple[str, ...]] = lambda agent, now: ()
+        self.codes_of: Callable[[Agent], frozenset[str]] = lambda agent: frozenset()
+        """What is told of an agent's marker and of its crew, and which codes no page may hold; see memory.resonance."""
         self._heard_at: dict[str, float] = {}
         self.watch: Callable[[Path], object] = lambda directory: None
         """Has changes in a directory told of, from when it is there on."""
@@ -98,6 +102,9 @@ class Publication:
             directory = self._directories.agent_state(name)
             desk = self._desks[key] = Desk.of(name, directory, self._files, self._settings)
             desk.session_of = lambda agent: self.session_of(agent)
+            desk.front_of = lambda agent: self.front_of(agent)
+            desk.crew_of = lambda agent, now: self.crew_of(agent, now)
+            desk.codes_of = lambda agent: self.codes_of(agent)
         return self._desks[key]
 
     def desk_of(self, agent: Agent) -> Desk:

@@ -13,7 +13,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.ports.evidence import Evidence, Transcripts
 from phoenixd.ports.journal import Journal
-from phoenixd.ports.papers import Handover, Jobs, Notifier, Papers
+from phoenixd.ports.papers import Handover, Jobs, Markers, Notifier, Papers
 from phoenixd.ports.processes import Cleaner, ProcessTable
 from phoenixd.ports.shims import Records, ShimLinks, Starter
 from phoenixd.ports.terminal import Screens, Terminal
@@ -56,6 +56,8 @@ class Outside:
     cleaner: Cleaner
     handover: Handover
     jobs: Jobs
+    markers: Markers | None = None
+    """None: nothing can be planted, and that is told."""
 
 
 Sink = Callable[[Event], None]

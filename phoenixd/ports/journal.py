@@ -104,6 +104,21 @@ class KeptCase:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptMark:
+    """One row of what became of an agent's marker, as in core.facts.MarkerNoted. wall: when."""
+
+    agent: str
+    incarnation: int
+    wall: float
+    what: str
+    verdict: str
+    number: int
+    step: int
+    why: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one turn of the supervisor saves in one commit, before any of its actions is dispatched."""
 
@@ -169,6 +184,10 @@ class Journal(Protocol):
 
         story: only rows of that weight.
         """
+        ...
+
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        """What became of the marker of these agents, the newest first."""
         ...
 
     async def treatments(self) -> list[KeptTreatment]:

@@ -6,9 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, UpdatePapers, WritePackage
+from phoenixd.core.actions import (
+    Alert,
+    PlantCodes,
+    ReadSeed,
+    Reassure,
+    RecordIncident,
+    RecordSessions,
+    UpdatePapers,
+    WriteAddendum,
+    WritePackage,
+)
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.seal import Told
@@ -69,7 +80,21 @@ class Handover(Protocol):
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed: ...
 
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten: ...
+
     async def record(self, action: RecordSessions) -> None: ...
+
+
+class Markers(Protocol):
+    """The papers of agents' markers."""
+
+    async def plant(self, agent: Agent, action: PlantCodes) -> CodesPlanted | PlantingFailed:
+        """Mint codes, and write ledger, anchor and seed before anybody is told; never raises."""
+        ...
+
+    async def read_seed(self, agent: Agent, action: ReadSeed) -> SeedRead:
+        """See that an agent's seed is there, or make it anew; never raises."""
+        ...
 
 
 class Jobs(Protocol):

@@ -34,7 +34,8 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     if isinstance(event, AgentDeclared):
         return event_name(event), {"harness": event.spec.harness, "kind": event.spec.kind.value, "start": event.start}
     if isinstance(event, TaskRequested):
-        asked = {name: getattr(event, name) for name in ("asked_by", "by", "project", "plan", "after", "writes")}
+        names = ("asked_by", "by", "project", "plan", "phase", "after", "writes")
+        asked = {name: getattr(event, name) for name in names}
         return event_name(event), {**asked, "harness": event.spec.harness, "prompt": event.prompt[:MAX_FIELD]}
     if isinstance(event, TaskCollected):
         outcome = {one.name: getattr(event.outcome, one.name) for one in fields(event.outcome)}

@@ -42,6 +42,7 @@ from phoenixd.core.actions import (
     TakeSession,
     Terminate,
     UpdatePapers,
+    WriteAddendum,
     WritePackage,
 )
 from phoenixd.core.agent import Agent
@@ -50,7 +51,8 @@ from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
 from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded, ScreenSeen
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.handoffs import PackageFailed, PapersFailed
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
+from phoenixd.core.events.resonance import PlantingFailed
 from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.events.work import FileLooked, WorkMeasured
@@ -166,8 +168,12 @@ class Performer:
             self._tell(AttendanceSeen(action.agent, action.incarnation, None))
         if isinstance(action, UpdatePapers):
             self._tell(PapersFailed(action.agent, action.handoff, why))
+        if isinstance(action, PlantCodes):
+            self._tell(PlantingFailed(action.agent, action.incarnation, why))
         if isinstance(action, WritePackage):
             self._tell(PackageFailed(action.agent, action.handoff, why))
+        if isinstance(action, WriteAddendum):
+            self._tell(AddendumWritten(action.agent, action.handoff, why=why))
 
     async def _perform(self, action: Action) -> None:
         shims = self._outside.shims
@@ -212,6 +218,8 @@ class Performer:
                 await self._look_at_call(action)
             case CollectTask():
                 await self._collect(action)
+            case PlantCodes() | ReadSeed():
+                await self._mark(action)
             case CleanUp():
                 await self._clean(action, f"after run {action.incarnation}")
             case RecordIncident():
@@ -224,10 +232,10 @@ class Performer:
                 self._tell(await self._outside.handover.update(action))
             case WritePackage():
                 self._tell(await self._outside.handover.write(action))
+            case WriteAddendum():
+                self._tell(await self._outside.handover.addendum(action))
             case RecordSessions():
                 await self._outside.handover.record(action)
-            case PlantCodes() | ReadSeed():
-                log.info("not_carried_out", agent=action.agent, action=type(action).__name__)
             case Alert() | Reassure():
                 self._outside.notifier.tell(action)
             case ObserveTerminal():
@@ -244,6 +252,18 @@ class Performer:
             if event is not None:
                 self._tell(event)
             self._tell(TaskCollected(action.task, action.run, outcome))
+
+    async def _mark(self, action: PlantCodes | ReadSeed) -> None:
+        """Have the papers of an agent's marker written; whatever came of it is told."""
+        agent, markers = self._find(action.agent), self._outside.markers
+        if agent is None or agent.incarnation != action.incarnation:
+            return
+        if markers is None:
+            self._answer_for(action, "no papers of markers are kept here")
+        elif isinstance(action, PlantCodes):
+            self._tell(await markers.plant(agent, action))
+        else:
+            self._tell(await markers.read_seed(agent, action))
 
     async def _measure(self, action: MeasureWork) -> None:
         agent = self._find(action.agent)
@@ -541,12 +561,16 @@ def _lane_of(action: Action) -> str:
             return f"{agent} call"
         case CollectTask(task=task):
             return f"task {task}"
+        case PlantCodes(agent=agent, why="start" | "restoration"):
+            # The spawn stands behind it: no session is there without its anchor.
+            return agent
+        case PlantCodes(agent=agent) | ReadSeed(agent=agent):
+            return f"{agent} marker"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
-        case PlantCodes() | ReadSeed():
-            # In the lane of the spawn, which follows: no session is there without its anchor.
-            return action.agent
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
+            return f"{agent} project"
+        case WriteAddendum(agent=agent):
             return f"{agent} project"
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent

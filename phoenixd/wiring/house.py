@@ -41,8 +41,11 @@ from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
+from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
+from phoenixd.memory.listings import ListingFiles
+from phoenixd.memory.outcomes import of_workers
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
@@ -50,6 +53,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
@@ -123,9 +127,20 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         lambda: secrets.token_hex(6),
         papers.heard_out,
         papers.clean,
-        lambda project: frozenset(
+        Addenda(
+            ProjectFiles(),
+            ListingFiles(directories, plain_files),
+            papers.heard,
+            lambda seat, workspace: tuple(
+                one for one in supervisor.everybody() if one.spec.seat == seat or one.spec.cwd == workspace
+            ),
+            lambda: clock.now().wall,
+            papers.clean,
+        ),
+        in_hand=lambda project: frozenset(
             one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
         ),
+        ended=lambda project: of_workers(supervisor.fleet.tasks, project),
     )
     return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
 
@@ -174,6 +189,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
         work=WorkPrints([directories.state, directories.runtime], tokens_of, ground.supervisor.everybody),
         cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
         handover=house.handover,
+        markers=house.papers.resonance,
         jobs=Collection(
             directories,
             gathered,
@@ -215,11 +231,13 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     )
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
+    marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
         metering.heard(name, kind, payload)
         cut_answers.heard(name, kind, payload)
+        marker_watch.heard(name, kind, payload)
 
     hearing = Hearing(
         world.shims,
@@ -239,4 +257,4 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch)

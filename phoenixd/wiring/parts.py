@@ -26,6 +26,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
@@ -86,6 +87,7 @@ class Hands:
     performer: Performer
     metering: Metering
     cut_answers: CutAnswers
+    marker_watch: MarkerWatch
 
 
 @dataclass(frozen=True, slots=True)

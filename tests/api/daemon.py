@@ -5,19 +5,30 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, Rechecked
+from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, MarkerFace, RebuiltMarker, Rechecked
 from phoenixd.core import hearing
-from phoenixd.core.actions import Action, AnswerHold, CollectTask, Deliver, Kill, MeasureWork, Spawn, Terminate
+from phoenixd.core.actions import (
+    Action,
+    AnswerHold,
+    CollectTask,
+    Deliver,
+    Kill,
+    MeasureWork,
+    PlantCodes,
+    Spawn,
+    Terminate,
+)
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
@@ -34,8 +45,10 @@ from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
-from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptTreatment, Saved, StoredEntry
+from phoenixd.planting import Marker, Planting
+from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
 from phoenixd.runtime import cases
 from phoenixd.runtime.describe import describe_actions
@@ -96,6 +109,9 @@ class MemoryJournal:
         told = [fact.handoff for row in self.rows for fact in row.entry.facts if isinstance(fact, HandoffEnded)]
         newest = {one.id: one for one in told if one.seat == seat}
         return list(reversed(newest.values()))[:limit]
+
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        return []
 
     async def recall(self, key: str) -> str | None:
         return self.facts.get(key)
@@ -214,6 +230,18 @@ class FakeDaemon:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)
         return self.briefs[agent]
 
+    faces: dict[str, MarkerFace] = field(default_factory=dict)
+    rebuilt: RebuiltMarker | None = None
+
+    async def marker(self, agent: str) -> MarkerFace:
+        return self.faces.get(agent, MarkerFace(None, None, "/state/memory"))
+
+    async def mint(self, phrase: str | None) -> Marker:
+        return mint(lambda size: "1a2b3c"[: 2 * size], (), phrase)
+
+    async def rebuild_marker(self, agent: str) -> RebuiltMarker | None:
+        return self.rebuilt
+
     async def order(self, event: Event) -> Refusal | None:
         self.orders.append(event)
         await asyncio.sleep(0)
@@ -331,6 +359,9 @@ class FakeDaemon:
                 if self.delivers is None:
                     return [NotDelivered(agent, incarnation, message_id, "a dialog is open")]
                 return [Delivered(agent, incarnation, message_id, self.delivers)]
+            case PlantCodes(agent=agent, incarnation=incarnation):
+                planting = Planting(Marker("the orchard gate", "7f3a9c"), ("1a2b3c", "4d5e6f", "7a8b9c"))
+                return [CodesPlanted(agent, incarnation, planting, 0.0, agent)]
             case _:
                 return []
 

@@ -10,6 +10,7 @@ from phoenixd.core.spec import Kind
 from phoenixd.core.tasks.state import Task
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
+from tests.documents.project.projects import BUILDING, PLANNING, plan_of, tree_of
 
 TOKENS = {"boss's": "shop", "worker's": "shop-t1", "plain's": "docs"}
 
@@ -162,3 +163,35 @@ async def test_what_people_read_fits_and_ends_with_the_next_command(live: Live, 
     assert "1 of 2 workers run, 1 task wait" in listed
     assert "t2 is waiting: t1 writes in /srv/shop" in one
     assert one.splitlines()[-1] == "end it: phoenixctl task cancel t2"
+
+
+PLAN = b"# Phase 1\n\n## Tasks\n\n### Task 1: Ask around\n\n### Task 2: Draw the till\n- **Dependencies**: Task 1\n"
+
+
+async def test_e65_e86_a_task_of_the_plan_is_checked_against_it_and_its_worker_is_told_of_this_phase_alone(
+    live: Live, fleet: FakeDaemon
+) -> None:
+    fleet.trees["/srv/shop", "shop"] = tree_of({PLANNING: PLAN, BUILDING: plan_of(("7", "pending"))})
+
+    unknown = await run(live, "boss's", task="12")
+    assert (unknown.exit, "Task 1: Ask around" in unknown.json["detail"]) == (4, True), unknown.json
+    early = await run(live, "boss's", task="2")
+    assert early.exit == 6
+    assert "waits for Task 1: Ask around" in early.json["detail"]
+    assert not fleet.state.tasks.open
+
+    first = await run(live, "boss's", task="1")
+    assert first.status == 201, first.json
+    begun = newest(fleet)
+    assert (begun.plan, begun.phase) == ("1", PLANNING)
+    assert begun.spec is not None
+    assert begun.spec.prompt is not None
+    assert begun.spec.prompt.startswith("Do it.\n\nThis is Task 1: Ask around of .claude/projects/shop/")
+    assert BUILDING not in begun.spec.prompt
+    assert (await run(live, "boss's", task="2", after=begun.id)).status == 201
+    assert (await run(live, "boss's", task="1")).exit == 6
+
+
+async def test_a_task_of_a_project_without_files_goes_by_any_name(live: Live, fleet: FakeDaemon) -> None:
+    assert (await run(live, "boss's", task="4")).status == 201
+    assert newest(fleet).phase == ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from phoenixd.clinic import states
 from phoenixd.core import alert_kinds, hearing, hooks
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentExited
@@ -47,7 +48,10 @@ def hearing_parts() -> str:
     parts = {
         part for row in hearing.TABLE.values() for one in row for part in (one if isinstance(one, tuple) else (one,))
     }
-    lines = (f"| `{name_of(part)}` | {_first_sentence(part)} |" for part in sorted(parts, key=name_of))
+    lines = (
+        f"| `{name_of(part)}` | {_first_sentence(part)} |"
+        for part in sorted(parts, key=lambda one: (name_of(one), one.__module__))
+    )
     return "\n".join(("| part | does |", "|---|---|", *lines))
 
 
@@ -84,6 +88,7 @@ def _first_sentence(part: Callable[..., object]) -> str:
 STATES = "docs/reference/states.md"
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/how-to/get-told.md", "| kind | raised when"): alerts,
+    ("docs/how-to/heal-failed-runs.md", "```mermaid\nstateDiagram-v2"): states.mermaid,
     (STATES, "| event | the agent's parts"): hearing_table,
     (STATES, "| part | does"): hearing_parts,
     (STATES, "```mermaid\nflowchart LR\n  event([ToolStarted])"): diagram(hooks.ToolStarted),

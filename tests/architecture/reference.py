@@ -18,7 +18,8 @@ Drawn from the table of operations; every verb takes `--socket PATH`, and those 
 | 1 | failed |
 | 2 | usage |
 | 3 | the condition is true (`status NAME`: it is not running; `brief check`: not to be relied on; \
-`tokens check`: a handoff is due; `phase check`: something is wrong; `breaker show`: it is OPEN; \
+`tokens check`: a handoff is due; `phase check`: something is wrong; `resonance status NAME`: its marker is not known; \
+`breaker show`: it is OPEN; \
 `doctor`: something needs repair) |
 | 4 | not found |
 | 5 | denied |

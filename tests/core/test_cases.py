@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from phoenixd.core import hearing
-from phoenixd.core.events.orders import StartRequested
+from phoenixd.core.agent.state import Starting
+from phoenixd.core.decision import Decision
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import RollbackRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
-from phoenixd.core.treatment import following, outcome
+from phoenixd.core.facts import MarkerNoted
+from phoenixd.core.fleet import Step
+from phoenixd.core.handoff.state import Step as HandoffStep
+from phoenixd.core.treatment import casebook, outcome
 from phoenixd.core.treatment.case import JOINS_WITHIN, Case, Treated
 from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS, Trial, figures, interval
 from phoenixd.documents.hooks import hook_of
+from tests.core.handing import HandoffStory
 from tests.core.story import Story, claude, spec
 
 
@@ -54,7 +62,7 @@ def test_c2_a_crash_opens_a_case_and_what_the_restart_rules_did_is_noted(story: 
     """C3, C6: one id over what was noticed, the diagnosis, and the run that followed."""
     story.pass_over(400)
     story.exited(signal=9)
-    assert (case(story).cause, case(story).detail, case(story).incidents) == ("transient_error", "killed", 1)
+    assert (case(story).cause, case(story).detail, case(story).incidents) == (None, "killed", 1)
 
     back(story)
 
@@ -228,7 +236,7 @@ def test_a_hook_that_is_heard_twice_is_one_failure(story: Story) -> None:
 def test_the_clinic_orders_nothing_and_changes_no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     """It must be no second restart policy: without it the fleet decides alike."""
     watched = storm()
-    rows = {event: tuple(part for part in row if part is not following.follow) for event, row in hearing.TABLE.items()}
+    rows = {event: tuple(part for part in row if part is not casebook.follow) for event, row in hearing.TABLE.items()}
     monkeypatch.setattr(hearing, "TABLE", rows)
     alone = storm()
 
@@ -311,3 +319,68 @@ def test_an_outcome_that_is_known_stays_as_it_is(story: Story) -> None:
     assert outcome.decided(failed, "held", "no", story.now) == failed
     assert outcome.turn_ends(failed, story.now) == failed
     assert outcome.turn_ends(one, story.now).outcome == "open", "no turn counts before a productive one"
+
+
+def test_a_handoff_that_was_rolled_back_opens_a_case() -> None:
+    story = HandoffStory()
+    story.works()
+    story.begins()
+    story.tell(RollbackRequested("o"))
+
+    assert story.step is HandoffStep.ROLLED_BACK
+    assert (case(story).detail, case(story).agents) == ("rolled_back", ("o",))
+    story.hook("stop")
+    assert case(story).incidents == 1, "it is told once"
+
+
+def test_a_marker_that_was_lost_opens_a_case(story: Story) -> None:
+    lost = MarkerNoted(story.run.incarnation, "checked", verdict="lost")
+    decided = Step(story.fleet, (Decision(story.agent, reason="its marker is lost", facts=(lost,)),))
+
+    after = casebook.follow(story.fleet, decided, Tick(), story.now)
+
+    (found,) = after.fleet.cases.cases
+    assert (found.detail, found.cause) == ("lost_marker", None)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_in_any_storm_no_treatment_is_of_an_older_run_and_none_is_open_after_a_stop(seed: int) -> None:
+    """F-CL-7: quarantine ends what it ended before, and what is known to have failed is never counted as held."""
+    story, dice = Story(claude()), random.Random(seed)
+    story.works()
+    for _ in range(60):
+        if story.agent.run is None:
+            story.wait(dice.choice([1, 700, 7200]))
+            if story.agent.run is None:
+                story.start()
+            if isinstance(story.state, Starting) and story.run.pid is None:
+                story.works()
+            continue
+        strike(story, dice)
+        for one in (one for found in cases(story) for one in found.treated):
+            assert one.run == 0 or one.run >= one.incarnation
+            assert (one.decided is None) == (one.outcome == "open")
+            assert one.outcome != "held" or (one.productive is not None and one.turns > 0)
+    if story.agent.run is not None:
+        story.stop()
+    elif story.state.name != "stopped":
+        story.stop()
+
+    assert story.fleet.cases.open_of("a") == ()
+    assert story.fleet.cases.patient("a") is None
+
+
+def strike(story: Story, dice: random.Random) -> None:
+    """Something happens to the run."""
+    story.pass_over(dice.choice([1, 30, 400]))
+    match dice.choice(["turn", "turn", "death", "limit", "failed", "hang"]):
+        case "turn":
+            turn(story)
+        case "death":
+            story.exited(signal=dice.choice([6, 9, 11, 15]))
+        case "limit":
+            story.hook("stop-failure", error=dice.choice(["rate_limit", "server_error"]), text="no")
+        case "failed":
+            story.hook("stop-failure", error=dice.choice(["max_output_tokens", "odd", "billing_error"]), text="no")
+        case _:
+            story.wait(3600)

@@ -266,13 +266,12 @@ class SeatMachine(RuleBasedStateMachine):
 
     @rule(
         which=st.integers(0, 2),
-        trigger=st.sampled_from(["auto", "auto", "auto", "manual", "by tides"]),
-        many=st.integers(1, 3),
+        triggers=st.lists(st.sampled_from(["auto", "auto", "manual", "by tides"]), min_size=1, max_size=6),
         blocked=st.booleans(),
     )
-    def compacts(self, which: int, trigger: str, many: int, blocked: bool) -> None:
+    def compacts(self, which: int, triggers: list[str], blocked: bool) -> None:
         names = [name for name in self.names() if self.outside.living(name) is not None]
-        for _ in range(many if names else 0):
+        for trigger in triggers if names else ():
             name = names[which % len(names)]
             process = self.outside.living(name)
             if process is None:

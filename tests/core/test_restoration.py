@@ -336,3 +336,16 @@ def test_an_orchestrator_with_a_project_is_handed_over_instead() -> None:
     assert told.steps == []
     assert told.known.lost
     assert any("its seat is handed over" in reason for reason in told.reasons)
+
+
+def test_the_lost_holder_of_a_seat_hands_it_over_degraded() -> None:
+    spec = replace(resonant("o", interval_turns=2), kind=Kind.ORCHESTRATOR, project="shop")
+    told = ResonanceStory(spec).begins()
+    lose(told)
+    handoff = told.fleet.seats["o"].handoff
+
+    assert handoff is not None
+    assert handoff.trigger == "marker"
+    assert "lost the front of its context" in handoff.degraded[0]
+    assert told.verdicts[-1] == "lost"
+    assert told.turn(words="Finished.") is None or told.ready is None, "a handoff's freeze owns the run"

@@ -97,6 +97,7 @@ papers_updated
 papers_failed
 package_written
 package_failed
+addendum_written
 answer_cut
 task_requested
 task_cancel_requested
@@ -127,12 +128,13 @@ observe_terminal
 update_papers
 write_package
 record_sessions
+write_addendum
 arm
 disarm
 collect_task
-interrupt_turn
 plant_codes
 read_seed
+interrupt_turn
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

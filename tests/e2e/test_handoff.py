@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -158,3 +159,36 @@ def test_f_ho_6_kill_9_of_the_daemon_in_mid_handoff_ends_in_one_holder(stage: St
     until(stage, "the holder runs", lambda: stage.row("boss")["state"] == "running")
     agents = json.loads(stage.ctl("status", "--json").stdout)["agents"]
     assert [one["name"] for one in agents] == ["boss"]
+
+
+def typed_at(stage: Stage, text: str) -> None:
+    """Somebody types at the predecessor's own terminal."""
+    tmux = ["tmux", "-S", str(stage.runtime / "tmux.sock"), "send-keys", "-t", "=phx-boss:", text, "Enter"]
+    subprocess.run(tmux, check=True, capture_output=True)
+
+
+def test_f_ho_11_what_comes_too_late_for_the_package_stands_in_an_addendum_that_the_successor_is_told_of(
+    stage: Stage,
+) -> None:
+    work = begun(stage)
+    (work / "HESITATES").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "a successor waits", lambda: step(stage) == "await_ack")
+    (work / "late.txt").write_text("by a job in the background")
+    typed_at(stage, "Mind the till.")
+    said = "what was submitted goes into the addendum"
+    until(stage, "the prompt is heard", lambda: said in stage.ctl("events", "--all", "--json").stdout)
+    (work / "HESITATES").unlink()
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+
+    places = sorted((work / ".claude/orchestrators").glob("*/handoff-addendum.json"))
+    assert len(places) == 2
+    found = json.loads(places[0].read_text())
+    changes = {one["path"]: one["change"] for one in found["changes"]}
+    assert (changes["late.txt"], changes["HESITATES"]) == ("created", "deleted")
+    assert [one["text"] for one in found["submitted"]] == ["Mind the till."]
+    until(stage, "the successor has read of it", lambda: status(stage)["handoff"]["letters"] == 0)
+    until(stage, "it stands on its screen", lambda: "addendum" in stage.ctl("logs", "boss").stdout)
+    (past,) = status(stage)["history"]
+    assert (past["outcome"], past["predecessor"]) == ("done", 1)
+    assert [one["step"] for one in past["times"]][-2:] == ["fence", "shutdown"]

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         print(f"there is no directory {directory}; name one: ./dev eval-clinic --blind DIR", file=sys.stderr)
         return 2
     try:
-        found = judged(read_records(directory))
+        found = judged(read_records(directory), directory)
     except Malformed as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
     if given.verbose:
         for one in found:
             if one.said != one.meant or one.is_slander:
-                rule = one.found.rule if one.found is not None else ""
-                word = "" if isinstance(one.found, Healthy) or one.found is None else one.found.detail
+                rule = one.found.rule
+                word = "" if isinstance(one.found, Healthy) else one.found.detail
                 print(f"{one.record.id}: was {one.meant}, said {one.said} {word} ({rule}): {one.expected.why}")
     if given.write:
         half = "blind" if given.blind else "open"

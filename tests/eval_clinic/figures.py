@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
 from phoenixd.core.treatment.words import RootCause
-from tests.eval_clinic.raised import diagnosis_of
+from tests.eval_clinic.raised import diagnosed
 from tests.eval_clinic.reading import Expected, Record
 
 HEALTHY, UNKNOWN = "healthy", "unknown"
@@ -22,10 +23,10 @@ SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One record and what was said of it. found None: it could not be raised here."""
+    """One record and what was said of it."""
 
     record: Record
-    found: Diagnosis | Healthy | None
+    found: Diagnosis | Healthy
 
     @property
     def expected(self) -> Expected:
@@ -52,6 +53,11 @@ class Judged:
         return not self.expected.ill and self.said != HEALTHY
 
     @property
+    def is_of_a_cli(self) -> bool:
+        """A failure that a daemon treats."""
+        return self.expected.ill and self.record.evidence is not None
+
+    @property
     def is_missed(self) -> bool:
         """A failure was called healthy."""
         return self.expected.ill and self.said == HEALTHY
@@ -63,14 +69,10 @@ class Judged:
         return isinstance(self.found, Diagnosis) and bool(set(self.found.treatments[:1]) & set(wanted))
 
 
-def judged(records: Iterable[Record]) -> list[Judged]:
-    """Ask the rules about each record."""
-    found = []
-    for one in records:
-        told = triage(one.evidence) if one.evidence is not None else diagnosis_of(one)
-        if told is not None:
-            found.append(Judged(one, told))
-    return found
+def judged(records: Sequence[Record], directory: Path) -> list[Judged]:
+    """Ask the rules about each record: the table of triage, and the library's where the failure is raised live."""
+    live = diagnosed(records, directory)
+    return [Judged(one, triage(one.evidence) if one.evidence is not None else live[one.id]) for one in records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Counts:
     healthy: int
     slandered: int
     treated: int
+    treatable: int
 
     @property
     def is_well(self) -> bool:
@@ -100,7 +103,8 @@ def counted(found: Sequence[Judged]) -> Counts:
         len(found), sum(one.expected.ill for one in found), len(claims),
         sum(one.said == one.meant for one in claims), sum(one.said == UNKNOWN for one in found),
         sum(one.is_missed for one in found), sum(not one.expected.ill for one in found),
-        sum(one.is_slander for one in found), sum(one.treats_well for one in found if one.expected.ill),
+        sum(one.is_slander for one in found), sum(one.treats_well for one in found if one.is_of_a_cli),
+        sum(one.is_of_a_cli for one in found),
     )  # fmt: skip
 
 
@@ -125,4 +129,4 @@ def lines(found: Sequence[Judged]) -> Iterator[str]:
     yield f"causes claimed and right: {told.right} of {told.claims}{share}"
     yield f"called unknown: {told.unknown}; failures called healthy: {told.missed} of {told.ill}"
     yield f"healthy ends called ill: {told.slandered} of {told.healthy}"
-    yield f"failures whose first treatment was one of those accepted: {told.treated} of {told.ill}"
+    yield f"failures of CLIs whose first treatment was one of those accepted: {told.treated} of {told.treatable}"

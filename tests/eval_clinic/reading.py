@@ -22,7 +22,8 @@ from phoenixd.core.hooks import (
     TurnFailed,
 )
 from phoenixd.core.session import WORKS
-from phoenixd.core.treatment.evidence import SAID_LIMIT, Evidence
+from phoenixd.core.traits import traits_of
+from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
 from phoenixd.documents.failures import FULL, failure_of
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
@@ -63,6 +64,7 @@ class Record:
     fault: str
     evidence: Evidence | None
     expected: Expected
+    place: Path
 
 
 def read_records(directory: Path, *, with_expected: bool = True) -> list[Record]:
@@ -77,15 +79,16 @@ def read_record(place: Path, *, with_expected: bool = True) -> Record:
     harness, kind = str(said.get("harness", "")), str(said.get("kind", "terminal"))
     evidence = None if kind == LIVE else evidence_of(place, said)
     told = _expected(_object(place / "expected.json")) if with_expected else Expected(False, None, "", False, (), "")
-    return Record(place.name, harness, kind, str(said.get("fault", "")), evidence, told)
+    return Record(place.name, harness, kind, str(said.get("fault", "")), evidence, told, place)
 
 
 def evidence_of(place: Path, said: dict[str, Any]) -> Evidence:
     """What the production parsers make of what the CLI did and said."""
     name = str(said.get("harness", ""))
     harness = HARNESSES[name]
-    found = Evidence(harness=name, lived=said.get("lived_s"))
-    for event in _hooks(place / "hooks.jsonl", name):
+    mode = said.get("mode")
+    found = Evidence(harness=name, lived=said.get("lived_s"), mode=mode if mode in ("fresh", "resume") else "")
+    for event in _hooks(place / "hooks.jsonl", name, _silence(said)):
         found = _heard(found, event)
     facts = _facts(place / "transcript.jsonl", harness)
     if facts is not None:
@@ -157,21 +160,33 @@ def _ended(found: Evidence, said: dict[str, Any]) -> Evidence:
     asked = said.get("asked_to_end") is True
     if ended is None:
         return replace(found, is_alive=True, asked=asked)
-    oom = limits.get("oom")
+    oom, ended_as = limits.get("oom") or ("agent" if limits.get("oom_kills") else ""), limits.get("ended_as")
+    status = STATUSES.get(ended.get("code") or 0) if traits_of(found.harness).exits_with_status else None
     return replace(
-        found, code=ended.get("code"), signal=ended.get("signal"), cause="exit", asked=asked,
+        found, code=ended.get("code"), signal=ended.get("signal"), asked=asked, status=found.status or status,
+        cause=ended_as if ended_as in ("hung", "overtime") else "exit",
         oom=oom if oom in ("agent", "host") else "host" if oom else "",
         disk_full=bool(limits.get("disk_full") or limits.get("disk full")),
     )  # fmt: skip
 
 
-def _hooks(path: Path, harness: str) -> Iterator[HookEvent]:
+def _silence(said: dict[str, Any]) -> float:
+    """Seconds of silence after which it was ended as hung: what it said later, it said while it was being ended."""
+    limits = said.get("limits") or {}
+    return 0.9 * float(limits.get("quiet_s") or 0) if limits.get("ended_as") == "hung" else 0.0
+
+
+def _hooks(path: Path, harness: str, silence: float) -> Iterator[HookEvent]:
+    newest: float | None = None
     for line in _lines(path):
         said = json.loads(line)
         body = said.get("body", said)
         kind = _kind(harness, str(body.get("hook_event_name", "")))
         if kind is not None:
             at = said.get("at")
+            if silence and newest is not None and isinstance(at, int | float) and at - newest >= silence:
+                return
+            newest = float(at) if isinstance(at, int | float) else newest
             yield hook_event("a", 1, kind, payload.trim(body), float(at) if isinstance(at, int | float) else 0.0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
-from tests.eval_clinic.__main__ import main
+from tests.eval_clinic.__main__ import RECORDS, main
 from tests.eval_clinic.figures import counted, judged, table
 from tests.eval_clinic.page import written
 from tests.eval_clinic.reading import Malformed, read_record, read_records
@@ -88,7 +88,7 @@ def test_the_counts_tell_claims_slanders_and_what_was_missed(tmp_path: Path) -> 
     record(tmp_path / "missed", ALIVE, BEGAN, ASKED, DONE, cause="logic_error")
     record(tmp_path / "fine", ALIVE, BEGAN, ASKED, DONE, ill=False)
 
-    found = judged(read_records(tmp_path))
+    found = judged(read_records(tmp_path), tmp_path)
     told = counted(found)
 
     assert (told.records, told.ill, told.healthy) == (5, 3, 2)
@@ -106,6 +106,15 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.Ca
     assert main(["--blind", str(tmp_path)]) == 2
     assert main(["--blind", str(tmp_path / "nowhere")]) == 2
     assert "./dev eval-clinic --blind DIR" in capsys.readouterr().err
+
+
+def test_the_open_half_is_judged_well() -> None:
+    """At least 95 of 100 causes that the rules claim are right, and no healthy end is called ill."""
+    recorded = [one for one in read_records(RECORDS) if one.evidence is not None]
+    told = counted(judged(recorded, RECORDS))
+
+    assert told.records > 60
+    assert told.is_well, told
 
 
 def test_the_table_takes_its_place_on_the_page() -> None:

@@ -9,20 +9,27 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.actions import RecordSessions, UpdatePapers, WritePackage
+from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Disproved
 from phoenixd.core.agent.state import Stopped
-from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
-from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersUpdated
+from phoenixd.core.handoff.state import Handoff, Late, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import HandoffRules, Kind
+from phoenixd.core.tasks.state import JudgedReport, Outcome, Task, Tasks
+from phoenixd.documents.project.update import TaskOutcome
+from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
+from phoenixd.memory.listings import ListingFiles
+from phoenixd.memory.outcomes import Ended, of_workers
 from tests.start.places import NOW, HandClock, Room, entry
-from tests.transcripts.samples import answer, prompt
+from tests.transcripts.samples import answer, claude, prompt, tool_use
 
 LAST = "The till is half done, and VAT is the odd one."
 PLAN = b"# Phase 1\n\n## Tasks\n\n### Task 1: Lay the ground\n- **Status**: completed\n\n### Task 2: Build the till\n"
@@ -36,6 +43,7 @@ class Scene:
     generation: int = 1
     agents: dict[str, Agent] = field(default_factory=dict)
     step: Step = Step.UPDATE
+    ended: tuple[Ended, ...] = ()
     changes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -53,7 +61,13 @@ class Scene:
         self.agents[spec.name] = self.room.running(self.room.agent(spec), turn_open=False)
         self.handover = Handover(
             ProjectFiles(), self.agents.get, lambda name: self.seat, lambda: NOW, lambda: "heron",
-            self.room.papers.heard_out, lambda name, text: text,
+            self.room.papers.heard_out, lambda name, text: text.replace("hunter2", "[redacted]"),
+            Addenda(
+                ProjectFiles(), ListingFiles(self.room.directories, plain_files), self.room.papers.heard,
+                lambda seat, workspace: tuple(self.agents.values()), lambda: NOW,
+                lambda name, text: text.replace("hunter2", "[redacted]"),
+            ),
+            ended=lambda project: self.ended,
         )  # fmt: skip
 
     @property
@@ -68,9 +82,30 @@ class Scene:
     def path(self, name: str) -> Path:
         return self.room.home / f"{name}.jsonl"
 
-    def append(self, *lines: bytes) -> None:
-        with self.path(self.old.name).open("ab") as file:
+    def append(self, *lines: bytes, name: str = "") -> None:
+        with self.path(name or self.old.name).open("ab") as file:
             file.write(b"".join(lines))
+
+    def begun(self, name: str, **changes: Any) -> None:
+        """Another agent that works there."""
+        spec = self.room.spec(name=name, harness="claude", kind=Kind.ORCHESTRATOR, project="shop", **changes)
+        self.agents[name] = self.room.running(self.room.agent(spec))
+
+    def wrote(self, path: str, name: str = "") -> None:
+        """The file is there, and the transcript of an agent tells that its tool wrote it."""
+        target = self.room.work / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(f"by {name or self.old.name}")
+        self.append(*written(str(target)), name=name)
+
+    async def addendum(self) -> tuple[AddendumWritten, dict[str, Any]]:
+        """What is told, and what stands beside both packages."""
+        told = await self.handover.addendum(WriteAddendum("a", "h1"))
+        files = sorted((self.room.work / ".claude/orchestrators").glob("*/handoff-addendum.json"))
+        found = [json.loads(path.read_text()) for path in files]
+        assert len(found) in (0, 2)
+        assert all(one == found[0] for one in found)
+        return told, found[0] if found else {}
 
     async def updated(self) -> str:
         """What claude.md says once the project is brought up to date."""
@@ -81,6 +116,7 @@ class Scene:
     async def package(self) -> dict[str, Any]:
         told = await self.handover.write(WritePackage("a", "h1"))
         assert isinstance(told, PackageWritten), told
+        self.changes |= {"package": told.package, "previous_session": told.previous, "session": told.session}
         found: dict[str, Any] = json.loads(
             (self.room.work / f".claude/orchestrators/{told.session}/handoff-package.json").read_text()
         )
@@ -174,3 +210,142 @@ async def test_keep_packages_and_records_of_the_newest_handoffs_stay_and_nothing
         "orchestrator-002/handoff-package.json", "orchestrator-002/session.json",
         "orchestrator-003/handoff-package.json", "orchestrator-003/session.json", *ours,
     ])  # fmt: skip
+
+
+def written(path: str) -> tuple[bytes, bytes]:
+    """A call of the CLI's own file tool, and its outcome, long after the snapshot by the transcript's own clock."""
+    call = f"w-{path}"
+    result = {"content": [{"tool_use_id": call, "type": "tool_result", "content": "ok"}], "role": "user"}
+    made = {"type": "create", "filePath": path}
+    later = "2026-11-21T23:59:59.000Z"
+    return (
+        tool_use(call, "Write", file_path=path, content="x"),
+        claude("user", message=result, toolUseResult=made, timestamp=later),
+    )
+
+
+async def test_f_ho_11_late_changes_are_told_with_who_made_them_by_the_transcripts_else_unknown(scene: Scene) -> None:
+    work = scene.room.work
+    (work / "till.py").write_text("before")
+    (work / "gone.py").write_text("before")
+    (work / "same.py").write_text("before")
+    await scene.package()
+    scene.begun("a-g2", seat="a", generation=2)
+    scene.begun("hand")
+    (work / "gone.py").unlink()
+    (work / "build.log").write_text("by a job in the background")
+    scene.wrote("till.py")
+    scene.wrote("own.py", "a-g2")
+    scene.wrote("docs/page.md", "hand")
+    scene.wrote("both.py", "a-g2")
+    scene.append(*written(str(work / "both.py")))
+
+    told, found = await scene.addendum()
+
+    assert (told.files, told.said, told.why) == (5, 0, "")
+    assert told.path == f".claude/orchestrators/{scene.changes['session']}/handoff-addendum.json"
+    assert [(one["path"], one["change"], one["by"]) for one in found["changes"]] == [
+        ("both.py", "created", ["a", "a-g2"]),
+        ("build.log", "created", ["unknown"]),
+        ("docs/page.md", "created", ["hand"]),
+        ("gone.py", "deleted", ["unknown"]),
+        ("till.py", "changed", ["a"]),
+    ]
+    assert found["package"] == scene.changes["package"]
+
+
+async def test_what_was_submitted_to_the_predecessor_stands_in_the_addendum_without_secrets(scene: Scene) -> None:
+    await scene.package()
+    scene.changes["late"] = (Late("Use hunter2 for the till.", NOW + 5),)
+
+    told, found = await scene.addendum()
+
+    assert (told.files, told.said) == (0, 1)
+    assert [one["text"] for one in found["submitted"]] == ["Use [redacted] for the till."]
+
+
+async def test_where_nothing_came_too_late_there_is_no_addendum(scene: Scene) -> None:
+    await scene.package()
+    told, found = await scene.addendum()
+    assert (told, found) == (AddendumWritten("a", "h1"), {})
+
+
+async def test_a_package_that_is_written_again_leaves_the_first_look_at_the_workspace(scene: Scene) -> None:
+    await scene.package()
+    (scene.room.work / "late.py").write_text("late")
+    await scene.package()
+
+    _, found = await scene.addendum()
+
+    assert [one["path"] for one in found["changes"]] == ["late.py"]
+
+
+async def test_without_the_look_at_the_snapshot_the_addendum_says_so(scene: Scene) -> None:
+    await scene.package()
+    (scene.room.directories.agent_state("a") / "handoff-files.json").write_bytes(b"torn")
+    told, found = await scene.addendum()
+    assert (told.files, found["notCompared"]) == (0, "nothing is known of the workspace at the snapshot")
+
+
+async def test_links_and_what_programs_make_are_not_compared(scene: Scene) -> None:
+    await scene.package()
+    (scene.room.work / "link").symlink_to("/etc/passwd")
+    (scene.room.work / "node_modules/x").mkdir(parents=True)
+    (scene.room.work / "node_modules/x/index.js").write_text("x")
+    told, _ = await scene.addendum()
+    assert told.path == ""
+
+
+async def test_a_claim_that_the_facts_contradict_travels_in_the_package_and_in_the_first_prompt(scene: Scene) -> None:
+    lies = Disproved("task t4", ("src/till.py changed by hunter2: it is as it was", "12 passed: 3 failed"), NOW)
+    scene.agents["a"] = replace(scene.old, disproved=(lies,))
+
+    found = await scene.package()
+
+    claims = ["src/till.py changed by [redacted]: it is as it was", "12 passed: 3 failed"]
+    assert found["contradicted"] == [{"of": "task t4", "claims": claims}]
+    opening = (scene.room.work / f".claude/orchestrators/{scene.changes['session']}/init-prompt.md").read_text()
+    assert "- task t4: 12 passed: 3 failed" in opening
+    assert "hunter2" not in opening
+
+
+async def test_without_such_claims_neither_speaks_of_any(scene: Scene) -> None:
+    assert (await scene.package())["contradicted"] == []
+    opening = (scene.room.work / f".claude/orchestrators/{scene.changes['session']}/init-prompt.md").read_text()
+    assert "contradict" not in opening
+
+
+def worker(number: int, plan: str, state: str, at: float, **more: Any) -> Task:
+    return Task(f"t{number}", f"a-t{number}", project="shop", plan=plan, phase="phase-01-work", state=state,
+                since_wall=at, told="told", **more)  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_what_workers_did_of_a_plan_is_the_newest_end_of_each_task_and_no_lie_completes_one() -> None:
+    lie = Outcome(judged=JudgedReport("report.json", contradicted=1))
+    ended = (
+        worker(1, "1", "failed", 1.0, why="no tries left"), worker(2, "1", "done", 5.0), worker(3, "2", "done", 3.0),
+        worker(4, "3", "done", 4.0, outcome=lie), worker(5, "4", "failed", 2.0, why="no tries left"),
+        worker(6, "5", "canceled", 6.0), worker(7, "6", "done", 7.0, outcome=Outcome()),
+        replace(worker(8, "9", "done", 8.0), project="bank"), replace(worker(9, "9", "done", 8.0), phase=""),
+    )  # fmt: skip
+    tasks = Tasks(open=(worker(10, "2", "running", 9.0),), ended=ended)
+
+    told = [(one.outcome.task, one.outcome.status, one.outcome.reason) for one in of_workers(tasks, "shop")]
+
+    assert told == [
+        ("4", "blocked", "t5: no tries left"), ("3", "blocked", "the report of t4 claims what did not happen"),
+        ("1", "completed", ""), ("6", "completed", ""),
+    ]  # fmt: skip
+
+
+async def test_e67_what_workers_did_stands_in_the_plan_and_a_person_who_reset_it_since_is_not_overruled(
+    scene: Scene,
+) -> None:
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed")),)
+    plan = scene.room.work / ".claude/projects/shop/phase-01-work/plan.md"
+    await scene.updated()
+    assert plan.read_text().count("**Status**: completed") == 2
+
+    plan.write_text(plan.read_text().replace("Build the till\n- **Status**: completed", "Build the till"))
+    await scene.updated()
+    assert plan.read_text().count("**Status**: completed") == 1

@@ -77,6 +77,11 @@ PROOFS = (
         _module("tests.proof.resonance"),
     ),
     Proof(
+        "clinic",
+        "the clinic's library with the oldest pydantic-ai that its extra allows, and with the newest",
+        _pytest("-m", "proof", "tests/clinic"),
+    ),
+    Proof(
         "opencode",
         "the recipe of docs/how-to, with the real opencode",
         _pytest("-m", "proof", "tests/real/test_opencode.py"),

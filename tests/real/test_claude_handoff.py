@@ -21,7 +21,7 @@ from tests.real.claude_stage import ClaudeCli
 from tests.real.installed import require
 from tests.stub.messages import MessagesStub
 from tests.stub.recorded import RecordedRequest
-from tests.stub.scenario import Scenario, Step, Usage
+from tests.stub.scenario import Rejection, Scenario, Step, Usage
 from tests.stub.server import ApiStub
 from tests.waiting import eventually_sync
 
@@ -199,3 +199,84 @@ def test_e47_handed_over_by_the_verb_it_acknowledges_either_way(stage: Seated, a
     assert holders == [(1, old["session_id"]), (2, new["session_id"])], "one holds the seat at every look"
     assert not Path(f"/proc/{old['pid']}").exists(), "the predecessor has ended"
     stage.stub.wait_for_main(text="over to a fresh session now", session=old["session_id"], timeout=1)
+
+
+def reasons(stage: Seated) -> str:
+    return " ".join(event["reason"] for event in stage.events())
+
+
+@pytest.mark.parametrize("at", ["its words", "a call"])
+def test_x17_at_the_drains_end_escape_breaks_the_turn_off_and_the_run_lives_on_until_the_fence(
+    stage: Seated, at: str
+) -> None:
+    if at == "a call":
+        stage.scenario.add(
+            Step("Once more.", tool_use=bash("tail -f /dev/null").tool_use, match="plan", usage=used(50_000))
+        )
+    else:
+        stage.scenario.add(Step("Half of it\nis done", fault="hang_mid_stream", match="plan"))
+    stage.up(keys=f'{KEYS}handoff = {{drain = "2s"}}\n', flags=SONNET)
+    stage.asked("plan")
+    shown = "tail -f" if at == "a call" else "Half of it"
+    eventually_sync(lambda: shown in stage.screen(), PATIENCE, "its turn goes on")
+    old = stage.row()
+
+    assert stage.stage.ctl("handoff", "start", NAME, "--project", "shop").returncode == 0
+    told, holders = stage.until_done()
+
+    handoff, new = told["handoff"], stage.row()
+    assert (handoff["step"], handoff["degraded"]) == ("done", ["its turn was cut off after 2 s"]), handoff
+    assert [one["step"] for one in handoff["times"]] == STEPS
+    assert holders == [(1, old["session_id"]), (2, new["session_id"])]
+    assert "its turn is broken off after 2 s" in reasons(stage)
+    assert "its handoff cannot wait any longer" not in reasons(stage), "its run is ended by the fence alone"
+
+
+def test_f_ho_1_a_dead_end_is_handed_over_from_files(stage: Seated) -> None:
+    """Without auto-compaction it refuses from 88 % on by itself: no request, and no hook but that of the prompt."""
+    stage.extra_env = {**stage.extra_env, "DISABLE_AUTO_COMPACT": "1"}
+    stage.scenario.add(Step("Done.", match="plan", usage=used(179_000)))
+    stage.up(keys=f'{KEYS}liveness = {{check_interval = "2s"}}\n', flags=SONNET)
+    stage.until("the tokens are told", lambda row: is_taken(row, 179_000))
+    old = stage.until_idle()
+
+    stage.send("And now the rest.")
+    eventually_sync(lambda: stage.handed()["handoff"], PATIENCE, "the handoff begins")
+    told, _ = stage.until_done()
+
+    handoff = told["handoff"]
+    assert (handoff["step"], handoff["trigger"], told["generation"]) == ("done", "full", 2), handoff
+    assert "could say nothing any more" in " ".join(handoff["degraded"])
+    assert "drain" not in [one["step"] for one in handoff["times"]], "nobody is there to finish"
+    mine = [one for one in stage.stub.main_requests() if one.session_id == old["session_id"]]
+    assert not [one for one in mine if "over to a fresh session now" in one.text]
+    packages = list((stage.workspace / ".claude/orchestrators").glob("*/handoff-package.json"))
+    assert [json.loads(path.read_text())["degraded"] for path in packages] == [True, True]
+
+
+def test_f_ho_2_e80_its_own_compaction_past_warn_is_blocked_and_begins_the_handoff(stage: Seated) -> None:
+    """It compacts where its API refuses the length of a request; kept from that, its turn fails."""
+    too_long = Rejection(400, "invalid_request_error", "prompt is too long: 200500 tokens > 200000 maximum")
+    stage.scenario.add(
+        Step("Done.", match="plan", usage=used(20_000)),
+        Step("Done.", match="second", usage=used(150_000)),
+        Step(error=too_long, match="And now", times=None),
+    )
+    stage.up(keys=KEYS, flags=SONNET)
+    stage.until("the first answer", lambda row: is_taken(row, 20_000))
+    stage.until_idle()
+    stage.send("The second part.")
+    stage.until("the second answer", lambda row: is_taken(row, 150_000))
+    stage.until_idle()
+    assert stage.handed()["handoff"] is None
+
+    stage.send("And now the rest.")
+    eventually_sync(lambda: stage.handed()["handoff"], PATIENCE, "the handoff begins")
+    told, _ = stage.until_done()
+
+    handoff = told["handoff"]
+    assert (handoff["step"], handoff["trigger"], told["generation"]) == ("done", "compaction", 2), handoff
+    assert "at 150,000 tokens, 75.00% of the window" in handoff["why"]
+    assert "it was kept from it" in reasons(stage)
+    assert not [one for one in stage.stub.requests if one.kind == "compaction"], "nothing was shortened"
+    assert "could say nothing any more" in " ".join(handoff["degraded"])

@@ -8,12 +8,21 @@ from typing import Any
 
 import anyio
 
-from phoenixd.core.actions import Alert, Reassure, RecordIncident, RecordSessions, Spawn, UpdatePapers, WritePackage
+from phoenixd.core.actions import (
+    Alert,
+    Reassure,
+    RecordIncident,
+    RecordSessions,
+    Spawn,
+    UpdatePapers,
+    WriteAddendum,
+    WritePackage,
+)
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
@@ -260,6 +269,9 @@ class SimulatedHandover:
         return PackageWritten(
             action.agent, action.handoff, made.hash, made.word, made.facts, OPENING, "session-1", "session-2"
         )
+
+    async def addendum(self, action: WriteAddendum) -> AddendumWritten:
+        return AddendumWritten(action.agent, action.handoff)
 
     async def record(self, action: RecordSessions) -> None:
         """There are no files to say it in."""

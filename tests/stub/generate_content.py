@@ -13,8 +13,8 @@ from tests.stub.scenario import Rejection, Step, Stop, Usage
 from tests.stub.server import ApiStub, Reply, main
 
 _METHOD = re.compile(r"/v1(?:beta|alpha)?/models/([^/:?]+):(\w+)")
-_STATUS = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 429: "RESOURCE_EXHAUSTED",
-           500: "INTERNAL", 503: "UNAVAILABLE"}  # fmt: skip
+_STATUS = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+           429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}  # fmt: skip
 _FINISHED: dict[Stop | None, str] = {
     None: "STOP", "output_limit": "MAX_TOKENS", "window": "MAX_TOKENS", "filtered": "SAFETY",
 }  # fmt: skip

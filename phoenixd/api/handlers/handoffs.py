@@ -138,7 +138,7 @@ async def _of_files(ask: Ask, seat: Seat, holder: Agent | None) -> tuple[Check, 
         if line_count(tree.files.get(path, b"")) > most
     ]
     ways = "phoenixctl phase split, phase archive, or phase summarise"
-    told = f"{'; '.join(long[:5])}. Shorten: {ways}" if long else f"no plan and no claude.md has over {most} lines"
+    told = f"{'; '.join(long[:5])}. Shorten: {ways}" if long else f"no file of a phase has over {most} lines"
     return (*found, Check(name, not long, told))
 
 

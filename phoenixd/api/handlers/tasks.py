@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 from dataclasses import replace
 
 from anyio import to_thread
@@ -20,6 +21,8 @@ from phoenixd.core.seat.finding import is_other, meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Task
+from phoenixd.documents.project.handing_out import NotHandedOut, handed_out, told
+from phoenixd.errors import PhoenixdError
 
 MOST_AFTER = 20
 COMMAND, PROMPT = "command", "{prompt}"
@@ -40,15 +43,20 @@ async def task_run(ask: Ask) -> Reply:
     # Two callers may choose the same key, and mean two tasks.
     key = f"{ask.caller.uid} {ask.caller.agent or '-'} {ask.key or secrets.token_hex(16)}"
     timeout = given["timeout"]
+    after = _after(ask, given["after"])
+    prompt, phase = str(given["prompt"]), ""
+    if given["task"] and not _is_known(ask, key):
+        prompt, phase = await _of_plan(ask, seat, base, project, prompt, after)
     asked = TaskRequested(
         spec=base,
-        prompt=str(given["prompt"]),
+        prompt=prompt,
         key=key,
         asked_by=_name(seat) if ask.caller.agent is not None and seat is not None else "",
         by=ask.caller.name,
         project=project,
         plan=given["task"] or "",
-        after=_after(ask, given["after"]),
+        phase=phase,
+        after=after,
         place=await to_thread.run_sync(os.path.realpath, base.cwd),
         writes=not given["reads"],
         timeout=float(timeout) if timeout is not None else ask.service.fleet().jobs.timeout,
@@ -63,6 +71,41 @@ async def task_run(ask: Ask) -> Reply:
         raise Problem("failed", "the task was taken and is not to be found", SEE)
     message = f"{found.id} is {found.state}: {found.why}. See: {SEE} {found.id}"
     return _outcome(ask, found, message, status=201)
+
+
+def _is_known(ask: Ask, key: str) -> bool:
+    tasks = ask.service.fleet().tasks
+    return any(one.key == key for one in (*tasks.open, *tasks.ended))
+
+
+async def _of_plan(
+    ask: Ask, seat: Agent | None, base: AgentSpec, project: str, prompt: str, after: tuple[str, ...]
+) -> tuple[str, str]:
+    """The prompt with the files of the task's phase, and the phase; raises Problem where the task may not begin.
+
+    A project without files on the disk has no plan to go by, and its tasks are whatever they are called.
+    """
+    workspace, word = (seat.spec if seat is not None else base).cwd, str(ask.arguments["task"])
+    if not project:
+        return prompt, ""
+    tasks = ask.service.fleet().tasks
+    of_project = [one for one in (*tasks.ended, *tasks.open) if one.project == project and one.plan and one.phase]
+    done = frozenset((one.phase, one.plan) for one in of_project if one.state == "done")
+    coming = frozenset((one.phase, one.plan) for one in of_project if one.id in after)
+    try:
+        tree = await ask.service.project(workspace, project)
+        if tree.is_empty:
+            return prompt, ""
+        found = await to_thread.run_sync(handed_out, tree, word, done, coming)
+    except PhoenixdError as failure:
+        raise Problem("conflict", failure.message, failure.remedy) from failure
+    except OSError as failure:
+        said_why = f"the plans of {project} in {workspace} cannot be read: {failure.strerror or failure}"
+        raise Problem("failed", said_why, f"ls -l {shlex.quote(workspace)}/.claude/projects") from failure
+    if isinstance(found, NotHandedOut):
+        raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, found.remedy)
+    place = "" if os.path.normpath(workspace) == os.path.normpath(base.cwd) else f"{os.path.normpath(workspace)}/"
+    return told(prompt, found, place), found.phase
 
 
 async def list_tasks(ask: Ask) -> Reply:

@@ -66,5 +66,21 @@ class PackageFailed:
     final: bool = False
 
 
-HandoffWork = HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed
+@dataclass(frozen=True, slots=True)
+class AddendumWritten:
+    """What came too late for a package stands beside it. agent: the seat.
+
+    path: empty where nothing came too late, or, with why, where it could not be written. files, said: how many files
+    changed, and prompts came.
+    """
+
+    agent: str
+    handoff: str
+    path: str = ""
+    files: int = 0
+    said: int = 0
+    why: str = ""
+
+
+HandoffWork = HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed | AddendumWritten
 """What came of work on a project's files, whose agent is the seat; and a successor's word, about itself."""

@@ -13,8 +13,8 @@ class TaskRequested:
     """Somebody wants a task done by a worker of its own.
 
     spec: whose command, place and login the worker gets; its name stands before the worker's. key: the caller's word,
-    with which the same request is made once. asked_by: the agent that asks. plan: the task of the project's plan.
-    place: the worker's directory without symbolic links.
+    with which the same request is made once. asked_by: the agent that asks. plan: the task of the project's plan;
+    phase: in whose plan it stands, where that is known. place: the worker's directory without symbolic links.
     """
 
     spec: AgentSpec
@@ -29,6 +29,7 @@ class TaskRequested:
     writes: bool = True
     timeout: float = 45 * MINUTE
     tries: int = 2
+    phase: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.facts import Fact, HandoffEnded
 from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.handoff import compaction, freezing, letters, machine, orders, triggers
+from phoenixd.core.handoff import compaction, freezing, late, letters, machine, orders, triggers
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.machine import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
@@ -59,13 +59,13 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
 
 def taken(found: Step, move: Move, now: Moment) -> Step:
     """Take a move into the fleet: the value first, then what it orders."""
-    handoff = move.handoff
+    handoff, addenda = late.ordered(move.handoff)
     seat = found.fleet.seats[handoff.seat]
     found = replace(
         found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: replace(seat, handoff=handoff)})
     )
     agent = _teller(found, handoff)
-    actions: tuple[Action, ...] = _alerts(agent, handoff)
+    actions: tuple[Action, ...] = (*_alerts(agent, handoff), *addenda)
     if handoff.is_over and handoff.session:
         actions = (*actions, RecordSessions(handoff.seat, handoff.id))
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
@@ -204,7 +204,7 @@ def _teller(found: Step, handoff: Handoff) -> Agent | None:
 
 
 def _ended(handoff: Handoff) -> tuple[Fact, ...]:
-    return (HandoffEnded(replace(handoff, letters=(), posted=None)),) if handoff.is_over else ()
+    return (HandoffEnded(replace(handoff, letters=(), posted=None, late=())),) if handoff.is_over else ()
 
 
 def _readings(handoff: Handoff) -> tuple[tuple[str, str | int | float | None], ...]:

@@ -79,9 +79,11 @@ def begin(
     id_ = now.new_id(seat, generation, "handoff")[:8]
     session = "" if last is None else last.session if last.step is Step.DONE else last.previous_session
     failed = last.rollbacks if last is not None and last.step is Step.ROLLED_BACK else 0
+    degraded = (f"the predecessor has lost the front of its context: {why}",) if trigger == "marker" else ()
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
         deadline=now.at + SAYING, rollbacks=failed, previous_session=session,
+        degraded=degraded,
     )  # fmt: skip
 
 
@@ -377,6 +379,7 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
         anew = _entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
             reminded=False, escaped=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
+            late=(), later=0,
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     failed = replace(handoff, rollbacks=handoff.rollbacks + 1)

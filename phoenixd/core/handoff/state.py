@@ -31,9 +31,9 @@ class Step(StrEnum):
 OVER = frozenset({Step.DONE, Step.ROLLED_BACK})
 BEFORE_FENCE = frozenset({Step.FREEZE, Step.DRAIN, Step.UPDATE, Step.SNAPSHOT, Step.SPAWN, Step.AWAIT_ACK})
 
-Trigger = Literal["operator", "meter", "recycle", "compaction", "full"]
+Trigger = Literal["operator", "meter", "recycle", "compaction", "full", "marker"]
 """Who asked: an operator or the orchestrator itself, its meter, its exit 100 or 101, its CLI that shortens the context
-by itself, or a context in which nothing more can be asked."""
+by itself, a context in which nothing more can be asked, or whose front is lost."""
 
 Said = Literal["", "armed", "sending", "sent", "unsaid"]
 """Whether the predecessor was told to finish: by an armed answer, by a text that is under way or arrived, or not."""
@@ -59,6 +59,14 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """A prompt that came to the predecessor after the snapshot (wall)."""
+
+    text: str = field(repr=False)
+    at_wall: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Handoff:
     """One handoff of a seat, from its request to its end.
 
@@ -75,7 +83,8 @@ class Handoff:
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
-    in a row, this one included, came to nothing. ended: when it was over.
+    in a row, this one included, came to nothing. ended: when it was over. late: what was submitted to the predecessor
+    after the snapshot, later: how much more than is kept. addendum: whether what came too late was asked for, or made.
     """
 
     id: str
@@ -122,6 +131,9 @@ class Handoff:
     times: tuple[StepTime, ...] = ()
     rollbacks: int = 0
     ended: Instant = 0.0
+    late: tuple[Late, ...] = ()
+    later: int = 0
+    addendum: Literal["", "asked", "made"] = ""
 
     @property
     def successor(self) -> int:

@@ -9,6 +9,7 @@ from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.resonance import restoring
 
 MOST_ROLLBACKS = 2
 """Handoffs in a row that may come to nothing; a further one is an operator's to ask for (E80, F-HO-21)."""
@@ -26,6 +27,8 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
     state = holder.state
     spaced = last is None or now.at >= last.ended + holder.spec.handoff.spacing
     if isinstance(state, Running) and state.exit_due is None:
+        if (lost := restoring.hands_over(holder)) and spaced:
+            return "marker", lost
         gauge = read(meters.of(holder), holder.spec.context)
         # What came to nothing a moment ago would do so again, however full the context is.
         failed = last is not None and last.step is Step.ROLLED_BACK
@@ -59,5 +62,7 @@ def due(holder: Agent, last: Handoff | None) -> Instant | None:
     if not may_begin(last):
         return None
     meter = meters.of(holder)
-    is_wanted = bool(meter.asks) or read(meter, holder.spec.context).verdict == "HANDOFF"
+    is_wanted = (
+        bool(meter.asks or restoring.hands_over(holder)) or read(meter, holder.spec.context).verdict == "HANDOFF"
+    )
     return last.ended + holder.spec.handoff.spacing if is_wanted else None

@@ -26,3 +26,16 @@ REMINDER = (
     "phoenixd has no acknowledgement of the handover from you yet. Read your handoff package as your first prompt "
     "says, and run phoenixctl handoff ack as it is told there, or end your answer in the line HANDOFF-ACK JSON."
 )
+
+ADDENDUM = "phoenixd: after your handoff package was written, "
+"""How the word begins of what came too late for a package."""
+
+
+def is_ours(prompt: str) -> bool:
+    """Whether a prompt is one of these words, and nobody's own."""
+    return prompt.startswith(ADDENDUM) or prompt.strip() in (FINISH, CALLED_OFF, REMINDER)
+
+
+def is_word_of_addendum(prompt: str) -> bool:
+    """Whether a prompt only tells of an addendum, and is no task."""
+    return prompt.startswith(ADDENDUM)

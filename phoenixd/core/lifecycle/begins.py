@@ -27,7 +27,7 @@ from phoenixd.core.lifecycle.overdue import SILENT_START_LOOK, SPAWN_TIMEOUT, is
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
-from phoenixd.core.resonance import parts as resonance
+from phoenixd.core.resonance import checks
 from phoenixd.core.transitions import enter, keep
 
 SOMEBODY_ELSE = 60.0
@@ -41,7 +41,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
         return productive.quarantine(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
-    return resonance.begin(session.begin(agent, state, now, SPAWN_TIMEOUT), now)
+    return checks.begin(session.begin(agent, state, now, SPAWN_TIMEOUT), now)
 
 
 def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> Decision:

@@ -41,7 +41,8 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
     recent = tuple(at for at in known.restored if now.at - at < HOUR)
     known = replace(known, restored=recent)
     told: tuple[Action, ...] = (Alert(agent.name, LOST, f"the front of its context is lost: {why}"),)
-    facts = (MarkerNoted(agent.incarnation, "checked", verdict="lost", why=why),) if not by else ()
+    checked = MarkerNoted(agent.incarnation, "checked", verdict="lost", why=why, tokens=agent.meter.tokens or 0)
+    facts = (checked,) if not by else ()
     if is_handed_over(agent):
         handed = replace(known, lost=why, restoration=None)
         said = f"its marker is lost ({why}): its seat is handed over"
@@ -72,6 +73,12 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
 def is_handed_over(agent: Agent) -> bool:
     """Whether a loss is answered by a degraded handoff, and not by a session of the same generation."""
     return agent.spec.kind is Kind.ORCHESTRATOR and agent.spec.project is not None
+
+
+def hands_over(agent: Agent) -> str:
+    """Why the seat of this orchestrator is to pass to the next generation: its marker is lost; empty: it is not."""
+    known = agent.resonance
+    return known.lost if known is not None and known.restoration is None and is_handed_over(agent) else ""
 
 
 def advance(agent: Agent, now: Moment) -> Decision | None:

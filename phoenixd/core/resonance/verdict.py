@@ -63,6 +63,11 @@ def withdrawn(agent: Agent, known: Resonance, codes: frozenset[str], at: float) 
     return _noted(agent, doubt, "unverifiable", f"the newest check proves nothing: {why}", why, ())
 
 
+def cost(agent: Agent) -> int:
+    """What a check took: one request, which holds the whole context. 0: unknown."""
+    return agent.meter.tokens or 0
+
+
 def _intact(agent: Agent, known: Resonance, now: Moment) -> Decision:
     sure = replace(
         known, state="intact", last_verified_wall=now.wall, due="", misses=0, compacted=False, degraded=0, note=""
@@ -84,10 +89,10 @@ def _degraded(agent: Agent, known: Resonance, judged: Verdict, now: Moment) -> D
     fewer = replace(known, state=judged, misses=0, compacted=False, degraded=known.degraded + 1, due="")
     planted = due.plant(agent, fewer, "degraded", now)
     assert planted.agent is not None
-    noted = MarkerNoted(agent.incarnation, "checked", verdict=judged, why="degraded")
+    noted = MarkerNoted(agent.incarnation, "checked", verdict=judged, why="degraded", tokens=cost(agent))
     return replace(planted, reason=said, facts=(*planted.facts, noted))
 
 
 def _noted(agent: Agent, known: Resonance, verdict: Verdict, said: str, why: str, readings: Readings) -> Decision:
-    fact = MarkerNoted(agent.incarnation, "checked", verdict=verdict, why=why)
+    fact = MarkerNoted(agent.incarnation, "checked", verdict=verdict, why=why, tokens=cost(agent))
     return Decision(replace(agent, resonance=known), reason=said, readings=readings, facts=(fact,))

@@ -36,6 +36,7 @@ def request(before: Fleet, found: Step, event: TaskRequested, now: Moment) -> St
         by=event.by,
         project=event.project,
         plan=event.plan,
+        phase=event.phase,
         after=event.after,
         place=event.place or event.spec.cwd,
         writes=event.writes,
@@ -87,7 +88,9 @@ def _refusal(tasks: Tasks, event: TaskRequested) -> Refusal | None:
             said = f"{name} is {earlier.state}, and nothing can follow it"
             return Refusal("conflict", said, f"{SEE} {name}")
     for one in tasks.open:
-        if event.plan and not one.has_ended and (one.project, one.plan) == (event.project, event.plan):
+        if not event.plan or one.has_ended or (one.project, one.plan) != (event.project, event.plan):
+            continue
+        if one.phase == event.phase or not (one.phase and event.phase):
             said = f"task {event.plan} of the plan of {event.project} is in hand already: {one.id}"
             return Refusal("conflict", said, f"{SEE} {one.id}")
     if sum(not one.has_ended for one in tasks.open) >= MOST_OPEN:

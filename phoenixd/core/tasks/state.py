@@ -101,6 +101,8 @@ class Task:
     project: str = ""
     plan: str = ""
     """The task of the project's plan that this one does."""
+    phase: str = ""
+    """The phase in whose plan it stands; empty where that is not known."""
     after: tuple[str, ...] = ()
     place: str = ""
     """Its workspace, without symbolic links."""

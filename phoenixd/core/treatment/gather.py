@@ -12,8 +12,9 @@ from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read
+from phoenixd.core.traits import traits_of
 from phoenixd.core.treatment.case import Patient
-from phoenixd.core.treatment.evidence import SAID_LIMIT, Evidence
+from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
 from phoenixd.core.treatment.words import Occasion
 
 
@@ -67,8 +68,13 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         lived=round(end.lived, 3),
         oom=end.oom,
         crashes=len(after.crashes),
+        status=STATUSES.get(end.code or 0) if traits_of(before.spec.harness).exits_with_status else None,
         said=end.note[-SAID_LIMIT:],
     )
+    incident = after.incident
+    if incident is not None and incident.incarnation == end.incarnation and incident.call is not None:
+        # What was open when it was called hung; while it is ended, its call ends as well.
+        found = replace(found, call=incident.call.tool[:64] or "a tool")
     found = replace(found, occasion=_occasion(found, end))
     if patient is None or patient.incarnation != end.incarnation or not patient.failure:
         return found

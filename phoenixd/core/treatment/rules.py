@@ -19,12 +19,17 @@ NEARLY_FULL = 0.85
 AT_ONCE = 2.0
 """Seconds after a resume within which a death means that the session was refused (design section 3)."""
 NOT_EXECUTABLE = (126, 127)
-KILLED_BY = frozenset({1, 9, 15})
-KILLED_CODES = frozenset({129, 137, 143})
+TERMINATED, KILLED = frozenset({1, 15}), frozenset({9})
+"""Signals: of a hang-up or a polite end, and the one that nothing can answer."""
+BY_SIGNAL = 128
+"""What a program adds to the number of a signal that it ends by."""
 NO_SUCH_MODEL = frozenset({"model_not_found"})
 """What a harness calls a model that does not exist, compared whole."""
 SET_UP = frozenset({"trust", "api-key", "hooks", "bypass-warning", "settings", "renderer"})
 """Dialogs of a start that a person has to settle once."""
+
+COMPLAINTS = SET_UP | {"login", "resume-picker", "in-use", "limit"}
+"""What a screen shows of a run that cannot go on."""
 
 When = Callable[[Evidence], bool]
 
@@ -64,9 +69,19 @@ def _is_cut(e: Evidence, how: str) -> bool:
     return e.cut == how and not e.went_on
 
 
-def _is_killed(e: Evidence) -> bool:
-    by_signal = e.signal in KILLED_BY or (e.signal is None and e.code in KILLED_CODES)
-    return _is_unexplained_end(e) and by_signal
+def _is_status(e: Evidence, *statuses: int) -> bool:
+    """What the API answered, where no class of the failure is known."""
+    return e.failure == "" and e.status in statuses
+
+
+def _is_refused(e: Evidence) -> bool:
+    """The API answered that the request itself is wrong, whatever the harness calls that."""
+    return e.status is not None and 400 <= e.status < 500
+
+
+def _is_ended_by(e: Evidence, signals: frozenset[int]) -> bool:
+    by_code = e.signal is None and e.code is not None and e.code - BY_SIGNAL in signals
+    return _is_unexplained_end(e) and (e.signal in signals or by_code)
 
 
 CONTEXT: RootCause = "context_length_exceeded"
@@ -77,7 +92,7 @@ RULES: tuple[Rule, ...] = (
     # What a turn failed for, by the type that its harness gave it.
     Rule(
         "the window cannot hold what was asked", CONTEXT, "window", 0.97, ("summarise", "fresh", "ask"),
-        ("failure", "word"), lambda e: e.failure == "full",
+        ("failure", "word"), lambda e: e.failure == "full" or e.status == 413,
     ),
     Rule(
         "an answer ended at the end of the window", CONTEXT, "window", 0.95, ("summarise", "fresh", "ask"),
@@ -89,21 +104,25 @@ RULES: tuple[Rule, ...] = (
         lambda e: e.failure in ("request", "length") and e.fill is not None and e.fill >= NEARLY_FULL,
     ),
     Rule("the login was refused", LOGIC, "login", 0.97, ("ask", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure == "login"),
+         lambda e: e.failure == "login" or _is_status(e, 401, 403)),
     Rule("the bill is not paid", LOGIC, "billing", 0.97, ("ask", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure == "billing"),
+         lambda e: e.failure == "billing" or _is_status(e, 402)),
     Rule("there is no such model", LOGIC, "model", 0.95, ("ask", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure != "" and (e.word in NO_SUCH_MODEL or e.status == 404)),
+         lambda e: e.status == 404 or (e.failure != "" and e.word in NO_SUCH_MODEL)),
     Rule("a limit of the account", TRANSIENT, "limit", 0.95, ("park", "ask"), ("failure", "word", "status", "reset"),
-         lambda e: e.failure == "limit"),
+         lambda e: e.failure == "limit" or _is_status(e, 429) or e.screen == "limit"
+         or (e.failure == "request" and e.reset)),
     Rule("a filter of the model's vendor", LOGIC, "content_filter", 0.9, ("ask", "abort"), ("cut",),
          lambda e: _is_cut(e, "filtered")),
     Rule("the stream of an answer broke off", TRANSIENT, "stream", 0.9, ("go_on", "resume", "ask"), ("cut", "failure"),
          lambda e: _is_cut(e, "stream")),
     Rule("the service is overloaded or out of reach", TRANSIENT, "overload", 0.9, ("park", "resume", "ask"),
-         ("failure", "word", "status"), lambda e: e.failure == "overload"),
-    Rule("the limit of an answer's length", None, "output_limit", 0.9, ("go_on", "ask"), ("failure", "cut"),
+         ("failure", "word", "status"),
+         lambda e: _is_status(e, 500, 502, 503, 504, 529) or (e.failure == "overload" and not _is_refused(e))),
+    Rule("the limit of an answer's length", LOGIC, "output_limit", 0.9, ("go_on", "ask"), ("failure", "cut"),
          lambda e: e.failure == "length" or _is_cut(e, "output_limit")),
+    Rule("the API refuses the request", LOGIC, "request", 0.6, ("ask", "fresh", "abort"), ("failure", "word", "status"),
+         lambda e: e.failure == "request" or (e.failure == "overload" and _is_refused(e))),
     # What stood in the way of a start.
     Rule("the command cannot be executed", LOGIC, "configuration", 0.95, ("abort",), ("code", "worked"),
          lambda e: e.code in NOT_EXECUTABLE and not e.worked and not e.is_alive),
@@ -120,20 +139,26 @@ RULES: tuple[Rule, ...] = (
     # What the host did.
     Rule("no memory was left", TRANSIENT, "memory", 0.85, ("resume", "fresh", "ask"), ("oom", "signal"),
          lambda e: e.oom != ""),
-    Rule("the disk was full", None, "disk_full", 0.8, ("ask",), ("disk_full",),
-         lambda e: e.disk_full and not e.ended_well),
+    Rule("the disk was full", LOGIC, "disk_full", 0.8, ("ask",), ("disk_full",),
+         lambda e: e.disk_full),
     Rule("the host ended it", TRANSIENT, "host", 0.9, ("resume",), ("cause",), lambda e: e.cause in BLAMELESS),
     # What was seen of the end alone.
-    Rule("it hung in a call", None, "hang_in_call", 0.7, ("advise", "resume", "fresh", "ask"), ("cause", "call"),
+    Rule("it hung in a call", LOGIC, "hang_in_call", 0.7, ("advise", "resume", "fresh", "ask"), ("cause", "call"),
          lambda e: e.cause == "hung" and e.call != ""),
-    Rule("it hung", None, "hang", 0.6, ("resume", "fresh", "ask"), ("cause", "occasion"),
+    Rule("no answer came in its turn", TRANSIENT, "hang", 0.6, ("resume", "fresh", "ask"),
+         ("cause", "turn_open", "call"), lambda e: e.cause == "hung" and e.turn_open),
+    Rule("it hung", None, "hang", 0.4, ("resume", "fresh", "ask"), ("cause", "occasion"),
          lambda e: e.cause == "hung" or e.occasion == "hung"),
     Rule("its time was over", None, "overtime", 0.6, ("fresh",), ("cause", "occasion"),
          lambda e: e.cause == "overtime" or e.occasion == "overtime"),
-    Rule("somebody killed it", TRANSIENT, "killed", 0.75, ("resume", "fresh", "ask"), ("signal", "code", "asked"),
-         _is_killed),
+    Rule("it was asked to end from outside", TRANSIENT, "terminated", 0.75, ("resume", "fresh", "ask"),
+         ("signal", "code", "asked"), lambda e: _is_ended_by(e, TERMINATED)),
+    Rule("it was killed, and nothing says by whom", None, "killed", 0.4, ("resume", "fresh", "ask"),
+         ("signal", "code", "oom"), lambda e: _is_ended_by(e, KILLED)),
+    Rule("a dialog stands in its turn that no rule knows", None, "dialog", 0.4, ("ask",), ("screen", "turn_open"),
+         lambda e: e.screen == "dialog" and e.turn_open),
     Rule("a turn failed for a reason that no rule knows", None, "failed_turn", 0.3, ("ask",), ("failure", "word"),
-         lambda e: e.failure in ("other", "request")),
+         lambda e: e.failure == "other" or _is_status(e, 400)),
     Rule("it could not be started", None, "failed_start", 0.3, ("resume", "ask"), ("cause", "code"),
          lambda e: e.cause == "not started" or e.occasion == "failed_start"),
     Rule("a handoff was rolled back", None, "rolled_back", 0.3, ("handoff", "ask"), ("occasion",),
@@ -151,13 +176,9 @@ INTERRUPTED, SIGINT = 130, 2
 
 def _has_no_complaint(e: Evidence) -> bool:
     """No turn failed, nothing is cut for good, and no dialog of a start stands there."""
-    cut = e.cut != "" and not e.went_on
-    return (
-        e.failure == ""
-        and not cut
-        and e.obstacle == ""
-        and e.screen not in (SET_UP | {"login", "resume-picker", "in-use"})
-    )
+    is_cut = e.cut != "" and not e.went_on
+    asks = e.screen in COMPLAINTS or (e.screen == "dialog" and e.turn_open)
+    return e.failure == "" and e.status is None and e.obstacle == "" and not is_cut and not asks
 
 
 FINE: tuple[Fine, ...] = (

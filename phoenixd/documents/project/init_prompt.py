@@ -53,6 +53,9 @@ def _lines(package: HandoffPackage, package_path: str, how_to_ack: str, most: in
         lines += ["", "Work that the previous session left in the background:", *_list(package.running, most)]
     lines += ["", f"Completed tasks ({len(state.completed_tasks)}):", *_list(state.completed_tasks, most, last=True)]
     lines += ["", f"Pending tasks ({len(state.pending_tasks)}):", *_list(state.pending_tasks, most)]
+    if package.contradicted:
+        false = [f"{one.of}: {claim}" for one in package.contradicted for claim in one.claims]
+        lines += ["", "Claims in reports that the facts contradict; do not rest on them:", *_list(false, most)]
     if package.scratchpad:
         avoid = [one.avoid_approach or one.approach for one in package.scratchpad]
         lines += ["", "Tried without success:", *_list(avoid, most)]

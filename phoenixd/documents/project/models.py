@@ -111,11 +111,19 @@ class FailedApproach(Document):
     avoid_approach: Text = ""
 
 
+class ContradictedReport(Document):
+    """A report whose claims were held against the facts, and those that the facts contradict, with the fact."""
+
+    of: Text
+    claims: Texts
+
+
 class HandoffPackage(Document):
     """handoff-package.json: the seed's keys first, ours behind them.
 
     hash: `package.digest` of all else. word: what a successor can know from this file alone. degraded: updates are
-    missing, and failures says which (X30). running: background work that the predecessor left.
+    missing, and failures says which (X30). running: background work that the predecessor left. contradicted: reports
+    that nobody is to rest on.
     """
 
     previous_session_id: SessionId
@@ -134,6 +142,7 @@ class HandoffPackage(Document):
     failures: Texts = ()
     running: Texts = ()
     scratchpad: Annotated[tuple[FailedApproach, ...], Field(max_length=MOST)] = ()
+    contradicted: Annotated[tuple[ContradictedReport, ...], Field(max_length=MOST)] = ()
     word: Annotated[str, Field(max_length=200)] | None = None
     hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 

@@ -8,7 +8,13 @@ import json
 from collections.abc import Sequence
 
 from phoenixd.documents.project import layout
-from phoenixd.documents.project.models import FailedApproach, HandoffPackage, OrchestratorState, ProjectState
+from phoenixd.documents.project.models import (
+    ContradictedReport,
+    FailedApproach,
+    HandoffPackage,
+    OrchestratorState,
+    ProjectState,
+)
 from phoenixd.documents.project.reading import plain, read_document, render_document
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import BadProject
@@ -20,11 +26,13 @@ MOST_ARTIFACTS = 1000
 def build(
     tree: Tree, state: OrchestratorState, *, previous: str, new: str, created_at: str, generation: int, summary: str,
     word: str, failures: Sequence[str] = (), running: Sequence[str] = (), scratchpad: Sequence[FailedApproach] = (),
+    contradicted: Sequence[ContradictedReport] = (),
 ) -> HandoffPackage:  # fmt: skip
     """The package of a project as it stands, with its hash (E30 to E42).
 
     generation: the successor's. word: drawn once for this package, and told nowhere else. failures: updates that were
-    not made; a package with any is degraded (X30). Raises BadProject for ids and names that are none.
+    not made; a package with any is degraded (X30). contradicted: reports whose claims the facts
+    contradict. Raises BadProject for ids and names that are none.
     """
     previous_id, new_id = layout.canonical_id(previous), layout.canonical_id(new)
     if previous_id == new_id:
@@ -55,6 +63,7 @@ def build(
         failures=tuple(failures),
         running=tuple(running),
         scratchpad=tuple(scratchpad),
+        contradicted=tuple(contradicted),
         word=word,
     )
     return package.model_copy(update={"hash": digest(package)})

@@ -188,6 +188,11 @@ def _rest(done: list[str], told: Iterable[str]) -> list[str]:
     return rest
 
 
+def current_phase(tree: Tree, plans: Mapping[str, Plan]) -> str | None:
+    """The phase at work, as its state and these plans tell it. Raises BadProject for a state that cannot be used."""
+    return _current(tree, plans, tree.state())
+
+
 def _current(tree: Tree, plans: Mapping[str, Plan], before: OrchestratorState | None) -> str | None:
     """The phase at work: as before while it has open tasks, else the first one that has."""
     present = before.current_phase if before is not None else None

@@ -17,7 +17,7 @@ from phoenixd.planting import DIGITS
 State = Literal["Stable", "Degraded", "Recovering"]
 STATES: dict[str, State] = {"Stable": "Stable", "Degraded": "Degraded", "Recovering": "Recovering"}
 
-_OPENING = ":: SYSTEM ::"
+OPENING = ":: SYSTEM ::"
 _LINE = re.compile(
     rf":: SYSTEM :: \[Resonance: (?P<code>[0-9a-f]{{{DIGITS}}})\] \[Role: (?P<role>[^\[\]\r\n]{{1,80}})\] "
     r"\[State: (?P<state>Stable|Degraded|Recovering)\]"
@@ -33,7 +33,7 @@ class Footer:
     state: State
 
     def __str__(self) -> str:
-        return f"{_OPENING} [Resonance: {self.code}] [Role: {self.role}] [State: {self.state}]"
+        return f"{OPENING} [Resonance: {self.code}] [Role: {self.role}] [State: {self.state}]"
 
 
 def parse(text: str) -> Footer | None:
@@ -41,7 +41,7 @@ def parse(text: str) -> Footer | None:
 
     Two footers, one in a code block or a quotation, upper case and a seventh digit are not accepted.
     """
-    if text.count(_OPENING) != 1:
+    if text.count(OPENING) != 1:
         return None
     body = text.rstrip()
     # A fence that was never closed makes all below it a quotation.

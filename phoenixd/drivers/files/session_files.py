@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from phoenixd.documents.project import layout
+from phoenixd.documents.project.addendum import Listing
 from phoenixd.documents.project.keeping import SessionFound
 from phoenixd.documents.project.models import SessionRecord
 from phoenixd.documents.project.reading import JSON_LIMIT, read_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.drivers.files import project as projects
+from phoenixd.drivers.files.listing import list_files
 from phoenixd.drivers.files.plain import read_plain, replace
 from phoenixd.drivers.files.project import NEW_FILE, _below, _make, _named, _opened
 from phoenixd.errors import BadProject, UnsafeFile
@@ -82,6 +84,9 @@ class ProjectFiles:
 
     def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None:
         put_files(workspace, writes)
+
+    def list_files(self, workspace: str, at: float) -> Listing:
+        return list_files(workspace, at)
 
     def sessions_of(self, workspace: str, project: str) -> tuple[SessionFound, ...]:
         return sessions_of(workspace, project)

@@ -14,6 +14,7 @@ LIVES_PER_AGENT, INCIDENTS_PER_AGENT = 10_000, 500
 """A loop without a pause has a life a second."""
 TREATMENTS_PER_AGENT = 2000
 HANDOFFS_PER_AGENT = 500
+MARKERS_PER_AGENT = 5000
 USAGE_PER_AGENT = 20_000
 """Samples; one that works without end makes a few hundred in a day."""
 
@@ -35,6 +36,7 @@ FORGET_INCIDENTS = "DELETE FROM incidents WHERE rowid IN (SELECT rowid FROM inci
 
 FORGET_TREATMENTS = "DELETE FROM treatments WHERE rowid IN (SELECT rowid FROM treatments WHERE at < ? LIMIT ?)"
 FORGET_USAGE = "DELETE FROM usage WHERE rowid IN (SELECT rowid FROM usage WHERE at < ? LIMIT ?)"
+FORGET_MARKERS = "DELETE FROM markers WHERE rowid IN (SELECT rowid FROM markers WHERE at < ? LIMIT ?)"
 FORGET_HANDOFFS = "DELETE FROM handoffs WHERE rowid IN (SELECT rowid FROM handoffs WHERE at < ? LIMIT ?)"
 
 IsIdle = Callable[[], bool]
@@ -52,6 +54,7 @@ class Retention:
             ("treatments", "at", TREATMENTS_PER_AGENT),
             ("usage", "at", USAGE_PER_AGENT),
             ("handoffs", "began", HANDOFFS_PER_AGENT),
+            ("markers", "at", MARKERS_PER_AGENT),
         )
         self._done_at = -RETENTION_INTERVAL
 
@@ -65,7 +68,9 @@ class Retention:
         before = at - self._keep_seconds
         if not _forget_old_entries(connection, before, is_idle):
             return
-        for statement in (FORGET_LIVES, FORGET_INCIDENTS, FORGET_TREATMENTS, FORGET_USAGE, FORGET_HANDOFFS):
+        for statement in (
+            FORGET_LIVES, FORGET_INCIDENTS, FORGET_TREATMENTS, FORGET_USAGE, FORGET_HANDOFFS, FORGET_MARKERS,
+        ):  # fmt: skip
             if not _repeat(connection, statement, (before, RETENTION_STEP), is_idle):
                 return
         for table, order, most in self._bounds:

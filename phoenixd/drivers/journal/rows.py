@@ -7,12 +7,12 @@ a text is a valid text. So every row carries a checksum over what it says, and a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from phoenixd.core.facts import Fact, HandoffEnded
+from phoenixd.core.facts import Fact, HandoffEnded, MarkerNoted
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.spec import AgentSpec
@@ -51,6 +51,7 @@ class BatchRows:
     cures: tuple[Cure, ...]
     usage: tuple[Row, ...]
     handoffs: tuple[Row, ...]
+    markers: tuple[Row, ...]
     saved: str
     tasks: str
     """All tasks as JSON, written where they are not what stands there."""
@@ -116,6 +117,7 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
             for fact in entry.facts
             if isinstance(fact, HandoffEnded)
         ),
+        markers=tuple(_marker_rows(batch)),
         saved=_saved(batch),
         tasks=known.tasks(batch.tasks),
         cases=known.cases(batch.cases),
@@ -252,6 +254,17 @@ def _handoff_columns(handoff: Handoff, at: float) -> Row:
         "handoffs", handoff.seat, handoff.id, float(at), float(handoff.began_wall), float(handoff.since_wall),
         handoff.step.value, storable(_json(encode(handoff))),
     )  # fmt: skip
+
+
+def _marker_rows(batch: Batch) -> Iterator[Row]:
+    """A row for each fact of a decision about a marker; no code stands in one."""
+    for entry in batch.entries:
+        for fact in entry.facts:
+            if isinstance(fact, MarkerNoted) and entry.agent is not None:
+                yield sealed(
+                    "markers", entry.agent, fact.incarnation, float(batch.at), float(entry.wall), fact.what,
+                    storable(fact.verdict), fact.number, fact.step, storable(fact.why[:REASON_LIMIT]), fact.tokens,
+                )  # fmt: skip
 
 
 def past_handoff(row: Row) -> Handoff | None:

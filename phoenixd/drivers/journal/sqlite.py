@@ -28,6 +28,7 @@ from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.drivers.journal.case_rows import OneCase, Treatments
 from phoenixd.drivers.journal.lives import storable
+from phoenixd.drivers.journal.markers import MarksOf
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
@@ -46,7 +47,7 @@ from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCH
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
-from phoenixd.ports.journal import Batch, KeptCase, KeptTreatment, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptCase, KeptMark, KeptTreatment, Saved, StoredEntry
 
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""
@@ -150,6 +151,11 @@ class SqliteJournal:
             await self._writing.ask(Touch())
             return await self._reading.ask(question)
 
+    async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
+        """What became of the marker of these agents, the newest first."""
+        found: list[KeptMark] = await self._ask(MarksOf(tuple(names), limit))
+        return found
+
     async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
         """A seat's handoffs that are over, the newest first."""
         found: list[Handoff] = await self._reading.ask(HandoffsOf(seat, limit))
@@ -227,7 +233,7 @@ class HandoffsOf:
     limit: int
 
 
-Question = Query | Treatments | OneCase | HandoffsOf | str
+Question = Query | Treatments | OneCase | MarksOf | HandoffsOf | str
 
 
 class Reader:
@@ -256,7 +262,7 @@ class Reader:
         match question:
             case Query():
                 return self._entries(connection, question)
-            case Treatments() | OneCase():
+            case Treatments() | OneCase() | MarksOf():
                 return question.answer(connection)
             case HandoffsOf(seat=seat, limit=limit):
                 rows = connection.execute(NEWEST_HANDOFFS, (seat, limit)).fetchall()

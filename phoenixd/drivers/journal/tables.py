@@ -24,7 +24,8 @@ class Schema:
     @property
     def light(self) -> tuple[str, ...]:
         """The tables that a start rests on; what only grows is read by those who ask for it."""
-        return tuple(name for name in self.tables if name not in ("entries", "usage", "treatments", "handoffs"))
+        grown = ("entries", "usage", "treatments", "handoffs", "markers")
+        return tuple(name for name in self.tables if name not in grown)
 
 
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL)"
@@ -119,6 +120,12 @@ FOURTH = Schema(
             " ended REAL NOT NULL, outcome TEXT NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL,"
             " PRIMARY KEY (agent, id))"
         ),
+        # What became of agents' markers (core.facts.MarkerNoted), never a code. at: supervised time; wall: when.
+        "markers": (
+            "CREATE TABLE markers (agent TEXT NOT NULL, incarnation INTEGER NOT NULL, at REAL NOT NULL,"
+            " wall REAL NOT NULL, what TEXT NOT NULL, verdict TEXT NOT NULL, number INTEGER NOT NULL,"
+            " step INTEGER NOT NULL, why TEXT NOT NULL, tokens INTEGER NOT NULL, crc INTEGER NOT NULL)"
+        ),
     },
     indexes={
         **THIRD.indexes,
@@ -126,6 +133,8 @@ FOURTH = Schema(
         "treatments_by_at": "CREATE INDEX treatments_by_at ON treatments (at)",
         "treatments_by_agent": "CREATE INDEX treatments_by_agent ON treatments (agent, at)",
         "handoffs_by_agent": "CREATE INDEX handoffs_by_agent ON handoffs (agent, began)",
+        "markers_by_at": "CREATE INDEX markers_by_at ON markers (at)",
+        "markers_by_agent": "CREATE INDEX markers_by_agent ON markers (agent, at)",
     },
 )
 
@@ -159,4 +168,5 @@ INSERT_TREATMENT = (
     "INSERT OR REPLACE INTO treatments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 INSERT_USAGE = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_MARKER = "INSERT INTO markers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_HANDOFF = "INSERT OR REPLACE INTO handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

@@ -1,4 +1,4 @@
-"""Version 4 of the journal: handoffs that are over, treatments, and incidents that know their Case."""
+"""Version 4 of the journal: handoffs that are over, treatments, markers, and incidents that know their Case."""
 
 from __future__ import annotations
 

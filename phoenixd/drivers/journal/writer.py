@@ -22,6 +22,7 @@ from phoenixd.drivers.journal.tables import (
     INSERT_AGENT,
     INSERT_ENTRY,
     INSERT_HANDOFF,
+    INSERT_MARKER,
     INSERT_META,
     INSERT_SPEC,
     INSERT_USAGE,
@@ -159,6 +160,7 @@ class Writer:
         self._histories.write(connection, request)
         connection.executemany(INSERT_USAGE, request.usage)
         connection.executemany(INSERT_HANDOFF, request.handoffs)
+        connection.executemany(INSERT_MARKER, request.markers)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
         tasks: Row = (request.tasks,)
         if specs.get(TASKS_KEY, self._specs.get(TASKS_KEY)) != tasks:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from phoenixd.documents.deeds import TaskRow, TasksListed
 from phoenixd.documents.kept_ledger import VERSION, KeptLedger, cleaned
+from phoenixd.documents.marker_checks import ASKS, Exchanges
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.transcript import Record, TranscriptForm
 from phoenixd.drivers.transcripts.lines import open_lines
@@ -31,6 +32,7 @@ class LedgerTail:
     is_known: bool = False
     """A transcript, or what was kept of one, was there."""
     _place: Place = field(default_factory=Place)
+    _exchanges: Exchanges = field(default_factory=Exchanges)
 
     @classmethod
     def going_on(cls, path: str, form: TranscriptForm, kept: KeptLedger | None) -> LedgerTail:
@@ -59,8 +61,11 @@ class LedgerTail:
                     self._place.settle(lines)
                     return True
                 record: Record | None = record_of(self.form, line) if line.content else None
+                if record is None and ASKS.search(line.content):
+                    # This CLI writes a check as a note that no rule reads.
+                    record = Record(None, None)
                 if record is not None:
-                    self.ledger.hear(record)
+                    self.ledger.hear(self._exchanges.without(line.content, record))
                 self._place.offset = line.end + 1
             self._place.settle(lines)
             self.is_whole = True

@@ -6,6 +6,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
+import re
 import stat
 import threading
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,10 +19,12 @@ from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.json_line import parse_line
 from phoenixd.documents.kept_ledger import KeptLedger
 from phoenixd.documents.report.facts import Witness
+from phoenixd.documents.resonance.heard import Passed
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
+from phoenixd.drivers.transcripts.passing import PassingTail
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
@@ -55,6 +58,8 @@ class TranscriptFiles:
         self._ledgers_lock = threading.Lock()
         self._talks: dict[tuple[str, str], TalkTail] = {}
         self._talks_lock = threading.Lock()
+        self._passing: dict[str, PassingTail] = {}
+        self._passing_lock = threading.Lock()
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
@@ -94,6 +99,10 @@ class TranscriptFiles:
         """What the session's transcripts tell of calls up to a moment (wall seconds), sidechains included."""
         return await to_thread.run_sync(self._witness, agent, until)
 
+    async def passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
+        """What of the session's main thread holds one of these words, since this was last asked."""
+        return await to_thread.run_sync(self._passed, agent, words)
+
     def facts_now(self, agent: Agent) -> SessionFacts | None:
         """As `facts`, for callers in a thread of their own."""
         path, form = self._file(agent), _form(agent)
@@ -104,6 +113,16 @@ class TranscriptFiles:
             if tail is None or tail.path != path or tail.form is not form:
                 tail = self._tails[agent.name] = TranscriptTail(path, form)
             return tail.facts()
+
+    def _passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
+        path, form = self._file(agent), _form(agent)
+        if path is None or form is None:
+            return ()
+        with self._passing_lock:
+            tail = self._passing.get(agent.name)
+            if tail is None or tail.path != path or tail.form is not form:
+                tail = self._passing[agent.name] = PassingTail(path, form)
+            return tail.passed(words)
 
     def _hear_slice(self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None) -> bool:
         with self._ledgers_lock:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET, ConversationEnd, bounded
-from phoenixd.documents.transcript import Said, TranscriptForm
+from phoenixd.documents.marker_checks import A_CHECK, ASKS
+from phoenixd.documents.transcript import Piece, Said, TranscriptForm
 from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
 from phoenixd.drivers.transcripts.place import Place
 from phoenixd.drivers.transcripts.records import MOST_LINES, first_name, session_id_of
@@ -108,6 +109,9 @@ class TalkTail:
         if line.is_clipped:
             return Remark(line.start, None) if self.form.matters(line.content) else None
         said = self.form.said(line.content)
+        if said is None and ASKS.search(line.content):
+            # A check that this CLI writes as a note: what was answered to it is left out with it.
+            said = Said((Piece("user", A_CHECK),))
         return Remark(line.start, bounded(said, self.budget)) if said is not None else None
 
 

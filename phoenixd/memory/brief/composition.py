@@ -49,8 +49,12 @@ def compose_brief(
     clean: Clean,
     narrative: Narrative | None = None,
     seen: SeenSession | None = None,
+    crew: Sequence[str] = (),
 ) -> BriefFacts:
-    """Gather the facts of a brief. Everything but the goal is redacted; state and happenings come redacted already."""
+    """Gather the facts of a brief. Everything but the goal is redacted; state and happenings come redacted already.
+
+    crew: what it is told of others of its project.
+    """
     activity = activity_word(agent)
     situation = f"{agent.state_name}{f' ({activity})' if activity else ''}: {agent.reason}" if agent.reason else ""
     return BriefFacts(
@@ -60,7 +64,7 @@ def compose_brief(
         situation=clean(situation),
         happenings=tuple(happenings),
         git=cleaned_git(git, clean) if git is not None else None,
-        risks=tuple(clean(risk) for risk in _risks(agent, state, now)),
+        risks=tuple(clean(risk) for risk in (*_risks(agent, state, now), *crew)),
         narrative=narrative,
         words=seen.words if seen is not None else None,
         told=seen.told if seen is not None else None,

@@ -19,6 +19,7 @@ from phoenixd.core.facts import (
     Asked,
     BeganParking,
     Fact,
+    MarkerNoted,
     Ordered,
     PutInQuarantine,
     RunBegan,
@@ -128,6 +129,8 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
             book = notice(book, agent, incarnation, gather.of_cut(agent), now)
             told = agent.cut is not None and bool(agent.cut.message_id)
             return _treated(book, name, "go_on", "cut answers", incarnation, now) if told else book
+        case MarkerNoted(incarnation=incarnation, what="checked", verdict="lost"):
+            return notice(book, agent, incarnation, gather.of_other(agent, "lost_marker"), now)
         case Asked(kind=kind) if kind in ASKS:
             return _treated(book, name, "ask", "inbox", agent.incarnation, now)
         case Ordered(verb=verb, taken=True, moved=True, by=by) if verb in MOVES:

@@ -1,0 +1,84 @@
+"""What `resonance status` prints: whether agents still know their markers, and what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phoenixd.api.pages.layout import SET_IN, Page, clean, clip, columns, pad, page, wrap
+from phoenixd.api.service import MarkerFace
+from phoenixd.api.times import ago
+from phoenixd.core.agent import Agent
+from phoenixd.core.resonance.checklist import Check
+from phoenixd.ports.journal import KeptMark
+
+SIGNS = {True: ".", False: "!", None: "?"}
+STATES = {"intact": ".", "missed": "!", "paraphrased": "!", "lost": "!", "unverifiable": "?", "not_applicable": "?"}
+NAME_COLUMNS, STATE_COLUMNS = 16, 14
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An agent with all that is known of its marker. tokens: what today's checks held, 0 where unknown."""
+
+    agent: Agent
+    face: MarkerFace
+    checks: tuple[Check, ...]
+    marks: tuple[KeptMark, ...]
+    tokens: int
+
+    @property
+    def name(self) -> str:
+        return self.agent.spec.role
+
+    @property
+    def state(self) -> str:
+        known = self.agent.resonance
+        if known is None:
+            return "not_applicable"
+        return "restoring" if known.is_restoring else "lost" if known.lost else known.state
+
+    def verified(self, now: float) -> str:
+        """When it was last known, in words."""
+        known = self.agent.resonance
+        if known is None or known.last_verified_wall is None:
+            return "never verified"
+        return f"verified {ago(max(0.0, now - known.last_verified_wall))} ago"
+
+
+def every(found: Sequence[Marked], here: Page) -> str:
+    """A line for each; the next command shows the one that needs a look."""
+    if not found:
+        keys = "set resonance.enabled = true in its table, then phoenixctl apply"
+        return page([f"No agent bears a marker. To give one: {keys}"])
+    lines = []
+    for one in found:
+        sign = here.sign(STATES.get(one.state, "!"))
+        lead = f"{pad(one.name, NAME_COLUMNS)} {pad(one.state, STATE_COLUMNS)} "
+        due = next((check.what for check in one.checks if check.name == "check"), "")
+        told = f"{one.verified(here.now)}; {due}" if due else one.verified(here.now)
+        lines.append(f"{sign} {lead}{clip(clean(told), here.width - columns(lead) - 2)}")
+    first = next((one for one in found if STATES.get(one.state, "!") == "!"), found[0])
+    return page([*lines, "", f"one of them: phoenixctl resonance status {first.name}"])
+
+
+def one(marked: Marked, here: Page) -> str:
+    """One agent: its state, the list of what there is to see to, and what happened last."""
+    lines = wrap(f"{marked.name}: {marked.state}, {marked.verified(here.now)}", here.width, SET_IN)
+    lines += wrap(marked.agent.spec.resonance.words, here.width, SET_IN)
+    if marked.face.rebuilt:
+        lines += wrap(f"its anchor was made anew from the {marked.face.rebuilt}", here.width, SET_IN)
+    lines.append("")
+    for check in marked.checks:
+        lines += wrap(clean(f"{SIGNS[check.well]} {check.name}: {check.what}"), here.width, SET_IN)
+    if marked.tokens:
+        lines.append(f"today's checks held {marked.tokens:,} tokens")
+    if marked.marks:
+        lines.append("")
+    for mark in reversed(marked.marks):
+        what = " ".join(filter(None, (mark.what, mark.verdict, f"step {mark.step}" if mark.step else "")))
+        why = f" ({mark.why})" if mark.why else ""
+        lines += wrap(clean(f"{here.minute(mark.wall)} {what}{why}"), here.width, SET_IN)
+    lines += ["", f"Papers: {clean(marked.face.directory)}"]
+    lines += [f"Ask it now: phoenixctl resonance check {marked.name} --wait"]
+    return page(lines)

@@ -1,0 +1,133 @@
+"""The addendum of a package: the workspace is looked at at the snapshot and at the fence, and what differs is written.
+
+Blocking work runs in a thread. Who wrote a file is what the transcripts of those say that work there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events.handoffs import AddendumWritten
+from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.seat.names import generation_name
+from phoenixd.documents.project import layout
+from phoenixd.documents.project.addendum import (
+    MOST_CHANGES,
+    HandoffAddendum,
+    Listing,
+    Submitted,
+    Writer,
+    differences,
+    read_listing,
+    render_listing,
+    within,
+)
+from phoenixd.documents.project.reading import render_document
+from phoenixd.documents.session_ledger import SessionLedger
+from phoenixd.documents.times import timestamp
+from phoenixd.errors import PhoenixdError
+
+HEARING_LIMIT = 20.0
+"""Seconds that all transcripts may take; whose was not heard by then wrote nothing that is known."""
+
+log = structlog.get_logger("phoenixd.handoffs")
+
+
+class WorkspaceFiles(Protocol):
+    """Both may raise PhoenixdError and OSError."""
+
+    def list_files(self, workspace: str, at: float) -> Listing: ...
+
+    def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None: ...
+
+
+class Listings(Protocol):
+    """Keeps, for each seat, how its workspace was at the snapshot. Blocking; may raise OSError."""
+
+    def keep(self, seat: str, content: bytes) -> None: ...
+
+    def kept(self, seat: str) -> bytes | None:
+        """None where there is none that can be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Addenda:
+    """Makes them. heard: what an agent's session has done, as far as its transcript stands now.
+
+    beside: the generations of a seat, and all others that work in a workspace.
+    """
+
+    files: WorkspaceFiles
+    listings: Listings
+    heard: Callable[[Agent], Awaitable[SessionLedger | None]]
+    beside: Callable[[str, str], tuple[Agent, ...]]
+    wall: Callable[[], float]
+    clean: Callable[[str | None, str], str]
+
+    def keep_listing(self, handoff: Handoff, workspace: str) -> None:
+        """Note how the workspace is at the snapshot. Where the package is written again, the first look counts."""
+        key = _key(handoff)
+        if handoff.package and read_listing(self.listings.kept(handoff.seat) or b"", key) is not None:
+            return
+        try:
+            self.listings.keep(handoff.seat, render_listing(key, self.files.list_files(workspace, self.wall())))
+        except (PhoenixdError, OSError) as failure:
+            # A handoff without it is better than none; the addendum says that nothing is known.
+            log.warning("workspace_unlisted", seat=handoff.seat, reason=said(failure))
+
+    async def write(self, handoff: Handoff, workspace: str) -> AddendumWritten:
+        """Write what came too late into both sessions' directories, if anything did."""
+        told: dict[str, SessionLedger | None] = {}
+        with anyio.move_on_after(HEARING_LIMIT):
+            for one in self.beside(handoff.seat, workspace):
+                told[one.name] = await self.heard(one)
+        return await to_thread.run_sync(self._write, handoff, workspace, told)
+
+    def _write(self, handoff: Handoff, workspace: str, told: Mapping[str, SessionLedger | None]) -> AddendumWritten:
+        own = generation_name(handoff.seat, handoff.successor)
+        try:
+            now = self.files.list_files(workspace, self.wall())
+            before = read_listing(self.listings.kept(handoff.seat) or b"", _key(handoff))
+            writers = [_writer(name, ledger, workspace) for name, ledger in told.items() if ledger is not None]
+            changes = differences(before, now, writers, own) if before is not None else ()
+            unknown = "nothing is known of the workspace at the snapshot" if before is None else before.gap or now.gap
+            submitted = tuple(
+                Submitted(at=timestamp(one.at_wall), text=self.clean(handoff.seat, one.text)) for one in handoff.late
+            )
+            if before is not None and not (changes or submitted):
+                return AddendumWritten(handoff.seat, handoff.id)
+            made = HandoffAddendum(
+                previous_session_id=handoff.previous_session, new_session_id=handoff.session,
+                project_name=handoff.project, created_at=timestamp(self.wall()), package=handoff.package,
+                changes=changes[:MOST_CHANGES], more_changes=max(0, len(changes) - MOST_CHANGES), submitted=submitted,
+                more_submitted=handoff.later, not_compared=unknown,
+            )  # fmt: skip
+            content = render_document(made)
+            places = [layout.session_paths(one).addendum for one in (handoff.previous_session, handoff.session)]
+            self.files.put_files(workspace, dict.fromkeys(places, content))
+        except (PhoenixdError, OSError) as failure:
+            return AddendumWritten(handoff.seat, handoff.id, why=f"the addendum was not written: {said(failure)}")
+        return AddendumWritten(handoff.seat, handoff.id, places[1], len(changes), len(submitted) + handoff.later)
+
+
+def _key(handoff: Handoff) -> str:
+    return f"{handoff.id}-{handoff.rounds}"
+
+
+def _writer(name: str, ledger: SessionLedger, workspace: str) -> Writer:
+    return Writer(name, {within(workspace, one.path): one.at or 0.0 for one in ledger.files.values()})
+
+
+def said(failure: PhoenixdError | OSError) -> str:
+    """What went wrong, with its remedy."""
+    if isinstance(failure, OSError):
+        return failure.strerror or str(failure)
+    return f"{failure.message}; {failure.remedy}" if failure.remedy else failure.message

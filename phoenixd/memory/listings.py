@@ -1,0 +1,31 @@
+"""How the workspace of each seat was at the snapshot of its handoff: kept until the fence, over the daemon's death."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phoenixd.directories import Directories
+from phoenixd.errors import UnsafeFile
+from phoenixd.memory.files import Files
+
+FILE, LIMIT = "handoff-files.json", 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ListingFiles:
+    """Implements memory.addenda.Listings; a file in each seat's directory. Blocking."""
+
+    directories: Directories
+    files: Files
+
+    def keep(self, seat: str, content: bytes) -> None:
+        place = self.directories.agent_state(seat)
+        self.files.ensure_private_dir(place)
+        self.files.replace(place / FILE, content)
+
+    def kept(self, seat: str) -> bytes | None:
+        try:
+            return self.files.read_plain(self.directories.agent_state(seat) / FILE, LIMIT)
+        except (FileNotFoundError, UnsafeFile):
+            # What is not there, or is none of ours, compares nothing; the addendum says so.
+            return None

@@ -1,0 +1,1 @@
+"""An agent's marker on disk, and what its sessions are told of it."""

@@ -1,0 +1,121 @@
+"""What passes by in sessions of agents that bear a marker: codes that are burnt, and footers that are new.
+
+A hook says that something was said or done; what its input holds is looked at at once, and the transcript a second
+later, for CLIs write it a moment after their hooks. An agent without a marker costs a look at its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import anyio
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.events.resonance import CodesSeen, FooterSeen
+from phoenixd.core.moment import Instant
+from phoenixd.documents.resonance.footer import Footer
+from phoenixd.documents.resonance.heard import Passed, newest_footer, spotted, wanted
+from phoenixd.ports import Clock
+
+GATHER = 1.0
+"""Seconds between a hook and the look at the transcript."""
+
+log = structlog.get_logger()
+
+
+class Passing(Protocol):
+    """Transcripts, as far as something passes by in them."""
+
+    async def passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
+        """What of the session's main thread holds one of these words, since this was last asked."""
+        ...
+
+
+class MarkerWatch:
+    """Looks and tells; what follows is the core's to say."""
+
+    def __init__(
+        self,
+        find: Callable[[str], Agent | None],
+        tell: Callable[[Event], None],
+        clock: Clock,
+        passing: Passing,
+        agents: Callable[[], Iterable[Agent]] = tuple,
+    ) -> None:
+        self._find, self._tell, self._clock, self._passing, self._agents = find, tell, clock, passing, agents
+        self._waiting: dict[str, Instant] = {}
+        self._arrived = anyio.Event()
+        self._footers: dict[str, tuple[int, Footer]] = {}
+        """The footer that was told last of each agent, and of which run."""
+
+    def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
+        """A hook came. What a subagent says stands in its own context."""
+        known = self._find(agent)
+        if known is None or known.resonance is None or known.resonance.planting is None or payload.get("agent_id"):
+            return
+        self._judge(known, of_hook(payload))
+        self._note(agent)
+
+    async def run(self) -> None:
+        """Look for ever, first at all that live: something may have passed by while no daemon did."""
+        for agent in self._agents():
+            if agent.run is not None and agent.resonance is not None:
+                self._note(agent.name)
+        while True:
+            await self._arrived.wait()
+            await self._clock.sleep_until(self._clock.at() + GATHER)
+            names, began, self._arrived = tuple(self._waiting), self._clock.at(), anyio.Event()
+            # What was heard of a moment ago may not be written yet: that agent is looked at once more.
+            self._waiting = {name: heard for name, heard in self._waiting.items() if heard > began - GATHER}
+            if self._waiting:
+                self._arrived.set()
+            for name in names:
+                try:
+                    await self.look(name)
+                except Exception:
+                    # An agent's files may be anything: a fault in reading them costs this look at this agent.
+                    log.exception("marker_watch_fault", agent=name)
+
+    async def look(self, name: str) -> None:
+        """Read what one agent's transcript says since the last look."""
+        agent = self._find(name)
+        planting = agent.resonance.planting if agent is not None and agent.resonance is not None else None
+        if agent is None or agent.run is None or planting is None:
+            return
+        self._judge(agent, await self._passing.passed(agent, wanted(planting)))
+
+    def _note(self, name: str) -> None:
+        self._waiting[name] = self._clock.at()
+        self._arrived.set()
+
+    def _judge(self, agent: Agent, passed: tuple[Passed, ...]) -> None:
+        # The planting as it is now: others may have been given while the transcript was read.
+        planting = agent.resonance.planting if agent.resonance is not None else None
+        if planting is None or not passed:
+            return
+        now = self._clock.now().wall
+        for one in spotted(planting, passed):
+            at = min(one.at, now) if one.at is not None else now
+            self._tell(CodesSeen(agent.name, agent.incarnation, one.codes, one.where, at))
+        found = newest_footer(passed)
+        if found is not None and self._footers.get(agent.name) != (agent.incarnation, found[0]):
+            footer, when = found
+            self._footers[agent.name] = (agent.incarnation, footer)
+            at = min(when, now) if when is not None else now
+            self._tell(FooterSeen(agent.name, agent.incarnation, footer.code, footer.role, footer.state, at))
+
+
+def of_hook(payload: dict[str, Any]) -> tuple[Passed, ...]:
+    """What a hook's input itself holds of it."""
+    found = []
+    said = payload.get("last_assistant_message")
+    if isinstance(said, str):
+        found.append(Passed("answer", said))
+    called = payload.get("tool_input")
+    if isinstance(called, dict):
+        found += [Passed("call", text) for text in called.values() if isinstance(text, str)]
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""The library phoenixd.clinic, offline: models are functions, and no test waits."""

@@ -1,0 +1,209 @@
+"""Why a run failed: the type and the fields of an exception decide, and no word of its message (C4, C13)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from pydantic_ai import exceptions
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    FallbackExceptionGroup,
+    IncompleteToolCall,
+    ModelAPIError,
+    ModelHTTPError,
+    ModelRetry,
+    RunCancelled,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+    UserError,
+)
+
+from phoenixd.clinic import AnswerCut, is_retryable
+from phoenixd.clinic.rules import Calls, diagnose
+from tests.clinic.agents import http
+
+LIES = "context length exceeded, rate limit, unknown tool, invalid arguments, overloaded, 429, try again"
+
+
+def named(name: str, *arguments: Any, **more: Any) -> BaseException:
+    """An exception of pydantic-ai that older releases lack; an HTTP error of the same meaning there."""
+    kind = getattr(exceptions, name, None)
+    if kind is None:
+        pytest.skip(f"not run: this pydantic-ai has no {name}")
+    made = kind(*arguments, **more)
+    assert isinstance(made, BaseException)
+    return made
+
+
+class TestByType:
+    @pytest.mark.parametrize(
+        ("status", "cause", "detail"),
+        [
+            (400, "logic_error", "request_rejected"),
+            (401, "logic_error", "login"),
+            (402, "logic_error", "billing"),
+            (403, "logic_error", "login"),
+            (404, "logic_error", "model"),
+            (408, "transient_error", "overload"),
+            (413, "context_length_exceeded", "window"),
+            (429, "transient_error", "limit"),
+            (500, "transient_error", "overload"),
+            (502, "transient_error", "overload"),
+            (503, "transient_error", "overload"),
+            (529, "transient_error", "overload"),
+        ],
+    )
+    def test_f_cl_9_a_status_alone_is_enough(self, status: int, cause: str, detail: str) -> None:
+        found = diagnose(http(status))
+
+        assert (found.cause, found.detail) == (cause, detail)
+        assert is_retryable(http(status)) == (cause == "transient_error")
+
+    @pytest.mark.parametrize(
+        ("name", "cause", "detail"),
+        [
+            ("ModelContextWindowExceededError", "context_length_exceeded", "window"),
+            ("ModelAuthenticationError", "logic_error", "login"),
+            ("ModelQuotaExceededError", "logic_error", "billing"),
+            ("ModelNotFoundError", "logic_error", "model"),
+            ("ModelRequestRejectedError", "logic_error", "request_rejected"),
+            ("ModelRateLimitError", "transient_error", "limit"),
+            ("ModelUnavailableError", "transient_error", "overload"),
+            ("ModelOverloadedError", "transient_error", "overload"),
+            ("ModelServerError", "transient_error", "overload"),
+            ("ModelConnectionError", "transient_error", "overload"),
+            ("ModelTimeoutError", "transient_error", "overload"),
+        ],
+    )
+    def test_each_category_of_pydantic_ai_has_its_cause(self, name: str, cause: str, detail: str) -> None:
+        found = diagnose(named(name, "a model", LIES))
+
+        assert (found.cause, found.detail) == (cause, detail)
+
+    @pytest.mark.parametrize(
+        ("name", "status", "detail"),
+        [
+            ("ModelContextWindowExceededError", 400, "window"),
+            ("ModelQuotaExceededError", 429, "billing"),
+            ("ModelQuotaExceededError", 400, "billing"),
+            ("ModelUnavailableError", 403, "overload"),
+        ],
+    )
+    def test_a_category_counts_more_than_the_status_that_came_with_it(
+        self, name: str, status: int, detail: str
+    ) -> None:
+        kind: Any = getattr(exceptions, name)
+
+        assert diagnose(ModelHTTPError.for_category(kind, status_code=status, model_name="m")).detail == detail
+
+    def test_a_request_that_took_too_long_and_one_that_nobody_holds_any_more_may_come_back(self) -> None:
+        assert is_retryable(named("ModelRequestTimeout", "a model", 3.0))
+        assert is_retryable(named("SuspendedResponseExpired", "gone"))
+        assert is_retryable(named("ConcurrencyLimitExceeded", "full"))
+        assert is_retryable(ModelAPIError("a model", "no more is known"))
+
+    def test_cut_answers(self) -> None:
+        assert diagnose(IncompleteToolCall("cut")).cause == "invalid_tool_arguments"
+        assert diagnose(AnswerCut("length", None)).detail == "output_limit"
+        assert diagnose(AnswerCut("length", None)).cause is None, "none of the six names it"
+        assert diagnose(AnswerCut("content_filter", None)).detail == "content_filter"
+        assert diagnose(AnswerCut("error", None)).cause == "transient_error"
+        assert diagnose(named("OutputTokenLimitExceeded", "cut")).detail == "output_limit"
+        older = UnexpectedModelBehavior("before there was a type for it")
+        assert diagnose(older, Calls(finish="length")).detail == "output_limit"
+
+    def test_what_the_six_do_not_name_is_a_logic_error_with_a_detail(self) -> None:
+        for error, detail in (
+            (ContentFilterError("no"), "content_filter"),
+            (UsageLimitExceeded("no"), "usage_limit"),
+            (UserError("no"), "configuration"),
+            (ZeroDivisionError("no"), "bug"),
+            (KeyError("no"), "bug"),
+        ):
+            found = diagnose(error)
+            assert (found.cause, found.detail) == ("logic_error", detail)
+            assert not is_retryable(error)
+
+    def test_an_exception_that_no_rule_knows_is_unknown_and_no_logic_error(self) -> None:
+        class Strange(Exception):
+            pass
+
+        for error in (Strange(LIES), RuntimeError(LIES), ValueError(LIES), UnexpectedModelBehavior(LIES)):
+            found = diagnose(error)
+            assert (found.cause, found.detail) == (None, "unknown")
+            assert found.confidence < 0.5
+            assert not is_retryable(error)
+
+
+class TestPlantedSubstringRule:
+    """A rule that reads words would follow whatever stands in a message."""
+
+    @pytest.mark.parametrize(
+        ("error", "detail"),
+        [
+            (http(401), "login"),
+            (ContentFilterError(LIES), "content_filter"),
+            (UserError(LIES), "configuration"),
+            (ArithmeticError(LIES), "bug"),
+            (ConnectionError("authentication failed, billing, model not found"), "overload"),
+        ],
+    )
+    def test_words_change_nothing(self, error: Exception, detail: str) -> None:
+        if isinstance(error, ModelHTTPError):
+            error = ModelHTTPError(error.status_code, LIES, LIES)
+
+        assert diagnose(error).detail == detail
+
+
+class TestUnexpectedBehavior:
+    def raised_from(self, cause: BaseException) -> UnexpectedModelBehavior:
+        error = UnexpectedModelBehavior(LIES)
+        error.__cause__ = cause
+        return error
+
+    def invalid(self) -> ValidationError:
+        class Model(BaseModel):
+            n: int
+
+        with pytest.raises(ValidationError) as refused:
+            Model.model_validate({"n": "x"})
+        return refused.value
+
+    def test_a_tool_that_does_not_exist(self) -> None:
+        found = diagnose(self.raised_from(ModelRetry(LIES)), Calls(invented=("web_search",)))
+
+        assert found.cause == "hallucinated_tool"
+
+    def test_arguments_that_do_not_fit_and_a_tool_that_refuses_them(self) -> None:
+        seen = Calls(known=("weather",))
+
+        assert diagnose(self.raised_from(self.invalid()), seen).cause == "invalid_tool_arguments"
+        assert diagnose(self.raised_from(ModelRetry(LIES)), seen).cause == "invalid_tool_arguments"
+
+    def test_an_answer_that_does_not_fit_the_output_type(self) -> None:
+        assert diagnose(self.raised_from(self.invalid())).detail == "output"
+
+    def test_f_cl_2_a_usage_limit_is_an_invented_tool_only_where_all_newest_calls_were_invented(self) -> None:
+        reached = UsageLimitExceeded("request_limit")
+
+        assert diagnose(reached, Calls(invented=("a",))).cause == "hallucinated_tool"
+        assert diagnose(reached, Calls(invented=("a",), known=("weather",))).detail == "usage_limit"
+        assert diagnose(reached).detail == "usage_limit"
+
+
+class TestGroupsAndCancellation:
+    def test_a_fallback_that_failed_may_come_back_if_one_of_its_models_may(self) -> None:
+        assert is_retryable(FallbackExceptionGroup("all failed", [http(401), http(529)]))
+        assert not is_retryable(FallbackExceptionGroup("all failed", [http(401), http(404)]))
+        assert diagnose(FallbackExceptionGroup("all failed", [http(401), http(403)])).detail == "login"
+        assert diagnose(FallbackExceptionGroup("all failed", [http(401), http(404)])).detail == "unknown"
+
+    def test_what_was_cancelled_is_never_retryable(self) -> None:
+        assert not is_retryable(asyncio.CancelledError())
+        assert not is_retryable(KeyboardInterrupt())
+        assert not is_retryable(RunCancelled("the program stopped it"))
+        timed_out = getattr(exceptions, "RunTimedOut", None)
+        assert timed_out is None or not is_retryable(timed_out("a TimeoutError, and the program's own"))

@@ -1,0 +1,69 @@
+"""An agent of the open contract that knows what stands at the front of its context, until it is made to forget.
+
+It is told its front at the session's start, and new codes at a turn's end. FORGETS in its directory: the front is
+dropped, once, and the agent goes on as if nothing were missing. Each line that is typed is a turn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+NUMBERED = re.compile(r"\b([0-9]{1,3}): ([0-9a-f]{6})\b")
+ASKED = re.compile(r"recite resonance code number ([0-9]{1,3}) ")
+
+
+def report(event: str, *more: str, **said: object) -> str:
+    """Tell phoenixd by its hook program, and return what that prints."""
+    told = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], **said})
+    ran = subprocess.run(
+        [os.environ["PHOENIX_HOOK"], event, *more], input=told, text=True, check=False, stdout=subprocess.PIPE
+    )
+    return ran.stdout
+
+
+def codes_in(front: str) -> dict[str, str]:
+    line = next((one for one in front.splitlines() if one.startswith("Resonance codes: ")), "")
+    return dict(NUMBERED.findall(line))
+
+
+def turn(prompt: str, codes: dict[str, str]) -> dict[str, str]:
+    """One turn, and what is asked at its end; returns the codes that are known then."""
+    report("prompt-submit", prompt=prompt)
+    last = f"Done: {prompt}"
+    while True:
+        printed = report("stop", last_assistant_message=last)
+        answer: dict[str, Any] = json.loads(printed) if printed.strip() else {}
+        if answer.get("decision") != "block":
+            return codes
+        if Path("FORGETS").exists():
+            Path("FORGETS").unlink()
+            codes = {}
+        reason = str(answer["reason"])
+        with Path("asked").open("a") as file:
+            file.write(reason + "\n---\n")
+        asked = ASKED.search(reason)
+        if asked is None:
+            codes, last = codes_in(reason) or codes, "noted"
+        else:
+            last = codes.get(asked[1], "I cannot see it.")
+
+
+def main() -> None:
+    front = report("session-start", "--text", source="startup")
+    Path(f"told-{os.environ['PHOENIX_INCARNATION']}").write_text(front)
+    codes = codes_in(front)
+    if len(sys.argv) > 1 and sys.argv[1]:
+        codes = turn(sys.argv[1], codes)
+    for line in sys.stdin:
+        if line.strip():
+            codes = turn(line.strip(), codes)
+
+
+if __name__ == "__main__":
+    main()

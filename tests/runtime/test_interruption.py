@@ -1,0 +1,83 @@
+"""Escape on an open turn: pressed where the screen shows work, and nowhere else; what it shows then is told."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import phoenixd.harness  # noqa: F401  # Traits are known once it is imported.
+from phoenixd.core.actions import InterruptTurn
+from phoenixd.core.agent import Agent
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.runtime.performer import INTERRUPTED_WITHIN, Performer
+from tests.core.story import Story, claude
+
+
+class Screens:
+    """What each look finds, one after the other; the last one stays."""
+
+    def __init__(self, shows: tuple[str, ...]) -> None:
+        self.shows = list(shows)
+
+    def classify(self, agent: Agent, screen: str) -> str:
+        return self.shows.pop(0) if len(self.shows) > 1 else self.shows[0]
+
+
+class Terminal:
+    def __init__(self) -> None:
+        self.pressed = 0
+
+    async def capture(self, agent: str, history: int = 0) -> str:
+        return ""
+
+    async def press_escape(self, agent: str) -> None:
+        self.pressed += 1
+
+
+class Clock:
+    """Time that passes when it is waited for."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def now(self) -> Any:
+        return SimpleNamespace(at=self.at)
+
+    async def sleep_until(self, at: float) -> None:
+        self.at = at
+
+
+async def interrupted(*shows: str, incarnation: int = 1) -> tuple[int, list[ScreenSeen], float]:
+    """How often Escape was pressed, what was told, and how long it took."""
+    agent = Story(claude("o")).works().agent
+    told: list[ScreenSeen] = []
+    outside = SimpleNamespace(terminal=Terminal(), screens=Screens(shows), clock=Clock())
+    nothing = cast(Any, None)
+    performer = Performer(
+        cast(Any, outside), lambda name: agent, cast(Any, told.append), nothing, nothing, nothing
+    )  # fmt: skip
+    await performer._interrupt(InterruptTurn("o", incarnation))
+    return outside.terminal.pressed, told, outside.clock.at
+
+
+async def test_a_turn_that_ends_is_told_once_two_looks_agree() -> None:
+    pressed, told, _ = await interrupted("working", "working", "unknown", "idle", "idle")
+    assert (pressed, told) == (1, [ScreenSeen("o", 1, "idle", "escape")])
+
+
+@pytest.mark.parametrize("verdict", ["idle", "permission", "trust", "question", "unknown"])
+async def test_escape_is_pressed_on_nothing_but_work(verdict: str) -> None:
+    pressed, told, _ = await interrupted(verdict)
+    assert (pressed, told) == (0, [ScreenSeen("o", 1, verdict, "escape")])
+
+
+async def test_a_turn_that_goes_on_is_looked_at_for_a_while_and_escape_is_not_pressed_again() -> None:
+    pressed, told, took = await interrupted("working")
+    assert (pressed, told) == (1, [ScreenSeen("o", 1, "working", "escape")])
+    assert INTERRUPTED_WITHIN <= took < 2 * INTERRUPTED_WITHIN
+
+
+async def test_another_run_than_the_one_that_was_meant_is_left_alone() -> None:
+    assert (await interrupted("working", incarnation=2))[:2] == (0, [])
