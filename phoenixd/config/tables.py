@@ -235,6 +235,7 @@ class HandoffTable(Table):
     """How an orchestrator's seat passes to the next generation."""
 
     writer: str = _HANDOFF.writer
+    command: Words = ()
     drain: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.drain
     ack: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.ack
     tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries
@@ -243,10 +244,12 @@ class HandoffTable(Table):
 
     @model_validator(mode="after")
     def _known_writer(self) -> HandoffTable:
-        if self.writer in ("command", "model"):
+        if self.writer == "model":
             raise refuse(f'writer = "{self.writer}" does not exist yet; write "deterministic", which needs no model')
-        if self.writer != "deterministic":
-            raise refuse(f'writer = "{self.writer[:40]}" is unknown; write "deterministic"')
+        if self.writer not in ("deterministic", "command"):
+            raise refuse(f'writer = "{self.writer[:40]}" is unknown; write "deterministic" or "command"')
+        if self.writer == "command" and not (self.command and self.command[0].strip()):
+            raise refuse('writer = "command" needs a command, such as command = ["my-writer", "--json"]')
         return self
 
 

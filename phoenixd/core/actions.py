@@ -147,7 +147,7 @@ class DismissDialog:
 
 @dataclass(frozen=True, slots=True)
 class InterruptTurn:
-    """Press Escape, once, if the screen shows that the agent works, and tell what the screen shows afterwards."""
+    """Press Escape, once, unless a dialog is open, and tell what the screen shows then, where it showed work before."""
 
     agent: str
     incarnation: int

@@ -190,13 +190,15 @@ class ContextRules:
 class HandoffRules:
     """How an orchestrator's seat passes to the next generation. Durations in seconds.
 
-    writer: who brings the project's files up to date. drain: how long the predecessor's turn is waited for. ack: how
+    writer: who brings the project's files up to date. command: the program that words them, for "command".
+    drain: how long the predecessor's turn is waited for. ack: how
     long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
     spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it. keep:
     packages and session records that stay on the disk.
     """
 
     writer: str = "deterministic"
+    command: tuple[str, ...] = ()
     drain: float = 10 * MINUTE
     ack: float = 5 * MINUTE
     tries: int = 2
@@ -367,9 +369,13 @@ class AgentSpec:
 
     @property
     def has_resonance(self) -> bool:
-        """Whether it bears a marker. An ephemeral agent's one turn has no front to lose."""
+        """Whether it bears a marker of ours.
+
+        An ephemeral agent's one turn has no front to lose. A program that puts the seed before each of its requests
+        checks each answer itself, with phoenixd.resonance: from outside nothing can be asked of it.
+        """
         rules = self.resonance
-        if self.kind is Kind.EPHEMERAL or rules.enabled == "off":
+        if self.kind is Kind.EPHEMERAL or rules.enabled == "off" or rules.transport == "stateless":
             return False
         return rules.enabled == "on" or self.kind is Kind.ORCHESTRATOR or rules.overflow != "compaction"
 

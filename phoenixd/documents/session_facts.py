@@ -7,6 +7,7 @@ from typing import assert_never
 
 from phoenixd.documents.transcript import (
     ApiFailed,
+    Checked,
     Compacted,
     CutShort,
     Prompted,
@@ -84,9 +85,13 @@ class SessionReading:
     """Of the newest answer, as far as its usage is not told."""
     counted_calls: tuple[str, ...] = ()
     """Of the answer whose usage was told last."""
+    checking: bool = False
+    """A check of ours is being answered."""
 
     def hear(self, record: Record) -> None:
         """Take one record into account."""
+        # The answer to a check goes on with nothing.
+        is_checked = self.checking
         if record.kind is not None:
             self.newest_kind = record.kind
             if record.at is not None:
@@ -96,9 +101,8 @@ class SessionReading:
         for fact in record.facts:
             if isinstance(fact, Standing):
                 self._take(fact)
-        if record.kind == "assistant" and not any(
-            isinstance(fact, CutShort | Unended | ApiFailed) for fact in record.facts
-        ):
+        is_whole = not any(isinstance(fact, CutShort | Unended | ApiFailed) for fact in record.facts)
+        if record.kind == "assistant" and is_whole and not is_checked:
             self.went_on, self.unended = self.cut is not None, None
 
     def facts(self) -> SessionFacts:
@@ -139,7 +143,10 @@ class SessionReading:
                 self.went_on, self.unended = False, None
             case Unended():
                 self.unended = fact.at
+            case Checked():
+                self.checking = True
             case Prompted():
+                self.checking = False
                 self.prompt = replace(fact, text=fact.text[:TEXT_LIMIT])
                 if not fact.queued:
                     self._begin(fact.at)
@@ -152,6 +159,7 @@ class SessionReading:
                 if self.turn_open is not False or self.ending is None:
                     self.turn_open, self.ending = False, fact
                 self.tools.clear()
+                self.checking = False
             case ToolBegan():
                 if len(self.tools) < MOST_TOOLS:
                     call, name = fact.call[:NAME_LIMIT], fact.name[:NAME_LIMIT]

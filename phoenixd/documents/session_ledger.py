@@ -48,6 +48,7 @@ from phoenixd.documents.ledger_rows import (
 from phoenixd.documents.ledger_tasks import TaskList
 from phoenixd.documents.ledger_words import Speech
 from phoenixd.documents.transcript import (
+    Checked,
     Fact,
     Prompted,
     Record,
@@ -57,6 +58,7 @@ from phoenixd.documents.transcript import (
     TurnEnded,
     TurnUnclear,
 )
+from phoenixd.planting import is_ours
 
 MOST_RUNS, MOST_FILES, MOST_JOBS, MOST_TIMERS, MOST_WAITING, MOST_PENDING = 200, 300, 64, 64, 32, 256
 MOST_PLANS, MOST_QUESTIONS = 8, 16
@@ -90,6 +92,8 @@ class SessionLedger:
     waiting: list[Waiting] = field(default_factory=list)
     speech: Speech = field(default_factory=Speech)
     pending: dict[str, Pending] = field(default_factory=dict)
+    checking: bool = False
+    """A check of ours is being answered."""
 
     def hear(self, record: Record) -> None:
         """Take one record of the main thread into account."""
@@ -110,7 +114,13 @@ class SessionLedger:
         match fact:
             case SessionNamed(session_id):
                 self.session_id = session_id[:200]
+            case Checked():
+                self.checking = True
+            case Prompted() if is_ours(fact.text):
+                # Some CLIs write what held up a turn's end as a prompt.
+                self.checking = True
             case Prompted():
+                self.checking = False
                 if fact.turn is not None and fact.turn == self.prompt_turn:
                     fact = replace(fact, queued=True)
                 self.prompt_turn = fact.turn
@@ -124,6 +134,9 @@ class SessionLedger:
                 self.turn_open = None
             case TurnEnded():
                 self._turn_over(fact)
+                self.checking = False
+            case Spoke() if self.checking:
+                pass  # The answer to a check is no part of the work.
             case ToolEnded():
                 self._came_back(fact)
             case Spoke():

@@ -73,6 +73,13 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """A turn's end was held up by a check of ours: until the turn is over, what is said is no part of the work."""
+
+    at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnBegan:
     """A turn began without a person's prompt: the CLI told itself something."""
 
@@ -137,7 +144,9 @@ class SessionNamed:
 
 
 Turn = TurnBegan | TurnUnclear | TurnEnded
-Standing = Used | CutShort | Unended | Prompted | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+Standing = (
+    Used | CutShort | Unended | Prompted | Checked | Turn | ToolBegan | ToolEnded | ApiFailed | Compacted | SessionNamed
+)
 Fact = Standing | Deed
 
 

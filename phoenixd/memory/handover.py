@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -30,6 +30,7 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import read_time, timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
+from phoenixd.memory.drafts import Write, drafted, unless_changed
 from phoenixd.memory.outcomes import Ended
 
 FIRST_PHASE = "phase-01-work"
@@ -54,6 +55,10 @@ class ProjectFiles(Protocol):
     def remove_files(self, workspace: str, paths: Sequence[str]) -> None: ...
 
 
+async def _no_program(agent: Agent, argv: Sequence[str], material: bytes) -> str:
+    raise PhoenixdError("no program can be asked here")
+
+
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Does that work. word: a fresh one-time word; heard_out: what an agent's session has done, to its end."""
@@ -68,6 +73,8 @@ class Handover:
     addenda: Addenda
     in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
+    write_papers: Write = _no_program
+    """Asks the operator's program."""
     ended: Callable[[str], tuple[Ended, ...]] = lambda project: ()
     """What workers did of a project's plans."""
 
@@ -77,7 +84,9 @@ class Handover:
         if found is None:
             return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
-        return await to_thread.run_sync(self._update, *found, ledger)
+        note = await self._draft(*found, ledger) if found[1].spec.handoff.writer == "command" else ""
+        told = await to_thread.run_sync(self._update, *found, ledger)
+        return replace(told, note=note) if isinstance(told, PapersUpdated) else told
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
         """The package in both sessions' directories, the first prompt, and the records of both sessions."""
@@ -123,9 +132,24 @@ class Handover:
         agent = self.find(generation_name(name, seat.handoff.predecessor)) or self.find(seat.holder)
         return (seat.handoff, agent) if agent is not None else None
 
+    async def _draft(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> str:
+        """Have the operator's program word the papers first; why nothing was taken from it, if so."""
+        try:
+            tree = await to_thread.run_sync(self.files.read_project, old.spec.cwd, handoff.project)
+            if tree.is_empty:
+                return ""
+            changes, why = await drafted(old, tree, self._sources(old, tree, ledger), self.write_papers)
+            if changes:
+                change = unless_changed(tree, changes)
+                await to_thread.run_sync(self.files.edit_project, old.spec.cwd, handoff.project, change)
+        except (PhoenixdError, OSError) as failure:
+            # The deterministic update meets the same, and says so.
+            return f"handoff.command was not asked: {said(failure)}"
+        return self.clean(handoff.seat, why)
+
     def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
-        if (writer := old.spec.handoff.writer) != "deterministic":
+        if (writer := old.spec.handoff.writer) not in ("deterministic", "command"):
             why = f'nothing here writes as handoff.writer = "{writer}" says'
             return PapersFailed(handoff.seat, handoff.id, why, final=True)
         try:

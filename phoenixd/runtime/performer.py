@@ -79,7 +79,7 @@ REFUSAL_LATE = 3.0
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
 
-INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 10.0, 0.3
+INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 25.0, 0.3
 """Seconds for which a screen is looked at after Escape, and between two looks."""
 
 SHIM_TIMEOUT = 10.0
@@ -398,19 +398,24 @@ class Performer:
             await self._outside.terminal.press_escape(action.agent)
 
     async def _interrupt(self, action: InterruptTurn) -> None:
-        """Press Escape on an open turn, and never on anything else: a dialog it would answer."""
+        """Press Escape on an open turn, and never on a dialog, which it would answer.
+
+        A screen that looks idle although the turn is open, as while some CLI draws an answer, cannot tell its end.
+        """
         agent = self._find(action.agent)
         if agent is None or agent.incarnation != action.incarnation or not isinstance(agent.state, Running):
             return
         clock = self._outside.clock
-        verdict = await self._screen_of(agent)
-        if verdict == "working":
+        first = verdict = await self._screen_of(agent)
+        if first in ("working", "idle"):
             await self._outside.terminal.press_escape(action.agent)
-            give_up, before = clock.now().at + INTERRUPTED_WITHIN, ""
-            # A frame of before may still be drawn: two in a row count.
-            while (verdict == "working" or verdict != before) and clock.now().at < give_up:
-                await clock.sleep_until(clock.now().at + INTERRUPT_LOOKS)
-                before, verdict = verdict, await self._screen_of(agent)
+        if first == "idle":
+            return
+        give_up, before = clock.now().at + INTERRUPTED_WITHIN, ""
+        # A frame of before may still be drawn: two in a row count.
+        while first == "working" and (verdict == first or verdict != before) and clock.now().at < give_up:
+            await clock.sleep_until(clock.now().at + INTERRUPT_LOOKS)
+            before, verdict = verdict, await self._screen_of(agent)
         self._tell(ScreenSeen(action.agent, action.incarnation, verdict, "escape"))
 
     async def _screen_of(self, agent: Agent) -> str:

@@ -39,6 +39,7 @@ from phoenixd.drivers.writers.cli import CliWriter
 from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
+from phoenixd.drivers.writers.project_command import ProjectCommand
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
 from phoenixd.memory.addenda import Addenda
@@ -140,6 +141,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         in_hand=lambda project: frozenset(
             one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
         ),
+        write_papers=ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
         ended=lambda project: of_workers(supervisor.fleet.tasks, project),
     )
     return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)

@@ -51,6 +51,7 @@ def test_it_is_on_for_orchestrators_and_for_what_forgets_unseen() -> None:
     assert on(Kind.RESIDENT, enabled="on")
     assert not on(Kind.ORCHESTRATOR, enabled="off")
     assert not on(Kind.EPHEMERAL, enabled="on")
+    assert not on(Kind.RESIDENT, enabled="on", transport="stateless"), "its program checks each answer itself"
 
 
 def test_a_short_form_switches_it_off(tmp_path: Path) -> None:

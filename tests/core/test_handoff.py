@@ -900,3 +900,10 @@ def test_e89_what_became_of_a_handoff_is_said_once_it_is_over_without_what_only_
 def told_over(story: HandoffStory) -> list[Handoff]:
     facts = [fact for decision in story.decisions for fact in decision.facts]
     return [fact.handoff for fact in facts if isinstance(fact, HandoffEnded)]
+
+
+def test_what_went_otherwise_with_the_papers_stands_in_the_reason() -> None:
+    story = at("update")
+    story.tell(PapersUpdated("o", story.handoff.id, note="handoff.command was not heeded"))
+    assert any("(handoff.command was not heeded)" in one.reason for one in story.decisions)
+    assert story.step is Step.SNAPSHOT

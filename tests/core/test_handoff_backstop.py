@@ -60,7 +60,7 @@ def test_f_ho_2_past_warn_the_first_one_is_a_request(tokens: int, begins: bool) 
     compacts(story)
     assert (story.seat.handoff is not None) == begins
     if begins:
-        assert "below the threshold of 90%" in story.handoff.why
+        assert "before the threshold of 90%" in story.handoff.why
 
 
 def test_f_ho_3_where_no_window_is_known_the_third_in_a_row_is_a_request_too() -> None:

@@ -24,6 +24,7 @@ CASES = [
     (replace(TURN, failure="request", fill=0.9), "context_length_exceeded", "window"),
     (replace(TURN, failure="request", fill=0.2), "logic_error", "request"),
     (replace(TURN, failure="request", reset=True), "transient_error", "limit"),
+    (replace(TURN, failure="overload", reset=True, status=400), "transient_error", "limit"),
     (replace(TURN, failure="overload", word="unknown", status=400), "logic_error", "request"),
     (replace(TURN, failure="request", status=413), "context_length_exceeded", "window"),
     (replace(TURN, failure="login", word="authentication_failed"), "logic_error", "login"),

@@ -15,6 +15,7 @@ from phoenixd.documents.ledger_words import AGENT_CHARS, CUT, WORDS_LIMIT
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.transcript import Prompted, Record, TurnEnded
+from phoenixd.planting import challenge_text
 from tests.documents.ledgers import FORMS, facts_in, ledger_of, recorded
 from tests.transcripts.samples import HERE, answer, claude, prompt, tool_result, tool_use
 
@@ -522,3 +523,24 @@ def test_no_secret_stands_behind_a_cut_that_took_its_name(assigned: str, end: st
         ledger.hear(Record("assistant", 1.0, (Spoke(text, True, 1.0),)))
 
         assert "hunter2" not in redact(ledger.speech.agent[0].text), cut
+
+
+def test_a_check_at_a_turns_end_and_its_answer_are_no_part_of_the_last_words() -> None:
+    feedback = f"Stop hook feedback:\n{challenge_text(3, 'builder')}"
+    held_up = prompt(feedback, isMeta=True)
+    lines = (prompt("Build the shop."), answer("The shop is built."), held_up, answer("1a2b3c", "r-2"))
+    ledger = ledger_of(b"".join(lines))
+
+    assert [words.text for words in ledger.speech.newest()] == ["Build the shop.", "The shop is built."]
+    assert ledger.turn_open is False
+    later = ledger_of(b"".join((*lines, prompt("And the till."), answer("It rings.", "r-3"))))
+    assert [words.text for words in later.speech.newest()][2:] == ["And the till.", "It rings."]
+
+
+def test_a_cli_that_writes_the_check_as_a_prompt_is_understood_too() -> None:
+    ledger = SessionLedger()
+    asked = Record("prompt", 1.0, (Prompted(challenge_text(3, "builder"), 1.0),))
+    for record in (asked, Record("assistant", 2.0, (Spoke("1a2b3c", True, 2.0), TurnEnded("done", 2.0)))):
+        ledger.hear(record)
+
+    assert ledger.speech.newest() == []

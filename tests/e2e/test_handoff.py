@@ -192,3 +192,22 @@ def test_f_ho_11_what_comes_too_late_for_the_package_stands_in_an_addendum_that_
     (past,) = status(stage)["history"]
     assert (past["outcome"], past["predecessor"]) == ("done", 1)
     assert [one["step"] for one in past["times"]][-2:] == ["fence", "shutdown"]
+
+
+WRITER = """
+import json, sys
+told = json.load(sys.stdin)
+path = next(one for one in told["files"] if one.endswith("claude.md"))
+print(json.dumps({"files": {path: "# Work\\n\\nVAT is odd.\\n"}}))
+"""
+
+
+def test_writer_command_a_program_of_the_operators_words_the_papers(stage: Stage) -> None:
+    program = stage.root / "writer.py"
+    program.write_text(WRITER)
+    work = begun(stage, f'writer = "command"\ncommand = ["{sys.executable}", "{program}"]\n')
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    context = (work / ".claude/projects/shop/phase-01-work/claude.md").read_text()
+    assert context.startswith("# Work\n\nVAT is odd.\n")
+    assert "## Current State" in context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from phoenixd.documents.project.update import TaskOutcome
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.errors import WriterFailed
 from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
@@ -349,3 +351,61 @@ async def test_e67_what_workers_did_stands_in_the_plan_and_a_person_who_reset_it
     plan.write_text(plan.read_text().replace("Build the till\n- **Status**: completed", "Build the till"))
     await scene.updated()
     assert plan.read_text().count("**Status**: completed") == 1
+
+
+def commanded(scene: Scene, *answers: str) -> list[dict[str, Any]]:
+    """The seat's program answers so, one after the other; what it was given is returned."""
+    rules = HandoffRules(writer="command", command=("writer",))
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=rules))
+    given: list[dict[str, Any]] = []
+    left = list(answers)
+
+    async def write(agent: Agent, argv: Sequence[str], material: bytes) -> str:
+        assert tuple(argv) == ("writer",)
+        given.append(json.loads(material))
+        if not left:
+            raise WriterFailed("it ended with exit 1")
+        return left.pop(0)
+
+    scene.handover = replace(scene.handover, write_papers=write)
+    return given
+
+
+CONTEXT = ".claude/projects/shop/phase-01-work/claude.md"
+
+
+async def test_writer_command_words_the_papers_and_the_jobs_follow_it(scene: Scene) -> None:
+    scene.append(prompt("Build the till."), answer(LAST))
+    await scene.room.papers.publish(scene.old, [])
+    given = commanded(scene, json.dumps({"files": {CONTEXT: "# Work\n\nVAT is odd.\n"}}))
+
+    context = await scene.updated()
+
+    assert context.startswith("# Work\n\nVAT is odd.\n")
+    assert LAST in context, "the technical writer's part follows"
+    assert any(LAST in line for line in given[0]["session"])
+
+
+async def test_a_refused_answer_is_asked_for_once_more_with_the_reason_and_then_it_is_done_without(
+    scene: Scene,
+) -> None:
+    given = commanded(scene, "I have done it.")
+
+    told = await scene.handover.update(UpdatePapers("a", "h1"))
+
+    assert isinstance(told, PapersUpdated)
+    assert told.note == "handoff.command was not heeded in 2 tries: it ended with exit 1"
+    assert [one["refused"] for one in given] == [None, 'the answer was refused: it is no JSON object with "files"']
+    assert "Current State" in (scene.room.work / CONTEXT).read_text()
+
+
+async def test_a_file_that_a_person_changed_while_the_program_thought_stays(scene: Scene) -> None:
+    commanded(scene)
+
+    async def write(agent: Agent, argv: Sequence[str], material: bytes) -> str:
+        (scene.room.work / CONTEXT).write_text("# Mine\n")
+        return json.dumps({"files": {CONTEXT: "# Theirs\n"}})
+
+    scene.handover = replace(scene.handover, write_papers=write)
+
+    assert (await scene.updated()).startswith("# Mine\n")

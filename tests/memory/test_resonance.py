@@ -13,6 +13,7 @@ import pytest
 from phoenixd.core.actions import PlantCodes, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed
@@ -256,6 +257,20 @@ async def test_x19_a_session_that_is_resumed_is_not_told_its_anchor_again(room: 
     await room.papers.publish(resumed, [])
 
     assert "Resonance" not in room.text("session-start.1.txt")
+
+
+async def test_a_session_that_waits_for_its_first_words_is_told_them_as_such(room: Room) -> None:
+    """Its start was heard of before the page was written, for the hook that tells of it waits for that page."""
+    agent = bearing(room, await plant(room, bearing(room)))
+    assert isinstance(agent.state, Running)
+    waits = replace(agent, state=replace(agent.state, run=replace(agent.state.run, evidence=False)))
+    lost = Restoration(Step.VERIFY, "two misses", NOW, NOW, base=0)
+
+    await room.papers.publish(waits, [])
+    assert room.text("session-start.1.txt").startswith("You are a in the project shop.")
+    assert waits.resonance is not None
+    await room.papers.publish(replace(waits, resonance=replace(waits.resonance, restoration=lost)), [])
+    assert room.text("session-start.1.txt").startswith("[CONTEXT SEED]")
 
 
 async def test_codes_that_are_just_being_given_are_waited_for(room: Room) -> None:

@@ -280,3 +280,25 @@ def test_f_ho_2_e80_its_own_compaction_past_warn_is_blocked_and_begins_the_hando
     assert "it was kept from it" in reasons(stage)
     assert not [one for one in stage.stub.requests if one.kind == "compaction"], "nothing was shortened"
     assert "could say nothing any more" in " ".join(handoff["degraded"])
+
+
+def test_e80_compact_typed_by_a_person_is_let_and_begins_no_handoff(stage: Seated) -> None:
+    stage.scenario.add(
+        Step("Done.", match="plan", usage=used(20_000)),
+        Step("Done.", match="second", usage=used(150_000)),
+    )
+    stage.up(keys=KEYS, flags=SONNET)
+    stage.until("the first answer", lambda row: is_taken(row, 20_000))
+    stage.until_idle()
+    stage.send("The second part.")
+    stage.until("the second answer", lambda row: is_taken(row, 150_000))
+    stage.until_idle()
+    assert "1.pre-compact" in stage.marks(), "its own compaction is forbidden"
+
+    assert stage.send("/compact").returncode == 0
+    eventually_sync(
+        lambda: [one for one in stage.stub.requests if one.kind == "compaction"], PATIENCE, "a summary is asked for"
+    )
+    stage.until("the context was shortened", lambda row: not is_taken(row, 150_000))
+    assert stage.handed()["handoff"] is None
+    assert "shorten its context by itself" not in reasons(stage)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_ai.models.test import TestModel
 
 from phoenixd.resonance import Answer, Message, Pacemaker
 from tests.resonance.models import Model
@@ -22,11 +23,12 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     def call(messages: list[Message]) -> str:
         return model(messages).text
 
-    known: dict[str, Any] = {"call_my_model": call}
+    known: dict[str, Any] = {"call_my_model": call, "MODEL": TestModel()}
     for block in example:
         exec(block, known)
 
-    assert len(example) == 1
+    assert len(example) == 2
+    assert known["agent"].run_sync("hello").output
     assert isinstance(known["answer"], Answer)
     assert capsys.readouterr().out.endswith("intact\n")
 

@@ -207,3 +207,12 @@ def test_a_reason_that_a_cli_tells_as_a_prompt_is_no_persons(ear: Ear) -> None:
 
 def test_rows_of_the_journal_name_them() -> None:
     assert (action_name(Arm("a", 1, FREEZE)), action_name(Disarm("a", 1, "f-1"))) == ("arm", "disarm")
+
+
+def test_f_re_10_the_shim_is_told_by_what_a_question_is_known_that_is_left_alone() -> None:
+    asks = replace(FREEZE, purpose="challenge", spares_questions=True)
+
+    for harness, key in (("claude", "last_assistant_message"), ("gemini", "prompt_response")):
+        told = order(claude(harness=harness), asks, 300.0)
+        assert told is not None
+        assert told["spares"] == {"key": key, "ends": ["?", "？", "؟"]}

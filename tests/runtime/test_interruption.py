@@ -67,8 +67,12 @@ async def test_a_turn_that_ends_is_told_once_two_looks_agree() -> None:
     assert (pressed, told) == (1, [ScreenSeen("o", 1, "idle", "escape")])
 
 
-@pytest.mark.parametrize("verdict", ["idle", "permission", "trust", "question", "unknown"])
-async def test_escape_is_pressed_on_nothing_but_work(verdict: str) -> None:
+async def test_a_screen_that_looks_idle_in_the_middle_of_an_answer_proves_no_end() -> None:
+    assert (await interrupted("idle"))[:2] == (1, [])
+
+
+@pytest.mark.parametrize("verdict", ["permission", "trust", "question", "unknown"])
+async def test_escape_is_pressed_on_no_dialog_and_on_nothing_that_is_not_known(verdict: str) -> None:
     pressed, told, _ = await interrupted(verdict)
     assert (pressed, told) == (0, [ScreenSeen("o", 1, verdict, "escape")])
 

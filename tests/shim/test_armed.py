@@ -130,6 +130,16 @@ def test_what_must_not_be_held_up_is_not(running: Running, way: str, kind: str, 
 
 
 @pytest.mark.parametrize("way", ["post", "hook"])
+def test_a_turn_that_ends_with_a_question_is_left_alone_where_the_answer_says_so(running: Running, way: str) -> None:
+    ask = getattr(running, way)
+    running.arm(STOP, spares={"key": "last_assistant_message", "ends": ["?", "？"]})
+
+    assert ask("stop", last_assistant_message="Shall I go on?\n") in NOTHING
+    assert ask("stop", last_assistant_message="続けますか？") in NOTHING
+    assert ask("stop", last_assistant_message="Is it done? It is.") == BLOCK
+
+
+@pytest.mark.parametrize("way", ["post", "hook"])
 def test_named_tools_are_denied_everywhere_and_others_run(running: Running, way: str) -> None:
     ask = getattr(running, way)
     running.arm(FENCE, tools=["Task", "Agent"])
@@ -265,6 +275,9 @@ def test_of_another_incarnation_nothing_is_armed(running: Running) -> None:
         {"tools": ["x" * 600]},
         {"tools": ["x"] * 65},
         {"times": 0},
+        {"spares": "?"},
+        {"spares": {"key": "last_assistant_message"}},
+        {"spares": {"key": "words", "ends": ["?" * 17]}},
         {"times": 1001},
         {"times": True},
         {"seconds": 0},

@@ -101,7 +101,7 @@ async def _of_plan(
         raise Problem("conflict", failure.message, failure.remedy) from failure
     except OSError as failure:
         said_why = f"the plans of {project} in {workspace} cannot be read: {failure.strerror or failure}"
-        raise Problem("failed", said_why, f"ls -l {shlex.quote(workspace)}/.claude/projects") from failure
+        raise Problem("failed", said_why, f"ls -la {shlex.quote(workspace)}") from failure
     if isinstance(found, NotHandedOut):
         raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, found.remedy)
     place = "" if os.path.normpath(workspace) == os.path.normpath(base.cwd) else f"{os.path.normpath(workspace)}/"

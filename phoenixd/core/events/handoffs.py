@@ -22,10 +22,14 @@ class HandoffAcked:
 
 @dataclass(frozen=True, slots=True)
 class PapersUpdated:
-    """The project's plans, contexts and manifests tell what the ledger and the reports do. agent: the seat."""
+    """The project's plans, contexts and manifests tell what the ledger and the reports do. agent: the seat.
+
+    note: what went otherwise than the configuration says.
+    """
 
     agent: str
     handoff: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

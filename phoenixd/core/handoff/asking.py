@@ -149,8 +149,8 @@ def hear_work(
         return found
     old = orders.old_of(found, handoff)
     match event:
-        case PapersUpdated() if handoff.step is states.Step.UPDATE:
-            return taken(found, machine.updated(handoff, now), now)
+        case PapersUpdated(note=note) if handoff.step is states.Step.UPDATE:
+            return taken(found, machine.updated(handoff, now, note), now)
         case PapersFailed(why=why, final=final) if handoff.step is states.Step.UPDATE:
             return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
         case PackageWritten() if handoff.step in (states.Step.SNAPSHOT, states.Step.AWAIT_ACK):

@@ -50,7 +50,7 @@ resume: start it again.
 
 SAYING = 60.0
 """Seconds in which the predecessor has to be told to finish."""
-ESCAPING = 20.0
+ESCAPING = 30.0
 """Seconds in which a turn has to be over, once Escape was pressed on it."""
 WORK_LIMIT = 120.0
 """Seconds after which work on files is taken for failed."""
@@ -152,10 +152,14 @@ def back(handoff: Handoff, why: str, now: Moment, *, stays: bool = False, again:
     return Move(undone, f"rolling back: {why}", ("unfreeze", "dismiss"))
 
 
-def updated(handoff: Handoff, now: Moment) -> Move:
-    """The project's files are up to date."""
+def updated(handoff: Handoff, now: Moment, note: str = "") -> Move:
+    """The project's files are up to date. note: what went otherwise than the configuration says."""
     writing = _entered(handoff, Step.SNAPSHOT, now, WORK_LIMIT, attempt=1)
-    return Move(writing, "the project's files are up to date: writing the package", ("silence", "write"))
+    return Move(
+        writing,
+        f"the project's files are up to date{f' ({note})' if note else ''}: writing the package",
+        ("silence", "write"),
+    )
 
 
 def written(handoff: Handoff, event: PackageWritten, now: Moment) -> Move:

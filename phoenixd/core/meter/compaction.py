@@ -39,7 +39,8 @@ def hear(agent: Agent, event: CompactionBegun, seen: Seen, now: Moment) -> Decis
         return replace(seen.decision, agent=replace(agent, meter=after))
     told = f"its CLI begins to shorten its context by itself, {_how_full(gauge)}, for time {many} in a row"
     if gauge.verdict in ("WARNING", "HANDOFF") or many >= IN_A_ROW:
-        after = replace(after, asks=f"{told}: its own limit lies below the threshold of {gauge.threshold:.0%}")
+        early = f", before the threshold of {gauge.threshold:.0%}" if gauge.verdict != "HANDOFF" else ""
+        after = replace(after, asks=f"{told}{early}")
     kept = "; it was kept from it" if event.blocked else ""
     reason = "; ".join(filter(None, (seen.decision.reason, f"{told}{kept}")))
     readings = (*seen.decision.readings, ("tokens", gauge.tokens), ("limit", gauge.limit), ("in a row", many))

@@ -111,7 +111,7 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.status == 404 or (e.failure != "" and e.word in NO_SUCH_MODEL)),
     Rule("a limit of the account", TRANSIENT, "limit", 0.95, ("park", "ask"), ("failure", "word", "status", "reset"),
          lambda e: e.failure == "limit" or _is_status(e, 429) or e.screen == "limit"
-         or (e.failure == "request" and e.reset)),
+         or (e.failure in ("request", "overload") and e.reset)),
     Rule("a filter of the model's vendor", LOGIC, "content_filter", 0.9, ("ask", "abort"), ("cut",),
          lambda e: _is_cut(e, "filtered")),
     Rule("the stream of an answer broke off", TRANSIENT, "stream", 0.9, ("go_on", "resume", "ask"), ("cut", "failure"),

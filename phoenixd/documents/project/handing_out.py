@@ -65,7 +65,8 @@ def handed_out(
         first = _task(plans, waits[0])
         more = f" and {len(waits) - 1} more" if len(waits) > 1 else ""
         what = f"{_named(task)} waits for {_named(first)}{more}, which is {first.status}"
-        return NotHandedOut("conflict", what, "phoenixctl task run --after ID, where another worker does that one")
+        what += "; --after may name the worker that is at it"
+        return NotHandedOut("conflict", what, "phoenixctl task status")
     return HandedOut(phase, task, tree.paths.plan(phase), tree.paths.context(phase))
 
 

@@ -41,13 +41,13 @@ def summary(tree: Tree, state: OrchestratorState, sources: Sources) -> str:
     said = [_standing(state)]
     upcoming = _next(tree, state)
     said += [f"Next: {'; '.join(upcoming[:3])}."] if upcoming else []
-    said += [f"{line}." for line in _session(sources)[:6]]
+    said += [f"{line}." for line in session_lines(sources)[:6]]
     return clip(sources.clean(" ".join(said)), SUMMARY_LIMIT)
 
 
 def _part(tree: Tree, state: OrchestratorState, sources: Sources) -> list[str]:
     lines = ["", "## Current State", "", f"As of {sources.now}:", "", f"- {_standing(state)}"]
-    lines += [f"- {sources.clean(line)}" for line in _session(sources)]
+    lines += [f"- {sources.clean(line)}" for line in session_lines(sources)]
     lines += ["", "## Next Steps", ""]
     return [*lines, *(f"- {line}" for line in _next(tree, state)[:MOST] or ["every task is completed"]), ""]
 
@@ -69,7 +69,7 @@ def _next(tree: Tree, state: OrchestratorState) -> list[str]:
     return [one_line(title, LINE_LIMIT) for title in state.pending_tasks]
 
 
-def _session(sources: Sources) -> list[str]:
+def session_lines(sources: Sources) -> list[str]:
     """What the predecessor's session left, as its ledger has it."""
     ledger: SessionLedger | None = sources.ledger
     if ledger is None:

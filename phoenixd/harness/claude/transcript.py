@@ -20,6 +20,7 @@ from phoenixd.documents.json_line import Table, compact, count, moment, parse_li
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
     ApiFailed,
+    Checked,
     Compacted,
     CutShort,
     Fact,
@@ -36,6 +37,7 @@ from phoenixd.documents.transcript import (
     Used,
 )
 from phoenixd.harness.claude import deeds
+from phoenixd.planting import is_ours
 
 SYNTHETIC = "<synthetic>"
 INTERRUPTED = "[Request interrupted by user"
@@ -201,6 +203,8 @@ def _used(found: Table, message: Table, at: float | None) -> Used | None:
 def _from_user(found: Table, at: float | None) -> Record | None:
     content = table(found, "message").get("content")
     if found.get("isMeta") is True or found.get("isCompactSummary") is True:
+        if is_ours(_words(content) or ""):
+            return Record("system", at, (Checked(at),))
         is_cut = found.get("turnCompanion") is True and (_words(content) or "").startswith(CUT_STREAM)
         return Record("system", at, (CutShort("stream", at),)) if is_cut else None
     parts = tables(table(found, "message"), "content")

@@ -24,16 +24,17 @@ def front(agent: Agent, seed: SessionSeed | None) -> str:
     """The anchor of a run's session, and after a restoration the seed in its place; empty where there is none.
 
     A session that is resumed holds its anchor already: once more at its end, it would outlive the loss of its front.
+    A session has begun when it has done something: the hook that tells of its start still waits for these words.
     """
     run, known = agent.run, agent.resonance
-    if run is None or known is None or known.planting is None or agent.spec.resonance.transport == "stateless":
+    if run is None or known is None or known.planting is None:
         return ""
-    if run.mode is Mode.RESUME and not run.session_seen:
+    if run.mode is Mode.RESUME and not run.evidence:
         return ""
     role, footer = known.persona or agent.spec.role, agent.spec.resonance.footer
     restored = known.restoration
     is_in_place = restored is not None and known.is_restoring and restored.base < run.incarnation
-    if is_in_place and not run.session_seen and seed is not None:
+    if is_in_place and not run.evidence and seed is not None:
         told = seed_text(seed, known.planting)
         return f"{told}\n{FOOTER.format(role=role)}" if footer else told
     return anchor_text(known.planting, role, known.project, footer)
@@ -43,7 +44,7 @@ def with_front(brief: str, told: str, agent: Agent) -> str:
     """What a session start prints: the front first, and in a session that goes on (a compaction) the brief first."""
     if not told:
         return brief
-    begun = agent.run is not None and agent.run.session_seen
+    begun = agent.run is not None and agent.run.evidence
     return f"{brief.rstrip()}\n\n{told}\n" if begun else f"{told}\n\n{brief}"
 
 

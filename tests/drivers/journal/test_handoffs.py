@@ -80,8 +80,14 @@ async def test_a_journal_of_the_version_before_gets_the_table_and_keeps_what_it_
     with SqliteJournal(path) as journal:
         await journal.commit(numbered_batch(1))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for table in SCHEMAS[SCHEMA_VERSION].tables.keys() - SCHEMAS[3].tables.keys():
-            connection.execute(f"DROP TABLE {table}")
+        now, before = SCHEMAS[SCHEMA_VERSION], SCHEMAS[3]
+        for table in now.tables:
+            if before.tables.get(table) != now.tables[table]:
+                connection.execute(f"DROP TABLE {table}")
+        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        for name, statement in before.shape.items():
+            if name not in there:
+                connection.execute(statement)
         connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", SCHEMA_KEY, "3"))
         connection.execute("PRAGMA user_version = 3")
     with SqliteJournal(path) as journal:

@@ -1,0 +1,37 @@
+"""A program that words a project's papers before a handoff: JSON on its standard input, JSON on its standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phoenixd.core.agent import Agent
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import redact, secret_values
+from phoenixd.drivers.writers.command import TOLD_OF_ERROR, EnvironmentOf
+from phoenixd.drivers.writers.job import EndTree, Job, Runner, run
+from phoenixd.errors import PhoenixdError, WriterFailed
+
+TIME_LIMIT = 40.0
+"""Seconds: it may be asked twice within the time that a handoff has for its files."""
+
+
+class ProjectCommand:
+    """Runs it as a job of which nothing stays behind; the arguments as CommandWriter has them."""
+
+    def __init__(self, runner: Runner, environment_of: EnvironmentOf, end_tree: EndTree) -> None:
+        self._runner = runner
+        self._environment_of = environment_of
+        self._end_tree = end_tree
+
+    async def write(self, agent: Agent, argv: Sequence[str], material: bytes) -> str:
+        """Run it once; raises WriterFailed."""
+        try:
+            environment = await self._environment_of(agent)
+        except PhoenixdError as failure:
+            raise WriterFailed(failure.message, failure.remedy) from failure
+        job = Job(argv, agent.spec.cwd, environment, material, TIME_LIMIT)
+        ended = await run(job, self._runner, self._end_tree)
+        if ended.code != 0:
+            words = one_line(redact(ended.errors, secret_values(environment)), TOLD_OF_ERROR)
+            raise WriterFailed(f"{argv[0]} ended with exit {ended.code}{f': {words}' if words else ''}")
+        return ended.output

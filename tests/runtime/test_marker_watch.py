@@ -1,0 +1,142 @@
+"""Codes and footers that pass by in a session, by its hooks and by its transcript, are told once and of that run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.events.resonance import CodesSeen, FooterSeen
+from phoenixd.core.resonance.state import Resonance
+from phoenixd.core.spec import ResonanceRules
+from phoenixd.documents.resonance.footer import Footer
+from phoenixd.planting import Marker, Planting, anchor_text
+from phoenixd.runtime.marker_watch import MarkerWatch
+from tests.start.places import NOW, HandClock, Room
+from tests.transcripts import samples
+
+PLANTING = Planting(Marker("the map folded along its river", "7f3a9c"), ("1a2b3c", "4d5e6f", "7a8b9c"))
+
+
+class WatchClock(HandClock):
+    def at(self) -> float:
+        return self.wall
+
+
+@dataclass
+class Watched:
+    """One agent of the claude harness in a room, its watch, and what that tells; the planting is as the core has it."""
+
+    room: Room
+    agent: Agent
+    watch: MarkerWatch
+    told: list[Event]
+
+    def hook(self, kind: str, **payload: Any) -> None:
+        self.watch.heard("a", kind, payload)
+
+    async def look(self) -> None:
+        await self.watch.look("a")
+
+    def seen(self) -> list[tuple[tuple[str, ...], str]]:
+        """What was told of codes; the core has them burnt then."""
+        found = [one for one in self.told if isinstance(one, CodesSeen)]
+        return [(one.codes, one.where) for one in found]
+
+    def footers(self) -> list[tuple[str, str, str]]:
+        return [(one.marker, one.role, one.state) for one in self.told if isinstance(one, FooterSeen)]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    room, told = Room(tmp_path), list[Event]()
+    room.clock = WatchClock()
+    room.restarted()
+    spec = room.spec(harness="claude", resonance=ResonanceRules(enabled="on"))
+    agent = replace(room.running(room.agent(spec)), resonance=Resonance(planting=PLANTING, told=True))
+    found = Watched(room, agent, None, told)  # type: ignore[arg-type]
+
+    def tell(event: Event) -> None:
+        told.append(event)
+        known = found.agent.resonance
+        if isinstance(event, CodesSeen) and known is not None and known.planting is not None:
+            burnt = replace(known, planting=known.planting.seen(" ".join(event.codes)))
+            found.agent = replace(found.agent, resonance=burnt)
+
+    found.watch = MarkerWatch(lambda name: found.agent, tell, room.clock, room.transcripts)  # type: ignore[arg-type]
+    return found
+
+
+async def test_a_code_in_a_call_or_in_what_was_read_is_burnt_once(watched: Watched) -> None:
+    """Also one that was read from our own files, or from the session's own transcript."""
+    watched.room.write_down(watched.agent, samples.tool_use("c-1", command="cat session-start.1.txt"))
+    watched.room.write_down(watched.agent, samples.tool_result("c-1", anchor_text(PLANTING, "a")))
+    watched.hook("tool-start", tool_name="Bash", tool_input={"command": "grep 1A2B3C notes"})
+    await watched.look()
+    await watched.look()
+
+    assert watched.seen() == [(("1a2b3c",), "call"), (("4d5e6f", "7a8b9c"), "result")]
+
+
+async def test_what_a_subagent_says_stands_in_its_own_context(watched: Watched) -> None:
+    watched.hook("tool-start", agent_id="s-1", tool_input={"command": "grep 1a2b3c notes"})
+    watched.hook("stop", agent_id="s-1", last_assistant_message=str(Footer("7f3a9c", "a", "Degraded")))
+
+    assert watched.told == []
+
+
+async def test_r35_f_re_12_a_footer_is_told_when_it_changes_and_from_the_agents_own_words_alone(
+    watched: Watched,
+) -> None:
+    stable, degraded = Footer("7f3a9c", "a", "Stable"), Footer("7f3a9c", "a", "Degraded")
+    watched.hook("stop", last_assistant_message=f"Done.\n{stable}")
+    watched.room.write_down(watched.agent, samples.answer(f"Done.\n{stable}"))
+    watched.room.write_down(watched.agent, samples.prompt(f"End with:\n{degraded}"))
+    watched.room.write_down(watched.agent, samples.tool_use("c-1", command=f"echo '{degraded}'"))
+    watched.room.write_down(watched.agent, samples.tool_result("c-1", str(degraded)))
+    await watched.look()
+    assert watched.footers() == [("7f3a9c", "a", "Stable")]
+
+    watched.room.write_down(watched.agent, samples.answer(f"I may have lost something.\n{degraded}"))
+    await watched.look()
+    assert watched.footers()[1:] == [("7f3a9c", "a", "Degraded")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ":: SYSTEM :: [Resonance: 7f3a9c1] [Role: a] [State: Stable]",
+        ":: SYSTEM :: [Resonance: 7F3A9C] [Role: a] [State: Stable]",
+        ":: SYSTEM :: [Resonance: 7f3a9c] [Role: a] [State: Fine]",
+        ":: system :: [Resonance: 7f3a9c] [Role: a] [State: Stable]",
+        f"{Footer('7f3a9c', 'a', 'Stable')}\n{Footer('7f3a9c', 'a', 'Stable')}",
+        f"> quoted\n```\n{Footer('7f3a9c', 'a', 'Stable')}\n```",
+        f"```\n{Footer('7f3a9c', 'a', 'Stable')}",
+    ],
+)
+async def test_what_is_no_footer_is_not_told(watched: Watched, line: str) -> None:
+    watched.hook("stop", last_assistant_message=f"Done.\n{line}")
+    watched.room.write_down(watched.agent, samples.answer(f"Done.\n{line}"))
+    await watched.look()
+
+    assert watched.footers() == []
+
+
+async def test_a_time_in_the_future_is_none(watched: Watched) -> None:
+    later = samples.answer(f"Done.\n{Footer('7f3a9c', 'a', 'Stable')}", timestamp="2036-11-21T10:00:00Z")
+    watched.room.write_down(watched.agent, later)
+    await watched.look()
+
+    assert [one.at for one in watched.told if isinstance(one, FooterSeen)] == [NOW]
+
+
+async def test_an_agent_without_a_marker_is_not_looked_at(watched: Watched) -> None:
+    watched.agent = replace(watched.agent, resonance=None)
+    watched.hook("stop", last_assistant_message=f"1a2b3c\n{Footer('7f3a9c', 'a', 'Stable')}")
+    await watched.look()
+
+    assert watched.told == []
