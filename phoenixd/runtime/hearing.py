@@ -341,6 +341,10 @@ class Hearing:
 
         self._watch(hello.shim, died)
 
+    def let_go(self, agent: str) -> None:
+        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
+        self._shim_of.pop(agent, None)
+
     def _owns(self, agent: str, pid: int, start_time: int) -> bool:
         """Whether the agent's shim may call this process its agent: it is below it, or gone, and then nobody's.
 

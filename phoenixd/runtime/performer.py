@@ -499,10 +499,22 @@ class Performer:
         )
 
     async def _release(self, action: Release) -> None:
+        """Let an agent go with its shim and its pane; one of the same name may begin right after."""
         self._outside.evidence.forget(action.agent)
-        if await self._outside.shims.connect(action.agent) is not None:
-            self._outside.shims.quit(action.agent)
+        hello = await self._outside.shims.connect(action.agent)
+        if hello is None:
+            await self._outside.terminal.close_pane(action.agent)
+            return
+        self._hearing.let_go(action.agent)
+        self._outside.shims.quit(action.agent)
         await self._outside.terminal.close_pane(action.agent)
+        clock = self._outside.clock
+        give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
+        # What begins next would be ordered of a shim that is about to leave.
+        while self._outside.processes.is_alive(hello.shim) and clock.now().at < give_up:
+            await clock.sleep_until(clock.now().at + pause)
+            pause = min(0.1, pause * 1.5)
+        await clock.sleep_until(clock.now().at + 0.002)  # The end of its link is read meanwhile.
 
     async def _observe_terminal(self) -> None:
         terminal = self._outside.terminal

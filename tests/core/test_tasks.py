@@ -185,6 +185,17 @@ def test_a_command_of_which_no_transcript_is_known_is_judged_by_its_exit() -> No
     assert works.states() == {"t1": "done"}
 
 
+def test_a_worker_whose_answer_is_whole_is_not_run_again_because_nobody_knows_how_its_process_ended() -> None:
+    """A descendant that sticks in the kernel keeps the exit record back for longer than it is waited for."""
+    works = Works()
+    works.ask()
+    works.finishes("t1", None, Outcome("done"), cause="shim_lost")
+    assert works.states() == {"t1": "done"}
+    works.ask()
+    works.finishes("t2", None, Outcome("open"), cause="shim_lost")
+    assert works.states()["t2"] == "waiting"
+
+
 def test_an_end_by_nobodys_fault_counts_against_nobody_and_not_for_ever() -> None:
     works = Works()
     works.ask(tries=1)

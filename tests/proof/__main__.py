@@ -109,6 +109,16 @@ PROOFS = (
         _module("tests.proof.twin"),
     ),
     Proof(
+        "everlasting",
+        "handoffs at the very token by a real Claude Code, 100 of programs, and kill -9 at each step; writes the page",
+        _module("tests.proof.everlasting"),
+    ),
+    Proof(
+        "seats",
+        "1,000 seeds of two seats in virtual time: one holder, one end to a handoff, no task or text lost or doubled",
+        _module("tests.simulate", "--seats", "--hours", "0.2", "--seeds", "1000"),
+    ),
+    Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
         _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),

@@ -12,6 +12,8 @@ from anyio.abc import TaskGroup
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import UsageSeen
+from phoenixd.core.events.handoffs import HandoffAcked
 from phoenixd.core.events.orders import RestartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.spec import AgentSpec, FleetLimits
@@ -78,6 +80,8 @@ class Daemon:
         processes, records = ports.processes, ports.records
         evidence = SimulatedEvidence(self._life, lambda event: self.supervisor.tell(event))
         host.heartbeat = evidence.beat
+        host.daemons += 1
+        host.project.spent, host.project.acknowledge, host.project.ask = self._spent, self._acknowledge, self._take_task
         self._outside = Outside(
             clock=clock,
             journal=host.journal,
@@ -93,7 +97,7 @@ class Daemon:
             notifier=ports.notifier,
             work=SimulatedWork(host),
             cleaner=SimulatedCleaner(),
-            handover=SimulatedHandover(),
+            handover=SimulatedHandover(host),
             jobs=SimulatedJobs(host),
         )
         answerer = Answerer(self._find, terminal, shims, launcher, self._outside.transcripts, clock)
@@ -135,8 +139,12 @@ class Daemon:
         return None
 
     async def _face(self, tasks: TaskGroup) -> Faced | None:
-        """Look at the world beside the journal; here there is none."""
-        return None
+        """Look at the world beside the journal: here there is none. What seats wait for is ordered anew."""
+        fleet = self.supervisor.fleet
+        if not fleet.seats:
+            return None
+        runs = frozenset(agent.run.run_id for agent in fleet.agents.values() if agent.run is not None)
+        return Faced(fleet.epoch, False, runs=runs)
 
     def _recovered(self, tasks: TaskGroup) -> None:
         """What else begins once the journal and the living have met."""
@@ -182,6 +190,22 @@ class Daemon:
         if wants_running is not None:
             self._host.promises.operator_asks(agent, wants_running)
         self._tasks.start_soon(ask)
+
+    def _spent(self, agent: str, incarnation: int, session: str) -> None:
+        """A transcript has grown, and is read as soon as a daemon lives."""
+        if self.is_ready and not self._life.is_over:
+            tokens = self._host.project.tokens[session]
+            seen = UsageSeen(agent, incarnation, tokens, None, "transcript", self._host.wall, session)
+            self.supervisor.tell(seen)
+
+    def _acknowledge(self, event: HandoffAcked) -> None:
+        """The verb of an agent: who answers a dead daemon's socket is nobody."""
+        if self.is_ready:
+            self.order(event, event.agent)
+
+    def _take_task(self, event: TaskRequested) -> None:
+        if self.is_ready:
+            self.ask(event, self._host.project.taken.add)
 
     def ask(self, event: TaskRequested | TaskCancelRequested, acknowledged: Callable[[str], object]) -> None:
         """Somebody asks for a task, or wants one ended; what is acknowledged binds, by the key of the request."""

@@ -22,7 +22,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
@@ -34,6 +34,7 @@ from phoenixd.ports.processes import Fenced, Leftovers, ProcessIdentity, WorkDon
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.ports.work import WorkReading
 from tests.simulate.host import Host, Life
+from tests.simulate.orchestrator import OPENING, Orchestrator
 from tests.simulate.program import Program
 
 
@@ -106,7 +107,8 @@ class SimulatedLauncher:
             self._host.seen["order could not be written"] += 1
             raise LaunchFailed("the order cannot be written: no space left on device")
         name = f"/run/{spawn.run_id}"
-        self._orders[name] = Program(self._host, agent, spawn)
+        program = Orchestrator if agent.spec.seat else Program
+        self._orders[name] = program(self._host, agent, spawn)
         return name
 
     async def opening_words(self, agent: Agent) -> str:
@@ -232,7 +234,9 @@ class SimulatedJobs:
             self._host.seen["collection failed"] += 1
             raise PhoenixdError("the disk is full")
         end = agent.last_exit
-        return Outcome("done" if end is not None and end.code == 0 else "open", report=f"/tasks/{task.id}/report.md")
+        # A transcript ends as the worker did, also where nobody knows how its process ended.
+        is_whole = (end is not None and end.code == 0) or self._host.finished[agent.name] > 0
+        return Outcome("done" if is_whole else "open", report=f"/tasks/{task.id}/report.md")
 
 
 class SimulatedNotifier:
@@ -248,20 +252,34 @@ class SimulatedNotifier:
 
 
 class SimulatedHandover:
-    """A project whose files are always there: each package that is written has another hash."""
+    """Implements ports.Handover on a project whose files may be slow, or refuse; each package has another hash."""
 
-    def __init__(self) -> None:
-        self.written = 0
+    def __init__(self, host: Host) -> None:
+        self._host = host
 
-    async def update(self, action: UpdatePapers) -> PapersUpdated:
+    async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
+        if await self._fails("papers were not updated"):
+            return PapersFailed(action.agent, action.handoff, "the plan is held by somebody else")
         return PapersUpdated(action.agent, action.handoff)
 
-    async def write(self, action: WritePackage) -> PackageWritten:
-        self.written += 1
-        return PackageWritten(action.agent, action.handoff, f"{self.written:064x}", "heron")
+    async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
+        if await self._fails("no package was written"):
+            return PackageFailed(action.agent, action.handoff, "the disk is full")
+        made = self._host.project.write(action.agent)
+        return PackageWritten(
+            action.agent, action.handoff, made.hash, made.word, made.facts, OPENING, "session-1", "session-2"
+        )
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten:
         return AddendumWritten(action.agent, action.handoff)
 
     async def record(self, action: RecordSessions) -> None:
         """There are no files to say it in."""
+
+    async def _fails(self, what: str) -> bool:
+        await anyio.sleep(self._host.dice.uniform(0.01, 3.0))
+        if self._host.happens(0.02):
+            await anyio.sleep(150.0)
+        failed = self._host.happens(0.1)
+        self._host.seen[what] += failed
+        return failed

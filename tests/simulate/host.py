@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from phoenixd.ports.processes import ProcessIdentity
 from tests.simulate.ledger import Ledger
+from tests.simulate.project import Project
 from tests.simulate.promises import Promises
+from tests.simulate.seats import Seats
 from tests.simulate.virtual_loop import VirtualLoop
 
 if TYPE_CHECKING:
@@ -46,12 +48,16 @@ class Host:
         self.loop = loop
         self.dice = random.Random(seed)
         self.promises = Promises(self)
+        self.seats = Seats(self, self.promises.hold)
+        self.project = Project()
         self.boots = 1
         self.processes: dict[int, Process] = {}
         self.shims: dict[str, Shim] = {}
         self.exit_records: dict[str, dict[str, Any]] = {}
         self.spools: dict[str, list[dict[str, Any]]] = {}
         self.hooks_sent = 0
+        self.daemons = 0
+        """How many have begun."""
         self.terminal_is_alive = False
         self.journal: MemoryJournal
         self.heartbeat: Callable[[str], None] = lambda agent: None

@@ -11,6 +11,7 @@ import anyio
 from phoenixd.core.agent import Agent
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
@@ -30,6 +31,8 @@ class MemoryJournal:
         self._retired: dict[str, int] = {}
         self._saved = Saved()
         self._tasks = "{}"
+        self._seats = "[]"
+        self._passed: tuple[Seat, ...] = ()
         self._written: Tasks | None = None
         self._cases = Cases()
         self.kept_incidents: list[KeptIncident] = []
@@ -56,8 +59,9 @@ class MemoryJournal:
         boot_id = self._remembered.get("boot_id", "")
         retired = dict(self._retired)
         tasks = decode(Tasks, json.loads(self._tasks))
+        seats = tuple(decode(Seat, one) for one in json.loads(self._seats))
         return Saved(
-            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, tasks=tasks,
+            saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, seats, tasks,
             cases=decode(Cases, json.loads(json.dumps(encode(self._cases)))),
         )  # fmt: skip
 
@@ -153,6 +157,10 @@ class MemoryJournal:
             self.facts.pop(name, None)
         if batch.tasks is not self._written:
             self._written, self._tasks = batch.tasks, json.dumps(encode(batch.tasks))
+        if batch.seats != self._passed:
+            self._passed, self._seats = batch.seats, json.dumps(encode(batch.seats))
+        if batch.seats or self._passed:
+            self._host.seats.saved(batch.seats, batch.entries, self._snapshots)
         self._cases = batch.cases
         self.kept_incidents += batch.incidents
         self.kept_treatments |= {(one.case_id, one.number): one for one in batch.treatments}

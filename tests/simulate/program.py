@@ -123,7 +123,8 @@ class Program:
             self._spawn.prompt is PromptKind.GOAL and self._agent.spec.prompt is not None
         )
         if told:
-            self._after(0.5, lambda: self._turn(self._agent.spec.prompt or "continue"))
+            words = self._agent.spec.opening or self._agent.spec.prompt or "continue"
+            self._after(0.5, lambda: self._turn(words))
         else:
             self._rest()
 
@@ -147,7 +148,7 @@ class Program:
                 self._hook("stop-blocked")
                 self._after(dice.uniform(5, 60), self._work)
                 return
-            self._hook("stop", last_assistant_message="done")
+            self._hook("stop", last_assistant_message=self._last_words())
             self._rest()
         elif self._host.happens(0.003):
             self._hook("permission-request", tool_name="Bash", tool_input={"command": "make deploy"})
@@ -156,6 +157,9 @@ class Program:
             self._evidence("tool-start", tool_name="Bash")
             self._after(dice.uniform(1, 30), lambda: self._evidence("tool-end", tool_name="Bash"))
             self._after(dice.uniform(30, 180), self._work)
+
+    def _last_words(self) -> str:
+        return "done"
 
     def _meet_limit(self) -> None:
         """A rate limit or an overload ends the turn; nothing goes on by itself."""

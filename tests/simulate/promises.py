@@ -46,19 +46,21 @@ class Promises:
     def operator_asks(self, agent: str, wants_running: bool) -> None:
         """From here to the answer nothing is promised but what both orders allow."""
         self.tell(f"operator asks to {'start' if wants_running else 'stop'} {agent}")
+        agent = self._host.seats.seat_of(agent)
         if wants_running:
             self._stopped.pop(agent, None)
             self._ordered_down.discard(agent)
 
     def operator_was_answered(self, agent: str, wants_running: bool, last_incarnation: int) -> None:
         self.tell(f"operator was answered: {'start' if wants_running else 'stop'} {agent}")
+        agent = self._host.seats.seat_of(agent)
         if not wants_running:
             self._stopped[agent] = last_incarnation
             self._ordered_down.add(agent)
 
     def is_stopped(self, agent: str) -> bool:
         """Whether an acknowledged stop stands."""
-        return agent in self._ordered_down
+        return self._host.seats.seat_of(agent) in self._ordered_down
 
     def ended_on_purpose(self, agent: str, incarnation: int) -> None:
         """P53: a resident that ended with 0, long after its start and with nobody ending it, stays down."""
@@ -68,34 +70,36 @@ class Promises:
 
     def start_ordered(self, agent: str, incarnation: int) -> None:
         """Promise 3: a deliberate stop stays stopped, over restarts and reboots."""
-        allowed = incarnation <= self._stopped.get(agent, incarnation)
-        self._hold(allowed, f"{agent} is started again as #{incarnation}, and nobody asked for it")
+        allowed = incarnation <= self._stopped.get(self._host.seats.seat_of(agent), incarnation)
+        self.hold(allowed, f"{agent} is started again as #{incarnation}, and nobody asked for it")
         durable = self._host.journal.facts.get(agent)
         saved = durable is not None and durable[0] >= incarnation
-        self._hold(saved, f"{agent} #{incarnation} is started before that was saved; the journal knows {durable}")
+        self.hold(saved, f"{agent} #{incarnation} is started before that was saved; the journal knows {durable}")
+        self._host.seats.start_ordered(agent)
 
     def executed(self, agent: str, run_id: str) -> None:
         """Promise 2: one live incarnation per agent; a new one only after the old tree is gone."""
         others = sorted(
             {p.run_id for p in self._host.processes.values() if p.agent == agent and p.run_id not in ("", run_id)}
         )
-        self._hold(not others, f"{agent} runs {run_id} beside what is left of {others}")
+        self.hold(not others, f"{agent} runs {run_id} beside what is left of {others}")
+        self._host.seats.executed(agent)
 
     def prompted(self, agent: str, limited_until: float) -> None:
         """Nothing is asked of an agent before the reset time that its limit named."""
-        self._hold(self._host.now >= limited_until, f"{agent} is prompted, and its limit ends at {limited_until:.0f}")
+        self.hold(self._host.now >= limited_until, f"{agent} is prompted, and its limit ends at {limited_until:.0f}")
 
     def hook_acknowledged(self, agent: str, mark: str) -> None:
         """Promise 1: no acknowledged event is lost; the shim forgets it from here on."""
-        self._hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
+        self.hold(mark in self._host.journal.marks, f"{agent}'s hook {mark} is acknowledged, and not in the journal")
 
     def armed(self, agent: str, id: str, is_spent: bool) -> None:
         """A daemon that was told by the shim's hello that an answer was given never arms it again."""
-        self._hold(not is_spent, f"{agent}'s answer {id} is armed again, and its shim had said that it was given")
+        self.hold(not is_spent, f"{agent}'s answer {id} is armed again, and its shim had said that it was given")
 
     def turn_kept(self, agent: str, times: int) -> None:
         """A turn's end is held up once, never more, whoever armed what meanwhile."""
-        self._hold(times <= 1, f"{agent}'s turn was not let end {times} times")
+        self.hold(times <= 1, f"{agent}'s turn was not let end {times} times")
 
     def turn_saved(
         self, fleet: Fleet, entries: Sequence[StoredEntry], changed: Sequence[Agent], is_behind: bool
@@ -104,26 +108,25 @@ class Promises:
         for stored in entries:
             entry = stored.entry
             self.tell(f"{entry.agent} #{entry.incarnation} {entry.event} -> {entry.state}: {entry.reason}")
-            self._hold(
-                entry.state is None or bool(entry.reason), f"{entry.agent} became {entry.state} without a reason"
-            )
+            self.hold(entry.state is None or bool(entry.reason), f"{entry.agent} became {entry.state} without a reason")
         for agent in changed:
-            forgotten = agent.desired is Desired.RUNNING and agent.name in self._ordered_down
-            self._hold(not forgotten, f"{agent.name}'s acknowledged stop is forgotten")
+            forgotten = agent.desired is Desired.RUNNING and self.is_stopped(agent.name)
+            self.hold(not forgotten, f"{agent.name}'s acknowledged stop is forgotten")
         for name, agent in fleet.agents.items():
             durable = self._host.journal.facts.get(name)
             known = is_behind or durable == facts_of(agent)
-            self._hold(known, f"{name} is {facts_of(agent)}, and the journal says {durable}")
+            self.hold(known, f"{name} is {facts_of(agent)}, and the journal says {durable}")
         starting = sum(
             isinstance(agent.state, Starting) and agent.state.run.exec_at is None for agent in fleet.agents.values()
         )
-        self._hold(starting <= fleet.limits.max_starting, f"{starting} agents start at once")
+        self.hold(starting <= fleet.limits.max_starting, f"{starting} agents start at once")
 
     def restored(self, fleet: Fleet) -> None:
         """After a daemon's death: what was acknowledged before it is still so."""
         for name in sorted(self._ordered_down):
-            agent = fleet.agents.get(name)
-            self._hold(
+            seat = fleet.seats.get(name)
+            agent = fleet.agents.get(seat.holder if seat is not None else name)
+            self.hold(
                 agent is not None and agent.desired is Desired.STOPPED, f"{name}'s acknowledged stop is lost by a crash"
             )
 
@@ -132,7 +135,7 @@ class Promises:
         runs = {agent.run.run_id: name for name, agent in fleet.agents.items() if agent.run is not None}
         for process in self._host.processes.values():
             owned = process.run_id == "" or runs.get(process.run_id) == process.agent
-            self._hold(owned, f"pid {process.identity.pid} of {process.agent} is left over from {process.run_id}")
+            self.hold(owned, f"pid {process.identity.pid} of {process.agent} is left over from {process.run_id}")
 
     def tell(self, line: str) -> None:
         self._story.append(f"{self._host.now:12.3f} {line}")
@@ -140,7 +143,8 @@ class Promises:
     def story(self) -> str:
         return "\n".join(self._story)
 
-    def _hold(self, holds: bool, what: str) -> None:
+    def hold(self, holds: bool, what: str) -> None:
+        """Count a check, and break off where it fails."""
         self.checks += 1
         if holds:
             return

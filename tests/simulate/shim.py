@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
@@ -161,6 +162,8 @@ class Shim:
         if not self.process.is_alive or run.how is not None:
             return
         self.host.hooks_sent += 1
+        if "prompt" in payload:
+            payload["prompt_sha256"] = sha256(payload["prompt"].encode()).hexdigest()
         number = self.host.hooks_sent
         body = {
             "seq": number if is_lifecycle else 0, "incarnation": run.incarnation, "run_id": run.run_id, "kind": kind,

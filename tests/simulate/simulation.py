@@ -107,14 +107,18 @@ class Simulation:
         """Let it rage for that long, then watch it heal."""
         await self.play(lambda: rage(self, weather, seconds))
 
-    async def play(self, story: Callable[[], Awaitable[None]]) -> None:
-        """Let the story happen, then watch it heal."""
+    async def play(
+        self, story: Callable[[], Awaitable[None]], peace: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """Let the story happen, then watch it heal. peace: what comes after that, while a daemon still lives."""
         async with anyio.create_task_group() as tasks:
             self._scope = tasks.cancel_scope
             self._tasks: TaskGroup = tasks
             await tasks.start(self._keep_a_daemon)
             await story()
             await self._heal()
+            if peace is not None:
+                await peace()
             tasks.cancel_scope.cancel()
         if self._failures:
             raise self._failures[0]
@@ -178,8 +182,13 @@ class Simulation:
         return [
             f"{name} is {agent.state.name} ({agent.reason})"
             for name, agent in sorted(self.daemon.supervisor.fleet.agents.items())
-            if not self._is_well(agent)
+            if not self._is_well(agent) and not self._passes(agent)
         ]
+
+    def _passes(self, agent: Agent) -> bool:
+        """Whether its seat is being handed over, which has deadlines of its own."""
+        seat = self.daemon.supervisor.fleet.seats.get(agent.spec.seat)
+        return seat is not None and seat.handoff is not None and not seat.handoff.is_over
 
     def _is_well(self, agent: Agent) -> bool:
         if agent.desired is Desired.STOPPED:

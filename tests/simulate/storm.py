@@ -52,11 +52,11 @@ async def rage(simulation: Simulation, weather: Weather, seconds: float) -> None
     host = simulation.host
     end = host.now + seconds
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_strike_until, simulation, weather, end)
+        tasks.start_soon(strike_until, simulation, weather, end)
         tasks.start_soon(_order_until, simulation, weather, end)
 
 
-async def _strike_until(simulation: Simulation, weather: Weather, end: float) -> None:
+async def strike_until(simulation: Simulation, weather: Weather, end: float) -> None:
     host = simulation.host
     while True:
         pause = host.dice.expovariate(1 / weather.fault_every)

@@ -16,6 +16,8 @@ class SimulatedTerminal:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._pasted: dict[str, str] = {}
+        """What stands in each input line."""
 
     async def observe(self) -> bool:
         await self._delay()
@@ -68,15 +70,17 @@ class SimulatedTerminal:
     async def paste(self, agent: str, text: str) -> str:
         await self._delay()
         self._require()
-        self._pasted = text
+        self._pasted[agent] = text
         return text
 
     async def press_enter(self, agent: str) -> None:
         await self._delay()
         self._require()
         shim = self._host.shims.get(agent)
-        if shim is not None and shim.run is not None:
-            shim.run.program.prompt(self._pasted)
+        # An Enter on an empty line asks nothing.
+        text = self._pasted.pop(agent, None)
+        if shim is not None and shim.run is not None and text is not None:
+            shim.run.program.prompt(text)
 
     async def press_escape(self, agent: str) -> None:
         await self._delay()

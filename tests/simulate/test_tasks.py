@@ -14,7 +14,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Task
 from tests.simulate.promises import Broken
 from tests.simulate.simulation import Simulation
-from tests.simulate.storm import Weather, _strike_until
+from tests.simulate.storm import Weather, strike_until
 from tests.simulate.virtual_loop import VirtualLoop
 
 BOSS = AgentSpec("boss", ("claude",), "/srv", Kind.ORCHESTRATOR, "claude", prompt="Lead.", seat="boss", generation=1)
@@ -75,7 +75,7 @@ def play(seed: str, hours: float = 1.0) -> Tasks:
         async def story() -> None:
             end = simulation.host.now + hours * 3600
             async with anyio.create_task_group() as group:
-                group.start_soon(_strike_until, simulation, WEATHER, end)
+                group.start_soon(strike_until, simulation, WEATHER, end)
                 group.start_soon(tasks.hand_out, hours * 3600)
             await tasks.settle()
 

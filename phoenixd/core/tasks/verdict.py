@@ -38,6 +38,9 @@ def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool =
         return _once_more(task, "its worker could not be started")
     if end.code == 0 and end.cause == "exit":
         return _finished(task, outcome)
+    if end.code is None and end.signal is None and outcome.stop == "done":
+        # What sticks in the kernel can keep back the record of an end that was well; the transcript has its answer.
+        return Verdict("done", "its last answer is whole, and how its process ended is not known")
     how = _in_words(end, outcome)
     if end.code in (restart.NOT_EXECUTABLE, restart.NOT_FOUND) and not end.lived >= PAUSE:
         return Verdict("failed", f"the command cannot run: {how}")
