@@ -65,6 +65,9 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("check_resonance", "POST", "/v1/agents/boss/resonance/check", {"why": "a release"}),
     ("restore_resonance", "POST", "/v1/agents/boss/resonance/restore", None),
     ("mint_marker", "POST", "/v1/resonance/mint", {"phrase": "salt on the threshold"}),
+    ("clinic_list", "GET", "/v1/clinic", None),
+    ("clinic_show", "GET", "/v1/clinic/c1", None),
+    ("clinic_replay", "GET", "/v1/clinic/c1/replay", None),
     ("task_run", "POST", "/v1/tasks", {"prompt": "Do it.", "agent": "docs"}),
     ("list_tasks", "GET", "/v1/tasks", None),
     ("show_task", "GET", "/v1/tasks/t1", None),
@@ -107,7 +110,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         resonance-status resonance-check resonance-restore resonance-mint
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
-        task-run task-status task-cancel"""
+        task-run task-status task-cancel clinic-list clinic-show clinic-replay"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -121,6 +124,10 @@ async def test_an_answer_is_what_its_schema_says(
     daemon.declare("asks")
     daemon.wait("asks", text="npm test", held=True)
     daemon.declare("boss", kind="orchestrator")
+    if name.startswith("clinic_"):
+        daemon.declare("ill", harness="claude")
+        daemon.hook("ill", "session-start", source="startup")
+        daemon.die("ill")
     if name == "check_resonance":
         daemon.report("boss")
     if name.startswith("handoff_") and name != "handoff_start":
