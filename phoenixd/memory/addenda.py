@@ -17,6 +17,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import AddendumWritten
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.names import generation_name
+from phoenixd.documents.plain_text import plain
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.addendum import (
     MOST_CHANGES,
@@ -100,7 +101,8 @@ class Addenda:
             changes = differences(before, now, writers, own) if before is not None else ()
             unknown = "nothing is known of the workspace at the snapshot" if before is None else before.gap or now.gap
             submitted = tuple(
-                Submitted(at=timestamp(one.at_wall), text=self.clean(handoff.seat, one.text)) for one in handoff.late
+                Submitted(at=timestamp(one.at_wall), text=plain(self.clean(handoff.seat, one.text)))
+                for one in handoff.late
             )
             if before is not None and not (changes or submitted):
                 return AddendumWritten(handoff.seat, handoff.id)

@@ -23,15 +23,15 @@ from phoenixd.documents.project import ack, beginning, init_prompt, layout, pack
 from phoenixd.documents.project.jobs import JOBS, Job
 from phoenixd.documents.project.keeping import SessionFound, superfluous
 from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
+from phoenixd.documents.project.outcomes import Ended, untold
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.times import read_time, timestamp
+from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafts import Write, drafted, unless_changed
-from phoenixd.memory.outcomes import Ended
 
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
@@ -71,11 +71,11 @@ class Handover:
     heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
     clean: Callable[[str | None, str], str]
     addenda: Addenda
-    in_hand: Callable[[str], frozenset[str]] = lambda project: frozenset()
+    in_hand: Callable[[str, str], frozenset[str]] = lambda project, workspace: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
     write_papers: Write = _no_program
     """Asks the operator's program."""
-    ended: Callable[[str], tuple[Ended, ...]] = lambda project: ()
+    ended: Callable[[str, str], tuple[Ended, ...]] = lambda project, workspace: ()
     """What workers did of a project's plans."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
@@ -85,6 +85,8 @@ class Handover:
             return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
         note = await self._draft(*found, ledger) if found[1].spec.handoff.writer == "command" else ""
+        if not self._is_wanted(action):
+            return PapersFailed(action.agent, action.handoff, "it was given up meanwhile", final=True)
         told = await to_thread.run_sync(self._update, *found, ledger)
         return replace(told, note=note) if isinstance(told, PapersUpdated) else told
 
@@ -132,6 +134,11 @@ class Handover:
         agent = self.find(generation_name(name, seat.handoff.predecessor)) or self.find(seat.holder)
         return (seat.handoff, agent) if agent is not None else None
 
+    def _is_wanted(self, action: UpdatePapers) -> bool:
+        """Whether the handoff is still at that: an operator's stop, or its deadline, may have given it up."""
+        found = self._of(action.agent, action.handoff)
+        return found is not None and found[0].step is Step.UPDATE
+
     async def _draft(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> str:
         """Have the operator's program word the papers first; why nothing was taken from it, if so."""
         try:
@@ -139,7 +146,7 @@ class Handover:
             if tree.is_empty:
                 return ""
             changes, why = await drafted(old, tree, self._sources(old, tree, ledger), self.write_papers)
-            if changes:
+            if changes and self._is_wanted(UpdatePapers(handoff.seat, handoff.id)):
                 change = unless_changed(tree, changes)
                 await to_thread.run_sync(self.files.edit_project, old.spec.cwd, handoff.project, change)
         except (PhoenixdError, OSError) as failure:
@@ -268,14 +275,12 @@ class Handover:
 
     def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name
-        in_hand = self.in_hand(tree.project)
-        state = tree.state()
-        # What the state was told before may have been changed by a person since.
-        told = read_time(state.updated_at or "") if state is not None else None
+        in_hand = self.in_hand(tree.project, agent.spec.cwd)
+        wall = self.wall()
         return Sources(
-            now=timestamp(self.wall()),
+            now=timestamp(wall),
             ledger=ledger,
-            outcomes=tuple(one.outcome for one in self.ended(tree.project) if told is None or one.at >= told),
+            outcomes=untold(self.ended(tree.project, agent.spec.cwd), tree, wall),
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),
             rules=agent.spec.phase,
             clean=lambda text: self.clean(name, text),

@@ -403,10 +403,13 @@ class Performer:
         A screen that looks idle although the turn is open, as while some CLI draws an answer, cannot tell its end.
         """
         agent = self._find(action.agent)
-        if agent is None or agent.incarnation != action.incarnation or not isinstance(agent.state, Running):
+        if agent is None or not _has_open_turn(agent, action.incarnation):
             return
         clock = self._outside.clock
         first = verdict = await self._screen_of(agent)
+        now = self._find(action.agent)
+        if now is None or not _has_open_turn(now, action.incarnation):
+            return  # It ended meanwhile, and a person may write at the prompt.
         if first in ("working", "idle"):
             await self._outside.terminal.press_escape(action.agent)
         if first == "idle":
@@ -524,6 +527,14 @@ class Performer:
             log.warning("terminal_gone", reason=failure.message)
             alive = False
         self._tell(TerminalSeen(alive))
+
+
+def _has_open_turn(agent: Agent, incarnation: int) -> bool:
+    """Whether this run is at a turn, and asks nobody anything."""
+    state = agent.state
+    if agent.incarnation != incarnation or not isinstance(state, Running):
+        return False
+    return state.activity.turn_open and state.activity.waiting is None
 
 
 def _may_be_refused(state: Running, verdict: str, at: float) -> bool:

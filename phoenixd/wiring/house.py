@@ -17,6 +17,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
+from phoenixd.documents.project.outcomes import is_of, of_workers
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -46,7 +47,6 @@ from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
-from phoenixd.memory.outcomes import of_workers
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
@@ -138,11 +138,13 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             lambda: clock.now().wall,
             papers.clean,
         ),
-        in_hand=lambda project: frozenset(
-            one.plan for one in supervisor.fleet.tasks.open if one.project == project and one.plan and not one.has_ended
+        in_hand=lambda project, workspace: frozenset(
+            one.plan
+            for one in supervisor.fleet.tasks.open
+            if is_of(one, project, workspace) and one.plan and not one.has_ended
         ),
         write_papers=ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
-        ended=lambda project: of_workers(supervisor.fleet.tasks, project),
+        ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
     return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
 

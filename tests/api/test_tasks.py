@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,3 +196,36 @@ async def test_e65_e86_a_task_of_the_plan_is_checked_against_it_and_its_worker_i
 async def test_a_task_of_a_project_without_files_goes_by_any_name(live: Live, fleet: FakeDaemon) -> None:
     assert (await run(live, "boss's", task="4")).status == 201
     assert newest(fleet).phase == ""
+
+
+async def test_e67_what_a_person_opened_again_since_its_worker_did_it_can_be_handed_out(
+    live: Live, fleet: FakeDaemon
+) -> None:
+    """What workers did counts until the plans tell it; from then on the plans alone count."""
+    tree = tree_of({PLANNING: PLAN, BUILDING: plan_of(("7", "pending"))})
+    fleet.trees["/srv/shop", "shop"] = tree
+    done = tuple(
+        Task(f"t{n}", f"shop-t{n}", project="shop", plan=str(n), phase=PLANNING, state="done", since_wall=1000.0,
+             told="told")
+        for n in (1, 2)
+    )  # fmt: skip
+    fleet.state = replace(fleet.state, tasks=replace(fleet.state.tasks, next=3, ended=done))
+    assert (await run(live, "boss's", task="1")).exit == 4, "the phase at work is the next one"
+    state = b'{"project_name": "shop", "updated_at": "1970-01-01T01:00:00Z"}'
+    fleet.trees["/srv/shop", "shop"] = replace(tree, files={**tree.files, tree.paths.state: state})
+
+    assert (await run(live, "boss's", task="1")).status == 201
+
+
+async def test_a_project_of_the_same_name_in_another_workspace_has_tasks_of_its_own(
+    live: Live, fleet: FakeDaemon
+) -> None:
+    fleet.declare("kiosk", kind=Kind.ORCHESTRATOR, cwd="/srv/kiosk", project="shop", argv=("agent", "{prompt}"))
+    fleet.tokens |= {"other's": "kiosk"}
+    tree = tree_of({PLANNING: PLAN})
+    fleet.trees |= {("/srv/shop", "shop"): tree, ("/srv/kiosk", "shop"): tree}
+
+    assert (await run(live, "boss's", task="1")).status == 201
+    answer = await run(live, "other's", task="1")
+    assert answer.status == 201, answer.json
+    assert [one.workspace for one in fleet.state.tasks.open] == ["/srv/shop", "/srv/kiosk"]

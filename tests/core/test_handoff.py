@@ -614,6 +614,24 @@ def test_f_ho_17_the_hard_limit_waits_for_no_spacing_but_for_that_after_a_rollba
     assert story.handoff.id == second
 
 
+def test_f_ho_17_a_successor_that_was_full_at_its_ack_is_not_handed_over_again_at_once() -> None:
+    """Where the window is read too small, or the papers fill it, one handoff would follow the other for ever."""
+    story = no_guess()
+    story.hook("stop")
+    story.begins()
+    story.told_to_finish()
+    story.started_of("o-g2")
+    story.ack()
+    story.exits("o", None, 15)
+    first = story.handoff.id
+    story.uses(198_000)
+    assert (story.handoff.id, story.handoff.share) == (first, 0.99)
+    story.wait(598)
+    assert story.handoff.id == first
+    story.wait(3)
+    assert story.handoff.id != first
+
+
 def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
     story = at("await_ack")
     story.tell(UsageSeen("o-g2", run_of(story).incarnation, 101_000, 200_000, "transcript", story.wall))

@@ -14,12 +14,13 @@ from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, W
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Disproved
 from phoenixd.core.agent.state import Stopped
-from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersUpdated
+from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Late, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import HandoffRules, Kind
 from phoenixd.core.tasks.state import JudgedReport, Outcome, Task, Tasks
+from phoenixd.documents.project.outcomes import Ended, of_workers
 from phoenixd.documents.project.update import TaskOutcome
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.session_files import ProjectFiles
@@ -29,7 +30,6 @@ from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
-from phoenixd.memory.outcomes import Ended, of_workers
 from tests.start.places import NOW, HandClock, Room, entry
 from tests.transcripts.samples import answer, claude, prompt, tool_use
 
@@ -69,7 +69,7 @@ class Scene:
                 lambda seat, workspace: tuple(self.agents.values()), lambda: NOW,
                 lambda name, text: text.replace("hunter2", "[redacted]"),
             ),
-            ended=lambda project: self.ended,
+            ended=lambda project, workspace: self.ended,
         )  # fmt: skip
 
     @property
@@ -332,7 +332,7 @@ def test_what_workers_did_of_a_plan_is_the_newest_end_of_each_task_and_no_lie_co
     )  # fmt: skip
     tasks = Tasks(open=(worker(10, "2", "running", 9.0),), ended=ended)
 
-    told = [(one.outcome.task, one.outcome.status, one.outcome.reason) for one in of_workers(tasks, "shop")]
+    told = [(one.outcome.task, one.outcome.status, one.outcome.reason) for one in of_workers(tasks, "shop", "/srv")]
 
     assert told == [
         ("4", "blocked", "t5: no tries left"), ("3", "blocked", "the report of t4 claims what did not happen"),
@@ -351,6 +351,71 @@ async def test_e67_what_workers_did_stands_in_the_plan_and_a_person_who_reset_it
     plan.write_text(plan.read_text().replace("Build the till\n- **Status**: completed", "Build the till"))
     await scene.updated()
     assert plan.read_text().count("**Status**: completed") == 1
+
+
+def test_a_project_of_the_same_name_in_another_workspace_has_other_tasks() -> None:
+    here, there = (replace(worker(n, str(n), "done", 1.0), workspace=w) for n, w in ((1, "/srv/a"), (2, "/srv/b")))
+    tasks = Tasks(ended=(here, there))
+    assert [one.outcome.task for one in of_workers(tasks, "shop", "/srv/a/")] == ["1"]
+
+
+async def test_e67_a_task_that_failed_and_that_a_person_set_free_is_blocked_once(scene: Scene) -> None:
+    """The state says the same of a blocked task as of an open one, and its time has to go on all the same."""
+    plan = scene.room.work / ".claude/projects/shop/phase-01-work/plan.md"
+    await scene.updated()
+    scene.ended = (Ended(NOW + 10, TaskOutcome("phase-01-work", "2", "blocked", "t1: no tries left")),)
+    scene.handover = replace(scene.handover, wall=lambda: NOW + 100)
+    await scene.updated()
+    assert "**Status**: blocked" in plan.read_text()
+
+    plan.write_text(plan.read_text().replace("**Status**: blocked", "**Status**: pending"))
+    scene.handover = replace(scene.handover, wall=lambda: NOW + 200)
+    await scene.updated()
+    assert "**Status**: blocked" not in plan.read_text()
+
+
+async def test_e67_a_state_from_the_future_hides_no_end_of_a_task(scene: Scene) -> None:
+    await scene.updated()
+    state = scene.room.work / ".claude/projects/shop/orchestrator-state.json"
+    state.write_text(state.read_text().replace("2026-11-21T", "2199-01-01T"))
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed")),)
+    await scene.updated()
+    plan = scene.room.work / ".claude/projects/shop/phase-01-work/plan.md"
+    assert plan.read_text().count("**Status**: completed") == 2
+
+
+async def test_promise_3_a_handoff_that_is_given_up_while_the_program_thinks_writes_nothing_more(scene: Scene) -> None:
+    commanded(scene)
+    context = scene.room.work / CONTEXT
+    before = context.read_text()
+
+    async def write(agent: Agent, argv: Sequence[str], material: bytes) -> str:
+        scene.step = Step.ROLLBACK
+        return json.dumps({"files": {CONTEXT: "# Theirs\n"}})
+
+    scene.handover = replace(scene.handover, write_papers=write)
+    told = await scene.handover.update(UpdatePapers("a", "h1"))
+
+    assert isinstance(told, PapersFailed)
+    assert context.read_text() == before
+
+
+async def test_f_ho_11_half_a_character_in_a_prompt_is_no_reason_to_tell_nothing(scene: Scene) -> None:
+    await scene.package()
+    scene.changes |= {"late": (Late("Mind the \ud800 till.", NOW),)}
+    told, found = await scene.addendum()
+    assert (told.why, told.said) == ("", 1)
+    assert found["submitted"][0]["text"] == "Mind the  till."
+
+
+async def test_keep_a_directory_in_the_place_of_a_paper_stays_and_stops_nothing(scene: Scene) -> None:
+    sessions = scene.room.work / ".claude/orchestrators"
+    (sessions / "orchestrator-1" / "handoff-package.json").mkdir(parents=True)
+    (sessions / "orchestrator-2").mkdir()
+    (sessions / "orchestrator-2" / "session.json").write_text("{}")
+    gone = ("orchestrator-1/handoff-package.json", "orchestrator-2/session.json")
+    ProjectFiles().remove_files(str(scene.room.work), [f".claude/orchestrators/{one}" for one in gone])
+    assert [one.name for one in sessions.iterdir()] == ["orchestrator-1"]
 
 
 def commanded(scene: Scene, *answers: str) -> list[dict[str, Any]]:

@@ -85,3 +85,20 @@ async def test_a_turn_that_goes_on_is_looked_at_for_a_while_and_escape_is_not_pr
 
 async def test_another_run_than_the_one_that_was_meant_is_left_alone() -> None:
     assert (await interrupted("working", incarnation=2))[:2] == (0, [])
+
+
+async def test_where_the_turn_has_ended_meanwhile_a_person_may_write_at_the_prompt() -> None:
+    """The order waits behind other looks at the screen, and the look itself takes its time."""
+    working = Story(claude("o")).works().agent
+    ended = Story(claude("o")).works()
+    ended.hook("stop")
+    for seen in ([ended.agent], [working, ended.agent]):
+        terminal, left = Terminal(), list(seen)
+        outside = SimpleNamespace(terminal=terminal, screens=Screens(("idle",)), clock=Clock())
+        nothing = cast(Any, None)
+        performer = Performer(
+            cast(Any, outside), lambda name, left=left: left.pop(0) if len(left) > 1 else left[0],  # type: ignore[misc]
+            nothing, nothing, nothing, nothing,
+        )  # fmt: skip
+        await performer._interrupt(InterruptTurn("o", 1))
+        assert terminal.pressed == 0

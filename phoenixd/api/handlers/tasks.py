@@ -22,6 +22,7 @@ from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Task
 from phoenixd.documents.project.handing_out import NotHandedOut, handed_out, told
+from phoenixd.documents.project.outcomes import is_of, of_workers, untold
 from phoenixd.errors import PhoenixdError
 
 MOST_AFTER = 20
@@ -56,6 +57,7 @@ async def task_run(ask: Ask) -> Reply:
         project=project,
         plan=given["task"] or "",
         phase=phase,
+        workspace=_workspace(seat, base),
         after=after,
         place=await to_thread.run_sync(os.path.realpath, base.cwd),
         writes=not given["reads"],
@@ -85,17 +87,18 @@ async def _of_plan(
 
     A project without files on the disk has no plan to go by, and its tasks are whatever they are called.
     """
-    workspace, word = (seat.spec if seat is not None else base).cwd, str(ask.arguments["task"])
+    workspace, word = _workspace(seat, base), str(ask.arguments["task"])
     if not project:
         return prompt, ""
     tasks = ask.service.fleet().tasks
-    of_project = [one for one in (*tasks.ended, *tasks.open) if one.project == project and one.plan and one.phase]
-    done = frozenset((one.phase, one.plan) for one in of_project if one.state == "done")
+    of_project = [one for one in (*tasks.ended, *tasks.open) if is_of(one, project, workspace) and one.phase]
     coming = frozenset((one.phase, one.plan) for one in of_project if one.id in after)
     try:
         tree = await ask.service.project(workspace, project)
         if tree.is_empty:
             return prompt, ""
+        known = untold(of_workers(tasks, project, workspace), tree, ask.service.now().wall)
+        done = frozenset((one.phase, one.task) for one in known if one.status == "completed")
         found = await to_thread.run_sync(handed_out, tree, word, done, coming)
     except PhoenixdError as failure:
         raise Problem("conflict", failure.message, failure.remedy) from failure
@@ -214,6 +217,12 @@ def _project(ask: Ask, seat: Agent | None, base: AgentSpec) -> str:
     if seat is not None:
         return project_of(seat.spec)
     return base.project or ""
+
+
+def _workspace(seat: Agent | None, base: AgentSpec) -> str:
+    """Where the plans stand by which a task goes."""
+    cwd = (seat.spec if seat is not None else base).cwd
+    return cwd.rstrip("/") or cwd
 
 
 def _after(ask: Ask, given: str | None) -> tuple[str, ...]:

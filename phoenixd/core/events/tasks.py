@@ -14,7 +14,8 @@ class TaskRequested:
 
     spec: whose command, place and login the worker gets; its name stands before the worker's. key: the caller's word,
     with which the same request is made once. asked_by: the agent that asks. plan: the task of the project's plan;
-    phase: in whose plan it stands, where that is known. place: the worker's directory without symbolic links.
+    phase: in whose plan it stands, where that is known; workspace: the project's. place: the worker's directory without
+    symbolic links.
     """
 
     spec: AgentSpec
@@ -30,6 +31,7 @@ class TaskRequested:
     timeout: float = 45 * MINUTE
     tries: int = 2
     phase: str = ""
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

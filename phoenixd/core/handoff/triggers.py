@@ -32,7 +32,9 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
         gauge = read(meters.of(holder), holder.spec.context)
         # What came to nothing a moment ago would do so again, however full the context is.
         failed = last is not None and last.step is Step.ROLLED_BACK
-        hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not failed
+        # Nor is there less in the next successor than in one that was so full as it acknowledged.
+        full = last is not None and last.share is not None and last.share >= holder.spec.context.hard
+        hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not (failed or full)
         if gauge.verdict == "HANDOFF" and (spaced or hard):
             return "meter", gauge.reason
         if (asks := meters.of(holder).asks) and spaced:
@@ -42,8 +44,8 @@ def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, st
         # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
         if holder.spec.project is None:
             return None
-        if (full := meters.of(holder).full) and (spaced or _is_first_full(last)):
-            return "full", full
+        if (told := meters.of(holder).full) and (spaced or _is_first_full(last)):
+            return "full", told
         if restart.is_recycling(end) and spaced:
             return "recycle", f"{end.text}: it asks to be recycled"
     return None

@@ -37,6 +37,7 @@ def request(before: Fleet, found: Step, event: TaskRequested, now: Moment) -> St
         project=event.project,
         plan=event.plan,
         phase=event.phase,
+        workspace=event.workspace,
         after=event.after,
         place=event.place or event.spec.cwd,
         writes=event.writes,
@@ -89,6 +90,8 @@ def _refusal(tasks: Tasks, event: TaskRequested) -> Refusal | None:
             return Refusal("conflict", said, f"{SEE} {name}")
     for one in tasks.open:
         if not event.plan or one.has_ended or (one.project, one.plan) != (event.project, event.plan):
+            continue
+        if one.workspace and event.workspace and one.workspace != event.workspace:
             continue
         if one.phase == event.phase or not (one.phase and event.phase):
             said = f"task {event.plan} of the plan of {event.project} is in hand already: {one.id}"

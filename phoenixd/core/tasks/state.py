@@ -103,6 +103,8 @@ class Task:
     """The task of the project's plan that this one does."""
     phase: str = ""
     """The phase in whose plan it stands; empty where that is not known."""
+    workspace: str = ""
+    """The workspace of the project, which another one of the same name may have too; empty where it is not known."""
     after: tuple[str, ...] = ()
     place: str = ""
     """Its workspace, without symbolic links."""

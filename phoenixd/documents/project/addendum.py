@@ -86,7 +86,7 @@ def differences(before: Listing, now: Listing, writers: Iterable[Writer], own: s
             continue
         change: Change = "created" if was is None else "deleted" if has is None else "changed"
         size = has[0] if has is not None else None
-        found.append(LateChange(path=one_line(path, NAME_LIMIT), change=change, by=by or (UNKNOWN,), size=size))
+        found.append(LateChange(path=_shown(path), change=change, by=by or (UNKNOWN,), size=size))
     return tuple(found)
 
 
@@ -113,6 +113,11 @@ def read_listing(content: bytes, key: str) -> Listing | None:
         return Listing(float(told["at"]), files, str(told["gap"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _shown(path: str) -> str:
+    """A path as a document can hold it; a name that is no UTF-8 with its bytes written out."""
+    return one_line(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"), NAME_LIMIT)
 
 
 def _signature(found: Iterable[int]) -> Signature:

@@ -158,7 +158,7 @@ def in_order(phases: tuple[str, ...] | list[str] | frozenset[str] | set[str]) ->
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """A key that sorts the numbers in names as numbers."""
     parts = re.split(r"([0-9]+)", text)
-    return tuple((0, int(part), part) if part.isdigit() else (1, 0, part) for part in parts if part)
+    return tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts if part)
 
 
 def canonical_id(text: str) -> str:

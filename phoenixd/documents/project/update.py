@@ -81,7 +81,8 @@ def planner(tree: Tree, sources: Sources) -> Changes:
     now = tree.after(changes)
     before = tree.state()
     state = state_after(now, before, sources)
-    if before is None or _without_time(state) != _without_time(before):
+    # The time in the state says which ends of tasks it knows: what a person changes after that stays.
+    if before is None or sources.outcomes or _without_time(state) != _without_time(before):
         changes = changes.then(Changes({tree.paths.state: render_document(state)}))
     if not sources.rules.auto_split:
         return changes

@@ -60,9 +60,10 @@ def remove_files(workspace: str, paths: Sequence[str]) -> None:
         for path in paths:
             parent, _, name = layout.checked_path(path).rpartition("/")
             above, _, directory = parent.rpartition("/")
-            with suppress(FileNotFoundError), _below(top, parent) as place:
+            # Another hand may have put a directory in its place: what is none of ours stays.
+            with suppress(FileNotFoundError, IsADirectoryError, BadProject), _below(top, parent) as place:
                 os.unlink(name, dir_fd=place)
-            with suppress(FileNotFoundError), _below(top, above) as place:
+            with suppress(FileNotFoundError, BadProject), _below(top, above) as place:
                 try:
                     os.rmdir(directory, dir_fd=place)
                 except OSError as error:

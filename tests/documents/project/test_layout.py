@@ -71,3 +71,8 @@ def test_x16_what_is_taken_for_a_path_stays_within_the_workspace(text: str) -> N
     assert not path.startswith("/")
     assert not {"", ".", ".."} & set(path.split("/"))
     assert "\0" not in path
+
+
+def test_names_with_digits_that_are_no_number_have_their_order_too() -> None:
+    """One file of such a name, and the project could not be read any more."""
+    assert sorted(["10²", "9", "x1①", "10"], key=layout.natural)[:2] == ["9", "10"]

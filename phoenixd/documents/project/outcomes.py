@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import TaskOutcome
+from phoenixd.documents.times import read_time
 
 REASON_LIMIT = 300
 
@@ -18,18 +21,35 @@ class Ended:
     outcome: TaskOutcome
 
 
-def of_workers(tasks: Tasks, project: str) -> tuple[Ended, ...]:
+def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
     """The newest end of each task of the project's plans, oldest first; a task that is in hand again has none.
 
-    A report that claims what did not happen completes nothing: somebody has to look first.
+    Another workspace may have a project of the same name, whose tasks are others. A report that claims what did not
+    happen completes nothing: somebody has to look first.
     """
     found: dict[tuple[str, str], Task | None] = {}
     known = sorted((*tasks.ended, *tasks.open), key=lambda one: int(one.id[1:]))
     for task in known:
-        if task.project == project and task.plan and task.phase and task.state != "canceled":
+        is_of_plan = bool(task.plan and task.phase) and is_of(task, project, workspace)
+        if is_of_plan and task.state != "canceled":
             found[task.phase, task.plan] = task if task.has_ended else None
     ended = [_ended(task) for task in found.values() if task is not None]
     return tuple(sorted(ended, key=lambda one: one.at))
+
+
+def is_of(task: Task, project: str, workspace: str) -> bool:
+    """Whether a task is one of this project's. Of one from before that was noted the workspace is not known."""
+    return task.project == project and task.workspace in ("", workspace.rstrip("/") or workspace)
+
+
+def untold(ended: Iterable[Ended], tree: Tree, now: float) -> tuple[TaskOutcome, ...]:
+    """Those that came since the project's state was last written: the others a person may have changed since.
+
+    A state from the future tells nothing: the clock was set back, or somebody wrote it so. Raises BadProject.
+    """
+    state = tree.state()
+    told = read_time(state.updated_at or "") if state is not None else None
+    return tuple(one.outcome for one in ended if told is None or told > now or one.at >= told)
 
 
 def _ended(task: Task) -> Ended:

@@ -1,0 +1,58 @@
+"""The files of a workspace, as an agent may leave it: too deep, too many, and under names that no text holds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from phoenixd.documents.project.addendum import Listing, differences
+from phoenixd.drivers.files import listing
+from phoenixd.drivers.files.listing import DEPTH, list_files
+
+
+def nested(top: Path, depth: int) -> None:
+    """Directories below each other; no path is as long as they are deep."""
+    place = os.open(top, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=place)
+        inner = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+
+
+def test_directories_below_each_other_without_end_are_a_gap_and_no_failure(tmp_path: Path) -> None:
+    """A handoff came to nothing by them, each time: the look went down as deep as its stack."""
+    (tmp_path / "plan.md").write_text("x")
+    nested(tmp_path, DEPTH + 2)
+    before = len(os.listdir("/proc/self/fd"))
+    found = list_files(str(tmp_path), 0.0)
+    assert list(found.files) == ["plan.md"]
+    assert found.gap == f"the workspace holds more than {DEPTH} directories below each other"
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_directories_count_as_files_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST", 50)
+    for number in range(60):
+        (tmp_path / f"{number:02}").mkdir()
+    told = "the workspace holds more than is looked at within 50 files and directories"
+    assert list_files(str(tmp_path), 0.0).gap == told
+
+
+def test_what_git_and_programs_keep_and_what_is_no_file_is_left_out(tmp_path: Path) -> None:
+    for path in ("src/till.py", ".git/HEAD", "node_modules/a/b.js"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("src/till.py")
+    (tmp_path / "elsewhere").symlink_to("/etc")
+    assert (list(list_files(str(tmp_path), 0.0).files), list_files(str(tmp_path), 0.0).gap) == (["src/till.py"], "")
+
+
+def test_a_name_that_is_no_text_is_told_by_its_bytes(tmp_path: Path) -> None:
+    (Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))).write_text("x")
+    (change,) = differences(Listing(0.0, {}), list_files(str(tmp_path), 0.0), (), "o")
+    assert change.path == "\\xff\\xfe"
