@@ -362,13 +362,14 @@ def test_a_project_of_the_same_name_in_another_workspace_has_other_tasks() -> No
 async def test_e67_a_task_that_failed_and_that_a_person_set_free_is_blocked_once(scene: Scene) -> None:
     """The state says the same of a blocked task as of an open one, and its time has to go on all the same."""
     plan = scene.room.work / ".claude/projects/shop/phase-01-work/plan.md"
+    plan.write_bytes(PLAN + b"\n### Task 3: Paint it\n")
     await scene.updated()
     scene.ended = (Ended(NOW + 10, TaskOutcome("phase-01-work", "2", "blocked", "t1: no tries left")),)
     scene.handover = replace(scene.handover, wall=lambda: NOW + 100)
     await scene.updated()
-    assert "**Status**: blocked" in plan.read_text()
+    assert plan.read_text().count("**Status**: blocked") == 1
 
-    plan.write_text(plan.read_text().replace("**Status**: blocked", "**Status**: pending"))
+    plan.write_text(plan.read_text().replace("**Status**: blocked", "**Status**: pending", 1))
     scene.handover = replace(scene.handover, wall=lambda: NOW + 200)
     await scene.updated()
     assert "**Status**: blocked" not in plan.read_text()
