@@ -124,6 +124,13 @@ def test_a_task_of_the_plan_is_in_one_hand() -> None:
     assert works.ask(project="shop", plan="4") is None
 
 
+@pytest.mark.parametrize(("phase", "refused"), [("phase-01-till-part2", True), ("phase-02-till", False)])
+def test_a_task_of_a_plan_that_was_split_is_in_one_hand_too(phase: str, refused: bool) -> None:
+    works = Works()
+    works.ask(project="shop", plan="4", phase="phase-01-till")
+    assert (works.ask(project="shop", plan="4", phase=phase) is not None) == refused
+
+
 def test_the_same_request_with_its_key_is_one_task_also_after_it_has_ended() -> None:
     works = Works()
     works.ask(key="k", tries=1)

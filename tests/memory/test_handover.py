@@ -375,6 +375,23 @@ async def test_e67_a_task_that_failed_and_that_a_person_set_free_is_blocked_once
     assert "**Status**: blocked" not in plan.read_text()
 
 
+async def test_e67_what_a_worker_did_while_its_plan_was_split_is_told_in_the_part(scene: Scene) -> None:
+    """Else it stays open there, and is done twice."""
+    whole = scene.room.work / ".claude/projects/shop/phase-01-work"
+    (whole / "plan.md").write_text("# Phase 1\n\nSplit.\n")
+    for number, title in ((1, "Task 1: Lay the ground"), (2, "Task 2: Build the till")):
+        part = whole.with_name(f"phase-01-work-part{number}")
+        part.mkdir()
+        (part / "plan.md").write_text(f"# Phase 1\n\n## Tasks\n\n### {title}\n")
+        (part / "claude.md").write_text("# Part\n")
+    scene.ended = (Ended(NOW, TaskOutcome("phase-01-work", "2", "completed")),)
+
+    told = await scene.handover.update(UpdatePapers("a", "h1"))
+
+    assert told == PapersUpdated("a", "h1")
+    assert "**Status**: completed" in (whole.with_name("phase-01-work-part2") / "plan.md").read_text()
+
+
 async def test_e67_a_state_from_the_future_hides_no_end_of_a_task(scene: Scene) -> None:
     await scene.updated()
     state = scene.room.work / ".claude/projects/shop/orchestrator-state.json"

@@ -20,9 +20,11 @@ from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.seat.finding import is_other, meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.core.tasks.state import Task
-from phoenixd.documents.project.handing_out import NotHandedOut, handed_out, told
+from phoenixd.core.tasks.names import is_same_phase
+from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.documents.project.handing_out import HandedOut, NotHandedOut, handed_out, told
 from phoenixd.documents.project.outcomes import is_of, of_workers, untold
+from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import PhoenixdError
 
 MOST_AFTER = 20
@@ -91,15 +93,12 @@ async def _of_plan(
     if not project:
         return prompt, ""
     tasks = ask.service.fleet().tasks
-    of_project = [one for one in (*tasks.ended, *tasks.open) if is_of(one, project, workspace) and one.phase]
-    coming = frozenset((one.phase, one.plan) for one in of_project if one.id in after)
     try:
         tree = await ask.service.project(workspace, project)
         if tree.is_empty:
             return prompt, ""
-        known = untold(of_workers(tasks, project, workspace), tree, ask.service.now().wall)
-        done = frozenset((one.phase, one.task) for one in known if one.status == "completed")
-        found = await to_thread.run_sync(handed_out, tree, word, done, coming)
+        # Large plans take their time.
+        found = await to_thread.run_sync(_found, tree, workspace, tasks, word, after, ask.service.now().wall)
     except PhoenixdError as failure:
         raise Problem("conflict", failure.message, failure.remedy) from failure
     except OSError as failure:
@@ -109,6 +108,23 @@ async def _of_plan(
         raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, found.remedy)
     place = "" if os.path.normpath(workspace) == os.path.normpath(base.cwd) else f"{os.path.normpath(workspace)}/"
     return told(prompt, found, place), found.phase
+
+
+def _found(
+    tree: Tree, workspace: str, tasks: Tasks, word: str, after: tuple[str, ...], wall: float
+) -> HandedOut | NotHandedOut:
+    """The task, by the plans and by what workers did of them since those were written."""
+    project = tree.project
+    known = untold(of_workers(tasks, project, workspace), tree, wall)
+    coming = frozenset(
+        (phase, one.plan)
+        for one in (*tasks.ended, *tasks.open)
+        if one.id in after and one.phase and is_of(one, project, workspace)
+        for phase in tree.phases
+        if is_same_phase(phase, one.phase)
+    )
+    done = frozenset((one.phase, one.task) for one in known if one.status == "completed")
+    return handed_out(tree, word, done, coming)
 
 
 async def list_tasks(ask: Ask) -> Reply:

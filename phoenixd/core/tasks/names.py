@@ -24,3 +24,8 @@ def is_reserved(name: str) -> bool:
 def is_notice(prompt: str) -> bool:
     """Whether a prompt is nothing but word of tasks, and so no task of its own."""
     return prompt.startswith(NOTICE)
+
+
+def is_same_phase(one: str, other: str) -> bool:
+    """Whether two phases are one, or one of them a part that the other was split into: the tasks keep their ids."""
+    return one == other or one.startswith(f"{other}-part") or other.startswith(f"{one}-part")

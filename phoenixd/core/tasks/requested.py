@@ -9,7 +9,7 @@ from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding
-from phoenixd.core.tasks.names import worker_name
+from phoenixd.core.tasks.names import is_same_phase, worker_name
 from phoenixd.core.tasks.state import MOST_OPEN, Cut, Task, Tasks
 from phoenixd.core.tasks.steps import cut_off, finish, noted
 from phoenixd.core.tasks.worker import worker_of
@@ -93,7 +93,7 @@ def _refusal(tasks: Tasks, event: TaskRequested) -> Refusal | None:
             continue
         if one.workspace and event.workspace and one.workspace != event.workspace:
             continue
-        if one.phase == event.phase or not (one.phase and event.phase):
+        if not (one.phase and event.phase) or is_same_phase(one.phase, event.phase):
             said = f"task {event.plan} of the plan of {event.project} is in hand already: {one.id}"
             return Refusal("conflict", said, f"{SEE} {one.id}")
     if sum(not one.has_ended for one in tasks.open) >= MOST_OPEN:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
+from phoenixd.core.tasks.names import is_same_phase
 from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.documents.project.plan import Plan
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import TaskOutcome
 from phoenixd.documents.times import read_time
@@ -49,7 +51,16 @@ def untold(ended: Iterable[Ended], tree: Tree, now: float) -> tuple[TaskOutcome,
     """
     state = tree.state()
     told = read_time(state.updated_at or "") if state is not None else None
-    return tuple(one.outcome for one in ended if told is None or told > now or one.at >= told)
+    plans = tree.plans()
+    return tuple(_moved(one.outcome, plans) for one in ended if told is None or told > now or one.at >= told)
+
+
+def _moved(outcome: TaskOutcome, plans: Mapping[str, Plan]) -> TaskOutcome:
+    """With the phase in which the task stands by now: a plan may have been split, or put together again, meanwhile."""
+    for phase in (outcome.phase, *(name for name in plans if is_same_phase(name, outcome.phase))):
+        if phase in plans and any(task.id == outcome.task for task in plans[phase].tasks):
+            return replace(outcome, phase=phase)
+    return outcome
 
 
 def _ended(task: Task) -> Ended:
