@@ -48,10 +48,7 @@ def hearing_parts() -> str:
     parts = {
         part for row in hearing.TABLE.values() for one in row for part in (one if isinstance(one, tuple) else (one,))
     }
-    lines = (
-        f"| `{name_of(part)}` | {_first_sentence(part)} |"
-        for part in sorted(parts, key=lambda one: (name_of(one), one.__module__))
-    )
+    lines = (f"| `{name_of(part)}` | {_first_sentence(part)} |" for part in sorted(parts, key=name_of))
     return "\n".join(("| part | does |", "|---|---|", *lines))
 
 
@@ -73,8 +70,8 @@ def diagram(kind: type) -> Callable[[], str]:
 
 
 def name_of(part: Callable[..., object]) -> str:
-    """The module of the core and the name."""
-    return f"{part.__module__.rpartition('.')[2]}.{part.__name__}"
+    """Where in the core it stands: two rooms may both have a `parts.hear`."""
+    return f"{part.__module__.removeprefix('phoenixd.core.')}.{part.__name__}"
 
 
 def _listed(names: Iterable[str]) -> str:
