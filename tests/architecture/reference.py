@@ -18,7 +18,8 @@ Drawn from the table of operations; every verb takes `--socket PATH`, and those 
 | 1 | failed |
 | 2 | usage |
 | 3 | the condition is true (`status NAME`: it is not running; `brief check`: not to be relied on; \
-`tokens check`: a handoff is due; `phase check`: something is wrong; `resonance status NAME`: its marker is not known; \
+`tokens check`: a handoff is due; `phase check`: something is wrong; `task status ID`: it failed or was canceled; \
+`resonance status NAME`, `resonance check NAME --wait`: its marker is missed, lost or being restored; \
 `breaker show`: it is OPEN; \
 `doctor`: something needs repair) |
 | 4 | not found |
