@@ -88,7 +88,7 @@ class Witness(Promises):
             pids = ", ".join(str(one.identity.pid) for one in others)
             self._host.doubled.append(f"{agent}: a run begins at {self._host.now:.1f} s beside process {pids}")
 
-    def _hold(self, holds: bool, what: str) -> None:
+    def hold(self, holds: bool, what: str) -> None:
         """The promises of a world whose journal is never lost."""
 
 

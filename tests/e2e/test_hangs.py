@@ -115,8 +115,7 @@ def test_g7_g39_g43_g44_f_proc_11_f_proc_12_a_hang_ends_with_its_tree_and_is_tol
     # Before its row is read, for both are of one commit.
     stage.until("the incident is recorded", lambda: "incident_recorded" in kinds_of_events(stage))
     with closing(sqlite3.connect(f"file:{stage.state}/journal.sqlite3?mode=ro", uri=True)) as journal:
-        ((number, body),) = journal.execute("SELECT id, body FROM incidents").fetchall()
-    assert number == "a-1-hung"
+        ((body,),) = journal.execute("SELECT body FROM incidents WHERE id = 'a-1-hung'").fetchall()
     assert json.loads(body) == incident
 
 

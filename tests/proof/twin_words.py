@@ -11,6 +11,7 @@ Standard library alone: the older version runs this beside modules of its own.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import marshal
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -111,16 +112,24 @@ def receive(stream: BinaryIO) -> Any:
     return marshal.loads(stream.read(int.from_bytes(size, "big"))) if len(size) == 8 else None
 
 
+def _has(kind: Any, content: dict[str, Plain]) -> bool:
+    return set(content) <= set(getattr(kind, "__dataclass_fields__", ()))
+
+
 class Vocabulary:
     """Reads words back into values of one version of the core."""
 
     def __init__(self, package: str) -> None:
-        self._kinds: dict[str, Any] = {}
+        self._kinds: dict[str, list[Any]] = {}
         room = importlib.import_module(package)
-        for found in pkgutil.walk_packages(room.__path__, f"{package}."):
-            for name, kind in vars(importlib.import_module(found.name)).items():
-                if isinstance(kind, type) and kind.__module__.startswith(package):
-                    self._kinds.setdefault(name, kind)
+        modules = [found.name for found in pkgutil.walk_packages(room.__path__, f"{package}.")]
+        # Beside the core, because the library knows it too; an older version has none.
+        planting = f"{package.rpartition('.')[0]}.planting"
+        modules += [planting] if importlib.util.find_spec(planting) is not None else []
+        for module in modules:
+            for name, kind in vars(importlib.import_module(module)).items():
+                if isinstance(kind, type) and kind.__module__.startswith((package, planting)):
+                    self._kinds.setdefault(name, []).append(kind)
 
     def value(self, words: Plain) -> Any:
         """Raises LookupError for a class, and TypeError for a field, that this version does not know."""
@@ -135,7 +144,9 @@ class Vocabulary:
             return frozenset(content)
         if name not in self._kinds:
             raise LookupError(f"this version has no {name}")
-        kind = self._kinds[name]
+        kinds = self._kinds[name]
+        # Two rooms may each have a class of that name: the one with these fields is meant.
+        kind = next((one for one in kinds if isinstance(content, dict) and _has(one, content)), kinds[0])
         if sort == "e":
             return kind(content)
         return kind(**{field: self.value(one) for field, one in content.items()})
@@ -143,7 +154,7 @@ class Vocabulary:
     def fleet(self, words: Plain) -> Any:
         rest = {name: self.value(one) for name, one in words.items() if name != "agents"}
         agents = [self.value(one) for one in words["agents"]]
-        return self._kinds["Fleet"](agents={agent.name: agent for agent in agents}, **rest)
+        return self._kinds["Fleet"][0](agents={agent.name: agent for agent in agents}, **rest)
 
 
 def differences(here: Plain, there: Plain, place: str = "") -> Iterator[str]:

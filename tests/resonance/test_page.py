@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
         exec(block, known)
 
     assert len(example) == 2
-    assert known["agent"].run_sync("hello").output
+    assert asyncio.run(known["agent"].run("hello")).output
     assert isinstance(known["answer"], Answer)
     assert capsys.readouterr().out.endswith("intact\n")
 

@@ -68,7 +68,7 @@ def crew_sentences(agent: Agent, others: Iterable[Agent], now: float) -> tuple[s
             since = known.last_verified_wall
             from_when = f"since {timestamp(since)}, when it last knew it" if since is not None else "until then"
             found.append(
-                f"{other.spec.role}, of the same project, had lost the beginning of its context at "
+                f"{other.spec.role}, of the same project, had lost the beginning of its context by "
                 f"{timestamp(lost.began_wall)}: what it said {from_when}, may rest on what it no longer knew."
             )
     return tuple(found)

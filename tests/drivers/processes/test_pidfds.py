@@ -147,7 +147,7 @@ def test_f_proc_23_numbers_that_are_reused_at_once_never_hit_a_stranger() -> Non
     script = r"""
 import asyncio, os, signal, subprocess, sys, time
 from phoenixd.drivers.processes.pidfds import Processes
-from phoenixd.ports import ProcessIdentity
+from phoenixd.ports.processes import ProcessIdentity
 processes = Processes()
 hits = reused = alive = 0
 for round in range(100):
