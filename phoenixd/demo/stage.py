@@ -5,9 +5,11 @@ The demo plays on it, and so do the end-to-end tests: everything goes through `p
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +20,10 @@ from typing import Any
 from phoenixd.directories import make_private
 
 PATIENCE = 60.0
+PAUSE = 0.05
+"""Seconds between two looks."""
+ANSWER = 30.0
+"""Seconds for one answer of the daemon."""
 
 
 class StageFailed(Exception):
@@ -61,7 +67,11 @@ class Stage:
         """Whether the daemon answers; one that has ended never will."""
         if self.process is not None and self.process.poll() is not None:
             raise StageFailed(f"the daemon ended with {self.process.returncode}:\n{self.log_tail()}")
-        return self.ctl("status", "--json").returncode == 0
+        try:
+            self.rows()
+        except StageFailed:
+            return False
+        return True
 
     def kill(self) -> None:
         """kill -9 the daemon, and wait until it is gone."""
@@ -99,8 +109,19 @@ class Stage:
         return done.stdout
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """All rows of `status --json`, by name."""
-        return {row["name"]: row for row in json.loads(self.ask("status", "--json"))["agents"]}
+        """All rows of `status --json`, by name; phoenixctl would cost a start at each look."""
+        connection = _ToDaemon(str(self.runtime / "api.sock"))
+        try:
+            connection.request("GET", "/v1/agents", headers={"accept": "application/json"})
+            answer = connection.getresponse()
+            said = answer.read()
+        except (OSError, http.client.HTTPException) as failure:
+            raise StageFailed(f"the daemon does not answer: {failure!r}") from None
+        finally:
+            connection.close()
+        if answer.status != 200:
+            raise StageFailed(f"the daemon answers {answer.status}: {said.decode(errors='replace').strip()}")
+        return {row["name"]: row for row in json.loads(said)["agents"]}
 
     def row(self, name: str) -> dict[str, Any]:
         return self.rows()[name]
@@ -111,7 +132,7 @@ class Stage:
         while not condition():
             if time.monotonic() - began > patience:
                 raise StageFailed(f"waited {patience:.0f} s in vain until {what}\n{self.log_tail()}")
-            time.sleep(0.02)
+            time.sleep(PAUSE)
         return time.monotonic() - began
 
     def until_running(
@@ -131,3 +152,14 @@ class Stage:
         """The daemon's last words."""
         written = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join(written[-lines:])
+
+
+class _ToDaemon(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("phoenixd", timeout=ANSWER)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
