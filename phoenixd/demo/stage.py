@@ -1,10 +1,12 @@
 """A daemon with a state directory of its own, started, asked, killed and cleared away from outside.
 
-The demo plays on it, and so do the end-to-end tests: everything goes through `phoenixctl`, as a user's would.
+The demo plays on it, and so do the end-to-end tests: orders go through `phoenixctl`, as a user's would; what is asked
+again and again, and the end of it all, go straight to the control socket.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -20,8 +22,9 @@ from typing import Any
 from phoenixd.directories import make_private
 
 PATIENCE = 60.0
-PAUSE = 0.05
-"""Seconds between two looks."""
+PAUSE = 0.01
+LONGEST_PAUSE = 0.05
+"""Seconds between two looks: the first comes soon, and a long wait leaves the processors to what it waits for."""
 ANSWER = 30.0
 """Seconds for one answer of the daemon."""
 
@@ -82,7 +85,8 @@ class Stage:
     def down(self) -> None:
         """End agents, daemon and tmux server."""
         if self.process is not None and self.process.poll() is None:
-            self.ctl("down", "--agents")
+            with contextlib.suppress(StageFailed):
+                self._http("POST", "/v1/down", b'{"agents": true}')
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
@@ -109,30 +113,35 @@ class Stage:
         return done.stdout
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """All rows of `status --json`, by name; phoenixctl would cost a start at each look."""
+        """All rows of `status --json`, by name."""
+        return {row["name"]: row for row in json.loads(self._http("GET", "/v1/agents"))["agents"]}
+
+    def row(self, name: str) -> dict[str, Any]:
+        return self.rows()[name]
+
+    def _http(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """What the daemon answers to what is asked at each look, or by each test: phoenixctl would cost a start."""
         connection = _ToDaemon(str(self.runtime / "api.sock"))
         try:
-            connection.request("GET", "/v1/agents", headers={"accept": "application/json"})
+            connection.request(method, path, body, {"accept": "application/json", "content-type": "application/json"})
             answer = connection.getresponse()
             said = answer.read()
         except (OSError, http.client.HTTPException) as failure:
             raise StageFailed(f"the daemon does not answer: {failure!r}") from None
         finally:
             connection.close()
-        if answer.status != 200:
+        if answer.status >= 400:
             raise StageFailed(f"the daemon answers {answer.status}: {said.decode(errors='replace').strip()}")
-        return {row["name"]: row for row in json.loads(said)["agents"]}
-
-    def row(self, name: str) -> dict[str, Any]:
-        return self.rows()[name]
+        return said
 
     def until(self, what: str, condition: Callable[[], bool], patience: float = PATIENCE) -> float:
         """Wait for a condition that no event announces to an outsider, and return the seconds that it took."""
-        began = time.monotonic()
+        began, pause = time.monotonic(), PAUSE
         while not condition():
             if time.monotonic() - began > patience:
                 raise StageFailed(f"waited {patience:.0f} s in vain until {what}\n{self.log_tail()}")
-            time.sleep(PAUSE)
+            time.sleep(pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE)
         return time.monotonic() - began
 
     def until_running(
