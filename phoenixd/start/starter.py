@@ -65,12 +65,14 @@ class Starter:
         tell: Callable[[Event], None] = lambda event: None,
         epoch: Callable[[], int] = lambda: 0,
         owner: str = "",
+        before_task: Callable[[AgentSpec], None] = lambda spec: None,
     ) -> None:
-        """Raises OSError. owner: whose orders a shim takes."""
+        """Raises OSError. owner: whose orders a shim takes. before_task: notes how a worker finds its workspace."""
         self._directories = directories
         self._owner = owner
         self._create_leaf = create_leaf
         self._epoch = epoch
+        self._before_task = before_task
         self._clock = clock
         self._files = files
         for everybodys in (directories.agent_state("a").parent, directories.agent_runtime("a").parent):
@@ -168,6 +170,8 @@ class Starter:
         is_fenced = spec.fence == "namespace"
         socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         out = self._place_of_task(spec, spawn.incarnation) if spec.task else None
+        if spec.task:
+            self._before_task(spec)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token, papers, out)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
