@@ -26,6 +26,7 @@ from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.summary import git_summary
@@ -49,6 +50,7 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
@@ -120,6 +122,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
+        before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
     handover = Handover(
         ProjectFiles(),
@@ -203,7 +206,13 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
             lambda agent: house.variables.keeps_transcript(agent),
             house.papers.clean,
             lambda path, content: plain_files.replace(path, content),
-            Judging(ReportWorld(transcripts), house.papers.clean, ground.clock),
+            Judging(
+                ReportWorld(transcripts),
+                house.papers.clean,
+                ground.clock,
+                BeforeTasks(directories, plain_files, hash_files).of,
+            ),
+            house.starter.seal,
         ),
     )
 
