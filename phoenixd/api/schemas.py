@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from phoenixd.api import row
 from phoenixd.api.operations import NAME_PATTERN
 
 Schema = dict[str, Any]
@@ -86,82 +87,7 @@ _RESONANCE: dict[str, Schema] = {
 }
 
 SCHEMAS: dict[str, Schema] = {
-    "Agent": _object(
-        {
-            "name": AGENT_NAME,
-            "kind": _words("resident", "loop", "orchestrator", "ephemeral"),
-            "harness": STRING,
-            "desired": _words("running", "stopped"),
-            "state": _words(
-                "stopped",
-                "starting",
-                "running",
-                "stopping",
-                "backing_off",
-                "parked",
-                "quarantined",
-                "handing_off",
-                "restoring",
-            ),
-            "generation": _or_null(COUNT),
-            "activity": {"type": ["string", "null"], "enum": ["working", "idle", "waiting", None]},
-            "group": _words("needs_you", "healing", "working", "resting", "unknown"),
-            "incarnation": COUNT,
-            "pid": _or_null(INTEGER),
-            "session_id": _or_null(STRING),
-            "mode": {"type": ["string", "null"], "enum": ["fresh", "resume", None]},
-            "since": _or_null(TIME),
-            "started_at": _or_null(TIME),
-            "last_heartbeat": _or_null(TIME),
-            "last_evidence": _or_null(TIME),
-            "restarts": COUNT,
-            "reason": STRING,
-            "waiting_for": _or_null(STRING),
-            "context": {
-                "oneOf": [
-                    _object(
-                        {
-                            "tokens": COUNT,
-                            "limit": _or_null(COUNT),
-                            "percent": _or_null(NUMBER),
-                            "source": _or_null(STRING),
-                            "at": _or_null(TIME),
-                        }
-                    ),
-                    {"type": "null"},
-                ]
-            },
-            "breaker": _object({"state": _words("CLOSED", "HALF_OPEN", "OPEN"), "no_progress_count": COUNT}),
-            "resonance": {"oneOf": [_object({"state": STRING, "last_verified": _or_null(TIME)}), {"type": "null"}]},
-            "open_loops": COUNT,
-            "stale_loops": COUNT,
-            "unconfirmed_loops": COUNT,
-            "brief": {
-                "oneOf": [
-                    _object(
-                        {
-                            "written_at": TIME,
-                            "age": NUMBER,
-                            "writer": _or_null(STRING),
-                            "recall": _or_null(NUMBER),
-                            "page_recall": _or_null(NUMBER),
-                            "evaluated_on": _or_null(STRING),
-                        }
-                    ),
-                    {"type": "null"},
-                ]
-            },
-            "parked_until": _or_null(TIME),
-            "due_in": _or_null(NUMBER),
-            "hooks": _words("ok", "missing", "none", "lost", "refused"),
-            "link_lost_since": _or_null(TIME),
-            "hooks_refused": COUNT,
-            "strangers_refused": COUNT,
-            "item": _or_null(INTEGER),
-            "items": _list(INTEGER),
-            "alerts": _list(_ref("Alert")),
-        }
-    ),
+    **row.schemas(),
     "Handoff": _object(
         {
             "name": AGENT_NAME,
@@ -266,9 +192,6 @@ SCHEMAS: dict[str, Schema] = {
                 )
             ),
         }
-    ),
-    "Alert": _object(
-        {"id": INTEGER, "kind": STRING, "text": STRING, "raised_at": _or_null(TIME), "needs_you": BOOLEAN}
     ),
     "Commits": _object({"count": COUNT, "last": NUMBER, "p50": NUMBER, "p99": NUMBER, "worst": NUMBER}),
     "Daemon": _object(
