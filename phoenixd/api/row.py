@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 
-from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.api.service import BriefFace, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent.standing import StandingAlert

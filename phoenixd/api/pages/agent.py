@@ -30,8 +30,8 @@ HOOKS = {
 LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 
 
-def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
-    """One agent in full."""
+def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "") -> str:
+    """One agent in full. marker: what is known of its marker, as a clause."""
     run = [f"incarnation {row.incarnation}"]
     asks = row.item if row.activity == "waiting" else None
     if row.pid is not None:
@@ -58,6 +58,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
         "place": _place(row),
         "attached": _attached(row.attached),
         "step": row.step or "",
+        "resonance": marker,
         "armed": "; ".join(row.armed),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
