@@ -68,7 +68,7 @@ class LoopCounts:
     stale: int = 0
     brief: BriefFace | None = None
     unconfirmed: int = 0
-    """Those that no session has seen for long."""
+    """Those that no session proves to be still open."""
 
 
 @dataclass(frozen=True, slots=True)
