@@ -12,12 +12,13 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from phoenixd.config.tables import AlertsTable
+from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
-from phoenixd.documents.project.outcomes import is_of, of_workers
+from phoenixd.core.tasks.state import is_of
+from phoenixd.documents.project.outcomes import of_workers
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree

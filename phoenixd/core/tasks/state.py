@@ -176,3 +176,8 @@ class Tasks:
             return known.taking(replace(untold[0], told="nobody", message="", tell_at=None))
         left = tuple(one for one in self.open if one.id != task.id)
         return replace(self, open=left, ended=(*self.ended, task)[-MOST_ENDED:])
+
+
+def is_of(task: Task, project: str, workspace: str) -> bool:
+    """Whether a task is one of this project's. Of one from before that was noted the workspace is not known."""
+    return task.project == project and task.workspace in ("", workspace.rstrip("/") or workspace)
