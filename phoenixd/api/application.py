@@ -26,6 +26,7 @@ from phoenixd.api.handlers import (
     commands,
     handoffs,
     loops,
+    memory,
     phases,
     queries,
     recovering,
@@ -51,7 +52,21 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
-ROOMS = (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic, resonance)
+ROOMS = (
+    queries,
+    commands,
+    answers,
+    loops,
+    briefs,
+    recovering,
+    tokens,
+    handoffs,
+    phases,
+    tasks,
+    clinic,
+    resonance,
+    memory,
+)
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
     for module in ROOMS

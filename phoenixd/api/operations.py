@@ -505,6 +505,23 @@ OPERATIONS: tuple[Operation, ...] = (
         exits=((6, "it has ended, or is being ended"),),
     ),
     Operation(
+        "memory_list", ("memory", "list"), "What a project remembers, and what projects share, with its source",
+        (PROJECT, WORKSPACE, *TEXT_FORM), path="/v1/memory", rights="agent", response="Memory",
+    ),
+    Operation(
+        "memory_share", ("memory", "share"), "Give a memory file to other projects, without secrets; or take back",
+        (
+            Parameter("path", "body", "string", "the file, from the workspace's root"),
+            Parameter(
+                "withdraw", "body", "string", "take back all that this project has shared", flag="--withdraw",
+                pattern=PROJECT_PATTERN,
+            ),
+            *(replace(one, place="body") for one in (PROJECT, WORKSPACE)), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/memory/share", rights="operate", response="SharedMemory",
+        exits=((6, "it is no memory file of the project, or too much is shared"),),
+    ),
+    Operation(
         "phase_list", ("phase", "list"), "The phases of a project and their tasks", (PROJECT, WORKSPACE, *TEXT_FORM),
         path="/v1/phases", rights="agent", response="Phases",
     ),

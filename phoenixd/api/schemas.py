@@ -10,6 +10,10 @@ Schema = dict[str, Any]
 
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
+SHARED: dict[str, Schema] = {
+    "name": STRING, "sha256": STRING, "project": STRING, "session_id": STRING, "at": STRING,
+    "size": {"type": "integer", "minimum": 0},
+}  # fmt: skip
 COUNT: Schema = {"type": "integer", "minimum": 0}
 BOOLEAN: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": "number"}
@@ -236,6 +240,18 @@ SCHEMAS: dict[str, Schema] = {
             "threshold": NUMBER,
             "at": _or_null(TIME),
         }
+    ),
+    "Memory": _object(
+        {
+            "workspace": STRING,
+            "project": STRING,
+            "takes_shared": BOOLEAN,
+            "files": _list(_object({"path": STRING, "sha256": _or_null(STRING), "shared": BOOLEAN})),
+            "shared": _list(_object({**SHARED, "own": BOOLEAN})),
+        }
+    ),
+    "SharedMemory": _object(
+        {"file": {"oneOf": [_object(SHARED), {"type": "null"}]}, "withdrawn": _list(STRING), "message": STRING}
     ),
     "Phases": _object(
         {

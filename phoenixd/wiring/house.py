@@ -50,6 +50,7 @@ from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.workers import Judging
+from phoenixd.memory.sharing import DIRECTORY, SharedMemory
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
@@ -121,6 +122,9 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
     )
+    shared = SharedMemory(
+        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean, lambda: clock.now().wall
+    )
     handover = Handover(
         ProjectFiles(),
         supervisor.find,
@@ -145,9 +149,10 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             if is_of(one, project, workspace) and one.plan and not one.has_ended
         ),
         write_papers=ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
+        shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
-    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
+    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover, shared)
 
 
 def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
