@@ -140,7 +140,9 @@ def _works_again(standing: StandingAlert, agent: Agent) -> bool:
 def _is_verified(standing: StandingAlert, agent: Agent) -> bool:
     """A check succeeded, or nobody wants it to run: what is started after that has a new session."""
     known = agent.resonance
-    return _is_down(agent) or known is None or (known.state == "intact" and not known.lost)
+    if known is None or not agent.spec.has_resonance:
+        return True
+    return _is_down(agent) or (known.state == "intact" and not known.lost)
 
 
 def _is_checked(standing: StandingAlert, agent: Agent) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from phoenixd.config.tables import AlertsTable
+from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
@@ -26,6 +26,7 @@ from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.summary import git_summary
@@ -49,6 +50,7 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
 from phoenixd.memory.sharing import DIRECTORY, SharedMemory
 from phoenixd.ports import Outside
@@ -121,6 +123,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
+        before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
     shared = SharedMemory(
         directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean, lambda: clock.now().wall
@@ -208,7 +211,13 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
             lambda agent: house.variables.keeps_transcript(agent),
             house.papers.clean,
             lambda path, content: plain_files.replace(path, content),
-            Judging(ReportWorld(transcripts), house.papers.clean, ground.clock),
+            Judging(
+                ReportWorld(transcripts),
+                house.papers.clean,
+                ground.clock,
+                BeforeTasks(directories, plain_files, hash_files).of,
+            ),
+            house.starter.seal,
         ),
     )
 
