@@ -15,6 +15,7 @@ from phoenixd.api.operations.parameters import (
     NEW_NAME,
     NOT_NOW,
     PLACES,
+    SELECT,
     TEXT_FORM,
     TIMED_OUT,
     timeout,
@@ -26,8 +27,19 @@ from phoenixd.api.operations.parameters import (
 AGENTS: tuple[Operation, ...] = (
     Operation(
         "list_agents", ("status",), "What needs you, is everything alive, what happened since you looked",
-        (Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), *TEXT_FORM, LOOK),
+        (
+            Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), SELECT,
+            Parameter(
+                "after", "query", "string", "only what changed after this cursor of an earlier answer; empty to begin",
+                hidden=True,
+            ),
+            *TEXT_FORM, LOOK,
+        ),
         path="/v1/agents", response="Status",
+    ),
+    Operation(
+        "follow_feed", (), "All that changes, as it changes; without an Accept of event streams all that is there now",
+        (SELECT,), path="/v1/stream", response="Feed", stream=True, text=False,
     ),
     Operation(
         "show_agent", ("status",), "One agent in full", (NAME, *TEXT_FORM), path="/v1/agents/{name}", rights="agent",

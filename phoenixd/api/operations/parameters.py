@@ -28,6 +28,9 @@ FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of re
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
 LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
 TEXT_FORM = (WIDTH, COLOUR)
+SELECT = Parameter(
+    "select", "query", "string", "which agents: names, patterns, s: h: k: p: l: needs:you, ! takes out", hidden=True,
+)
 TIMED_OUT = (8, "it did not come about in time; it may still")
 NOT_NOW = (6, "the agent's present state does not allow it")
 SEAT = Parameter(
