@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import Latency
@@ -13,14 +14,16 @@ from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
+from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
 from phoenixd.planting import Marker
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Leftovers
 
 
@@ -66,7 +69,7 @@ class LoopCounts:
     stale: int = 0
     brief: BriefFace | None = None
     unconfirmed: int = 0
-    """Those that no session has seen for long."""
+    """Those that no session proves to be still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,14 @@ class MarkerFace:
     seed: SessionSeed | None
     directory: str
     rebuilt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFace:
+    """What projects share with each other, and of one project the content hash of each memory file, by path."""
+
+    shared: tuple[SharedFile, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +149,20 @@ class Rechecked:
     done: str = ""
 
 
+class Attendant(Protocol):
+    """What is told of each change, after it was saved or is late with that; it never waits."""
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None: ...
+
+    def seen(self, agent: str) -> None:
+        """Something else is seen of this agent (see core.sight)."""
+        ...
+
+    def saved(self, newest: int) -> None:
+        """The journal has this row."""
+        ...
+
+
 class Service(Protocol):
     """The daemon as the handlers see it. All may raise PhoenixdError, whose message and remedy reach the caller."""
 
@@ -153,6 +178,18 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def sight(self, agent: Agent) -> Sight:
+        """What is seen of an agent beside what is decided on, without secrets."""
+        ...
+
+    def attend(self, attendant: Attendant) -> None:
+        """Tell it of each change from now on."""
+        ...
+
+    async def look_at_terminals(self) -> None:
+        """Have who is attached where be known as of now, where that is to be had soon."""
+        ...
 
     @property
     def stale_days(self) -> int:
@@ -209,6 +246,18 @@ class Service(Protocol):
 
     async def project(self, workspace: str, project: str) -> Tree:
         """A project as it is on the disk now; an empty one where there is none."""
+        ...
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        """What projects share, and the content hashes of this one's memory. agent: whose secrets are left out too."""
+        ...
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        """Share one memory file; whether its text is new there. Raises PhoenixdError and OSError."""
+        ...
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        """Take back all that a project has shared; the names. Raises OSError."""
         ...
 
     async def order(self, event: Event) -> Refusal | None:

@@ -81,6 +81,11 @@ PROOFS = (
         _module("tests.proof.resonance"),
     ),
     Proof(
+        "restoring",
+        "kill -9 of the daemon 20 times at each of the seven steps of a restoration: it ends once, and loses no work",
+        _module("tests.proof.restoring"),
+    ),
+    Proof(
         "clinic",
         "the clinic's library with the oldest pydantic-ai that its extra allows, and with the newest",
         _pytest("-m", "proof", "tests/clinic"),

@@ -59,7 +59,7 @@ class AgentStage:
         self.cli, self.home, self.workspace = cli, root / "home", root / "shop"
         self.harness = HARNESSES[cli.harness]
         self.stage = Stage(root)
-        self.scenario = Scenario()
+        self.scenario = Scenario(seals=True)
         self.stub = cli.stub(self.scenario)
         self.extra_env: dict[str, str] = {}
         self.home.mkdir()
