@@ -29,6 +29,7 @@ from phoenixd.core.spec import (
     StopRules,
 )
 from phoenixd.core.tasks.state import JobRules
+from phoenixd.core.treatment.authority import AuthorityRules, Caps
 from phoenixd.documents.brief.health import MAX_AGE as BRIEF_MAX_AGE
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _HANDOFF = HandoffRules()
 _JOBS = JobRules()
 _PHASE = PhaseRules()
 _RESONANCE = ResonanceRules()
+_AUTHORITY, _CARE = AuthorityRules(), Caps()
 
 
 def refuse(message: str) -> PydanticCustomError:
@@ -313,6 +315,30 @@ class ResonanceTable(Table):
     max_per_hour: Annotated[int, Field(ge=1, le=20)] = _RESONANCE.max_per_hour
 
 
+AuthorityWord = Literal["act", "propose", "observe"]
+
+
+class AuthorityTable(Table):
+    """What the clinic may do by itself, for each treatment: act, propose to a person, or observe."""
+
+    resume: AuthorityWord = _AUTHORITY.resume
+    fresh: AuthorityWord = _AUTHORITY.fresh
+    park: AuthorityWord = _AUTHORITY.park
+    go_on: AuthorityWord = _AUTHORITY.go_on
+    advise: AuthorityWord = _AUTHORITY.advise
+    summarise: AuthorityWord = _AUTHORITY.summarise
+    ask: AuthorityWord = _AUTHORITY.ask
+    abort: AuthorityWord = _AUTHORITY.abort
+    lower_output: AuthorityWord = _AUTHORITY.lower_output
+    handoff: AuthorityWord = _AUTHORITY.handoff
+
+
+class AgentClinicTable(Table):
+    """What is done about the failures of an agent, beside its restarts."""
+
+    authority: AuthorityTable = AuthorityTable()
+
+
 class PreparedAnswerTable(Table):
     """One question that is answered without asking a person, word for word as `text` in `phoenixctl inbox --json`."""
 
@@ -373,6 +399,7 @@ class AgentTable(Table):
     brief: AgentBriefTable = AgentBriefTable()
     reports: ReportsTable = ReportsTable()
     resonance: ResonanceTable = ResonanceTable()
+    clinic: AgentClinicTable = AgentClinicTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:
@@ -472,6 +499,14 @@ class JobsTable(Table):
     timeout: Annotated[Duration, Field(ge=1, le=7 * 86400)] = _JOBS.timeout
 
 
+class ClinicTable(Table):
+    """How many treatments the clinic orders at most: for a Case, an agent in 6 h, and the fleet in an hour."""
+
+    per_case: Annotated[int, Field(ge=0, le=20)] = _CARE.per_case
+    per_agent: Annotated[int, Field(ge=0, le=100)] = _CARE.per_agent
+    per_fleet: Annotated[int, Field(ge=0, le=1000)] = _CARE.per_fleet
+
+
 class ConfigurationTable(Table):
     """All files together, after they were laid over each other."""
 
@@ -483,6 +518,7 @@ class ConfigurationTable(Table):
     loops: LoopsTable = LoopsTable()
     journal: JournalTable = JournalTable()
     jobs: JobsTable = JobsTable()
+    clinic: ClinicTable = ClinicTable()
     fence: FenceTable = FenceTable()
     defaults: AgentTable = AgentTable()
     agent: dict[str, AgentTable] = Field(default_factory=dict)
