@@ -14,6 +14,7 @@ import anyio
 from phoenixd import config
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import (
+    Attendant,
     BriefPage,
     Change,
     Facts,
@@ -37,6 +38,7 @@ from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.core.seat.state import Seat, project_of
+from phoenixd.core.sight import Sight
 from phoenixd.core.spec import Kind
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
@@ -47,12 +49,14 @@ from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker
 from phoenixd.ports import Clock
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Cleaner, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
+from phoenixd.runtime.onlookers import Onlookers
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.supervisor import Supervisor
 
 T = TypeVar("T")
@@ -145,7 +149,10 @@ class DaemonService:
     list_projects: Callable[[str], tuple[str, ...]]
     read_project: Callable[[str, str], Tree]
     """A workspace's projects by name, and one of them as its files are."""
+    sights: Sights
+    onlookers: Onlookers
     agents_cgroup: str | None = None
+    _attendants: list[Attendant] = field(default_factory=list)
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
     _declaring: anyio.Lock = field(default_factory=anyio.Lock)
@@ -162,6 +169,26 @@ class DaemonService:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.knowledge.loops(seat_name(agent))
+
+    def sight(self, agent: Agent) -> Sight:
+        return self.sights.of(agent)
+
+    def attend(self, attendant: Attendant) -> None:
+        self._attendants.append(attendant)
+        self.sights.changed = self._seen
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        """A turn is over: tell those who attend, and whoever waits for the fleet or for journal rows."""
+        for attendant in self._attendants:
+            attendant.turned(entries, changed)
+        self.ring(max((stored.seq for stored in entries), default=0))
+
+    def _seen(self, agent: str) -> None:
+        for attendant in self._attendants:
+            attendant.seen(agent)
+
+    async def look_at_terminals(self) -> None:
+        await self.onlookers.look()
 
     @property
     def stale_days(self) -> int:
@@ -256,6 +283,8 @@ class DaemonService:
     def ring(self, newest: int) -> None:
         """A turn was saved: wake whoever waits for the fleet or for journal rows."""
         self._newest = max(self._newest, newest)
+        for attendant in self._attendants:
+            attendant.saved(self._newest)
         self._rang.set()
         self._rang = anyio.Event()
 
@@ -370,8 +399,9 @@ class DaemonService:
             return Seated(agent)
         leads = project_of(known.spec) if known.spec.kind is Kind.ORCHESTRATOR else None
         if not known.spec.seat:
-            return Seated(agent, project=leads)
-        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known), leads)
+            return Seated(agent, project=leads, workspace=known.spec.cwd)
+        fenced = why_fenced(fleet, known)
+        return Seated(known.spec.seat, known.spec.generation, fenced, leads, known.spec.cwd)
 
     @property
     def agents_dir(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import Latency
@@ -13,6 +14,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
+from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
@@ -20,7 +22,7 @@ from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
 from phoenixd.planting import Marker
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Leftovers
 
 
@@ -66,7 +68,7 @@ class LoopCounts:
     stale: int = 0
     brief: BriefFace | None = None
     unconfirmed: int = 0
-    """Those that no session has seen for long."""
+    """Those that no session proves to be still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,20 @@ class Rechecked:
     done: str = ""
 
 
+class Attendant(Protocol):
+    """What is told of each change, after it was saved or is late with that; it never waits."""
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None: ...
+
+    def seen(self, agent: str) -> None:
+        """Something else is seen of this agent (see core.sight)."""
+        ...
+
+    def saved(self, newest: int) -> None:
+        """The journal has this row."""
+        ...
+
+
 class Service(Protocol):
     """The daemon as the handlers see it. All may raise PhoenixdError, whose message and remedy reach the caller."""
 
@@ -153,6 +169,18 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def sight(self, agent: Agent) -> Sight:
+        """What is seen of an agent beside what is decided on, without secrets."""
+        ...
+
+    def attend(self, attendant: Attendant) -> None:
+        """Tell it of each change from now on."""
+        ...
+
+    async def look_at_terminals(self) -> None:
+        """Have who is attached where be known as of now, where that is to be had soon."""
+        ...
 
     @property
     def stale_days(self) -> int:

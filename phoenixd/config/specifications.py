@@ -11,7 +11,9 @@ from typing import Literal
 from phoenixd.clis import PRESETS
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable, ResonanceTable
+from phoenixd.config.tables.agent import AgentTable, FenceTable
+from phoenixd.config.tables.memory import ResonanceTable
+from phoenixd.config.tables.values import AGENT_NAME, CredentialTable
 from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
@@ -86,6 +88,7 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
         clinic=ClinicRules(AuthorityRules(**table.clinic.authority.model_dump())),
         brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),
         project=table.project,
+        labels=table.labels,
         source=source,
     )
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from phoenixd.config.tables import AlertsTable
+from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
-from phoenixd.documents.project.outcomes import is_of, of_workers
+from phoenixd.core.tasks.state import is_of
+from phoenixd.documents.project.outcomes import of_workers
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -25,8 +26,10 @@ from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
+from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
 from phoenixd.drivers.notify.command import CommandRoute
@@ -48,6 +51,7 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
@@ -59,6 +63,8 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_texts
+from phoenixd.runtime.sighting import Sighting
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.start.job_place import JobPlaces
 from phoenixd.start.programs import Programs
@@ -119,6 +125,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
+        before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
     handover = Handover(
         ProjectFiles(),
@@ -202,7 +209,13 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
             lambda agent: house.variables.keeps_transcript(agent),
             house.papers.clean,
             lambda path, content: plain_files.replace(path, content),
-            Judging(ReportWorld(transcripts), house.papers.clean, ground.clock),
+            Judging(
+                ReportWorld(transcripts),
+                house.papers.clean,
+                ground.clock,
+                BeforeTasks(directories, plain_files, hash_files).of,
+            ),
+            house.starter.seal,
         ),
     )
 
@@ -230,15 +243,17 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
 
-    metering = Metering(
-        find, tell, clock, house.transcripts, StatusLines(ground.directories.agent_runtime), supervisor.everybody
-    )
+    sights = Sights(find, house.papers.clean, clock)
+    sighting = Sighting(sights, clock, house.transcripts.last_words, branch_of)
+    status = StatusLines(ground.directories.agent_runtime)
+    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.look)
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
+        sights.heard(name, kind, payload)
         metering.heard(name, kind, payload)
         cut_answers.heard(name, kind, payload)
         marker_watch.heard(name, kind, payload)
@@ -261,4 +276,4 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch, sights)

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, MarkerFace, RebuiltMarker, Rechecked
+from phoenixd.api.service import (
+    Attendant,
+    BriefPage,
+    Change,
+    Facts,
+    Finding,
+    LoopCounts,
+    MarkerFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core import hearing
 from phoenixd.core.actions import (
     Action,
@@ -23,6 +33,7 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
@@ -39,6 +50,7 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
+from phoenixd.core.sight import NOTHING, Sight
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
@@ -179,6 +191,26 @@ class FakeDaemon:
     def facts(self) -> Facts:
         return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, halted=self.degraded)
 
+    sights: dict[str, Sight] = field(default_factory=dict)
+    """What is seen of agents, by their names."""
+
+    def sight(self, agent: Agent) -> Sight:
+        return self.sights.get(agent.name, NOTHING)
+
+    attendants: list[Attendant] = field(default_factory=list)
+
+    def attend(self, attendant: Attendant) -> None:
+        self.attendants.append(attendant)
+
+    def see(self, name: str, sight: Sight) -> None:
+        """Something else is seen of an agent."""
+        self.sights[name] = sight
+        for attendant in self.attendants:
+            attendant.seen(name)
+
+    async def look_at_terminals(self) -> None:
+        return None
+
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
@@ -208,7 +240,9 @@ class FakeDaemon:
         agent = self.state.agents.get(name)
         if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
             return Seated(name)
-        return Seated(agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec))
+        return Seated(
+            agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec), workspace=agent.spec.cwd
+        )
 
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
         """Open a loop."""
@@ -251,6 +285,7 @@ class FakeDaemon:
     def happen(self, event: Event) -> Refusal | None:
         """Step the fleet with an event, and with the answers to what that decides."""
         waiting: deque[Event] = deque([event])
+        rows, before = len(self.journal.rows), self.state
         refusal: Refusal | None = None
         while waiting:
             event = waiting.popleft()
@@ -267,6 +302,9 @@ class FakeDaemon:
                     waiting.extend(answer for action in decision.actions for answer in self._answers(action))
         for changed in self._changed:
             changed.set()
+        agents = [agent for name, agent in self.state.agents.items() if before.agents.get(name) is not agent]
+        for attendant in self.attendants:
+            attendant.turned(self.journal.rows[rows:], agents)
         return refusal
 
     def declare(self, name: str, **keys: Any) -> None:

@@ -17,7 +17,8 @@ from openapi_spec_validator import validate
 from phoenixd.api import openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.handlers import streams
-from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
+from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
+from phoenixd.api.operations.operation import SEND_LIMIT
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events.evidence import AnswerCut
@@ -30,6 +31,7 @@ from tests.documents.project.projects import PLANNING, plan_of, tree_of
 
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_agents", "GET", "/v1/agents", None),
+    ("follow_feed", "GET", "/v1/stream", None),
     ("show_agent", "GET", "/v1/agents/docs", None),
     ("add_agent", "POST", "/v1/agents", {"name": "new", "argv": ["missing"], "cwd": "/", "env": {"A": "b"}}),
     ("start_agent", "POST", "/v1/agents/off/start", {"wait": True, "timeout": 0.1}),
