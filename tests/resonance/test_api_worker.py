@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.config import read_configuration
 from phoenixd.planting import parse
 from tests.resonance.models import Model, dropping
 
@@ -79,6 +82,23 @@ def run(api: Api, room: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=room, env=environ, input=typed, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+def test_the_configuration_at_its_top_is_one_and_gives_it_no_marker_of_ours(tmp_path: Path) -> None:
+    told = re.search(r"(?ms)^    \[agent\.deepseek\]$.*?(?=^$)", EXAMPLE.read_text(encoding="utf-8"))
+    assert told is not None
+    place = tmp_path / "phoenixd.toml"
+    (tmp_path / "deepseek.key").write_text("k")
+    place.write_text(
+        textwrap.dedent(told[0]).replace("/srv/shop", str(tmp_path)).replace("/etc/phoenixd", str(tmp_path))
+    )
+
+    found = read_configuration(place, tmp_path, {})
+
+    assert [str(problem) for problem in found.problems] == []
+    spec = found.agents["deepseek"]
+    assert (spec.resonance.overflow, spec.resonance.transport) == ("silent", "stateless")
+    assert not spec.has_resonance
 
 
 def test_a_front_that_the_server_drops_is_found_and_the_session_begins_anew_from_the_seed(

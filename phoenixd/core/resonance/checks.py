@@ -110,10 +110,10 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
         return seen.decision
     going = known.restoration
     if going is not None and going.step is Step.SEED and not going.read:
-        again = ReadSeed(agent.name, agent.incarnation)
+        reading = ReadSeed(agent.name, agent.incarnation)
         return replace(
             seen.decision,
-            actions=(*seen.decision.actions, again),
+            actions=(*seen.decision.actions, reading),
             reason=_said(seen.decision.reason, "the session seed is read: whether it was is not known"),
         )
     if not known.ordered:
