@@ -47,7 +47,7 @@ def restore(
     fleet = Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
         epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
-        tasks=replace(saved.tasks, open=waiting), cases=saved.cases,
+        tasks=replace(saved.tasks, open=waiting), cases=saved.cases, undoable=saved.undoable,
     )  # fmt: skip
     return seated(fleet)
 

@@ -88,6 +88,8 @@ class Agent:
     """Its newest answer, where that was cut."""
     resonance: Resonance | None = None
     """What was planted at the front of its context, and what checks of it have shown; None where nothing was yet."""
+    returns_to: Session | None = None
+    """The session that its next start goes back to, because an operator took back what had led away from it."""
 
     @property
     def name(self) -> str:
