@@ -29,7 +29,7 @@ from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, UndoRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
@@ -38,6 +38,7 @@ from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.core.seat.state import Seat, project_of
 from phoenixd.core.spec import Kind
+from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.tree import Tree
@@ -292,17 +293,39 @@ class DaemonService:
             warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
             return (*warnings, *problems)
 
-    async def remove(self, name: str) -> Refusal | None:
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
         async with self._declaring:
             if meant(self.fleet(), name) is None:
                 return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
             configuration = await self._read()
             try:
                 # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
-                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration)
+                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration, act)
+                if act:
+                    young = self.now().wall - KEPT
+                    await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young)
             except ConfigurationError as error:
                 return Refusal("conflict", error.message, error.remedy)
-            return await self.order(AgentWithdrawn(name))
+            return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        async with self._declaring:
+            if meant(self.fleet(), name) is None:
+                try:
+                    found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
+                except ConfigurationError as error:
+                    return Refusal("conflict", error.message, error.remedy)
+                after = await self._read()
+                spec = after.agents.get(name)
+                told = "; ".join(str(one) for one in after.errors if one.agent == name) or "its file is not kept"
+                refused: Refusal | None = Refusal("conflict", f"{name} cannot be declared again: {told}", "")
+                if spec is not None:
+                    (refused,) = await self._declare([AgentDeclared(spec)])
+                if refused is not None:
+                    if found:
+                        await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+                    return refused
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return _changes(self._compare(await self._load()))

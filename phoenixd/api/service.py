@@ -233,8 +233,15 @@ class Service(Protocol):
         """
         ...
 
-    async def remove(self, name: str) -> Refusal | None:
-        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow."""
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow.
+
+        act: under which name that can be taken back; without one it cannot.
+        """
+        ...
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        """Take an act on an agent back; one that was removed is declared again as it was."""
         ...
 
     async def plan(self) -> tuple[Change, ...]:

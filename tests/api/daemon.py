@@ -28,7 +28,14 @@ from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    AgentWithdrawn,
+    HandoffRequested,
+    SendRequested,
+    StartRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
@@ -135,6 +142,7 @@ class FakeDaemon:
     fails_with: int | None = None
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, AgentSpec] = field(default_factory=dict)
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
     agents_dir: str = ""
@@ -413,8 +421,16 @@ class FakeDaemon:
         self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))
         return (f"{argv[0]} is not there yet",) if argv[0] == "missing" else ()
 
-    async def remove(self, name: str) -> Refusal | None:
-        return await self.order(AgentWithdrawn(name))
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        agent = self.state.agents.get(name)
+        if agent is not None:
+            self.removed[name] = agent.spec
+        return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        if name not in self.state.agents and name in self.removed:
+            self.happen(AgentDeclared(self.removed.pop(name)))
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return self.changes
