@@ -18,6 +18,7 @@ from phoenixd.api.service import (
     Change,
     Facts,
     Finding,
+    LogReader,
     LoopCounts,
     MarkerFace,
     RebuiltMarker,
@@ -41,6 +42,7 @@ from phoenixd.core.spec import Kind
 from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
@@ -101,6 +103,16 @@ class Knowledge(Protocol):
         ...
 
 
+class AgentLog(Protocol):
+    async def lines(self, agents: Sequence[Agent], most: int, since: float | None) -> list[LogLine]: ...
+
+
+class Transcripts(Protocol):
+    """What the service asks of the transcripts: a new reader of what they say."""
+
+    def log(self, clean: Callable[[str, str], str]) -> AgentLog: ...
+
+
 class Starts(Protocol):
     """What the service asks of starts: how runs are named to outsiders, and what a start would meet."""
 
@@ -141,6 +153,7 @@ class DaemonService:
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
+    transcripts: Transcripts
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     handover: Handover
     list_projects: Callable[[str], tuple[str, ...]]
@@ -349,6 +362,9 @@ class DaemonService:
         text = await self.terminal.capture(self._meant(name).name, lines)
         return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
 
+    def log(self) -> LogReader:
+        return _Log(self._meant_if_any, self.knowledge.clean, self.transcripts.log(self.knowledge.clean))
+
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, self._meant(name).name)
         if found is None:
@@ -433,6 +449,9 @@ class DaemonService:
             agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
         )
 
+    def _meant_if_any(self, name: str) -> Agent | None:
+        return meant(self.fleet(), name)
+
     def _meant(self, name: str) -> Agent:
         """The agent that a name stands for: of a seat the generation that holds it."""
         found = meant(self.fleet(), name)
@@ -463,6 +482,22 @@ class DaemonService:
             return
         plain = table.model_dump(mode="python", exclude_unset=True)
         await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """Transcripts by the names under which people know their agents."""
+
+    meant: Callable[[str], Agent | None]
+    clean: Callable[[str, str], str]
+    reader: AgentLog
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found = {agent.name: (name, agent) for name in names if (agent := self.meant(name)) is not None}
+        for name in found:
+            self.clean(name, "")  # What is secret of an agent is learnt here, and not in the reader's thread.
+        lines = await self.reader.lines([agent for _, agent in found.values()], most, since)
+        return [replace(line, agent=found[line.agent][0]) for line in lines]
 
 
 def _changes(plan: config.Plan) -> tuple[Change, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -14,6 +14,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.anchor import Anchor
@@ -138,6 +139,15 @@ class Rechecked:
     done: str = ""
 
 
+class LogReader(Protocol):
+    """What agents' transcripts say. What a reader was given of an agent, it is not given again."""
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        """Of an agent that is new to the reader the newest `most` lines, none older than `since` (wall seconds); of
+        others what was added. Agent by agent, each in order."""
+        ...
+
+
 class Service(Protocol):
     """The daemon as the handlers see it. All may raise PhoenixdError, whose message and remedy reach the caller."""
 
@@ -256,6 +266,10 @@ class Service(Protocol):
 
     async def pane(self, name: str, lines: int) -> str:
         """The last lines of the agent's terminal as plain text, history included where there is some."""
+        ...
+
+    def log(self) -> LogReader:
+        """A new reader of what the agents' transcripts say, without secrets."""
         ...
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:

@@ -50,6 +50,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
@@ -126,6 +127,25 @@ class MemoryJournal:
 
 
 @dataclass
+class SpokenLog:
+    """LogReader of the API over what a FakeDaemon's agents said."""
+
+    daemon: FakeDaemon
+    given: dict[str, int] = field(default_factory=dict)
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found: list[LogLine] = []
+        for name in names:
+            known = [line for line in self.daemon.spoken if line.agent == name]
+            if name in self.given:
+                found += known[self.given[name] :]
+            else:
+                found += [line for line in known if since is None or (line.at or 0.0) >= since][-most:]
+            self.given[name] = len(known)
+        return found
+
+
+@dataclass
 class FakeDaemon:
     """Implements `Service`. `performs` False leaves every action unanswered, as a hung outside would."""
 
@@ -143,6 +163,8 @@ class FakeDaemon:
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
     removed: dict[str, AgentSpec] = field(default_factory=dict)
+    spoken: list[LogLine] = field(default_factory=list)
+    """What all transcripts say."""
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
     agents_dir: str = ""
@@ -444,6 +466,9 @@ class FakeDaemon:
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])
+
+    def log(self) -> SpokenLog:
+        return SpokenLog(self)
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
