@@ -22,7 +22,7 @@ def events(command: Command) -> int:
     """`events [-f]`: the journal's rows, then what follows."""
     if not command.given.pop("follow", False):
         return calls.call(command)
-    return _follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))
+    return follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))
 
 
 def logs(command: Command) -> int:
@@ -38,7 +38,7 @@ def logs(command: Command) -> int:
             print(json.dumps({"line": line}) if command.as_json else line, flush=True)
         shown = lines
 
-    return _follow(command, show)
+    return follow(command, show)
 
 
 def news(before: list[str], after: list[str]) -> list[str]:
@@ -53,7 +53,7 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def _follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
+def follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
     last: str | None = None
     given = dict(command.given)
     stream = _open(command, given, last, extra)

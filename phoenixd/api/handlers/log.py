@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 
 from phoenixd.api import problems
-from phoenixd.api.exchange import Ask, Reply, here
+from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.handlers.acting import selected
 from phoenixd.api.pages import log as pages
 from phoenixd.api.pages.layout import Page, page
@@ -23,6 +23,8 @@ from phoenixd.documents.log_lines import LogLine, merged
 LINES = 50
 EVERY = 0.5
 """Seconds between two looks at what was added, as long as somebody follows."""
+MOST_ADDED = 5_000
+"""Lines that one frame holds: of more that came between two looks, the newest."""
 BEAT_AFTER = 2.0
 BEAT_FRAME = ": beat\n\n"
 
@@ -31,7 +33,7 @@ async def read_log(ask: Ask) -> Reply:
     names = _chosen(ask, strict=True)
     most, since = _most(ask), _since(ask)
     told = merged(await ask.service.log().lines(names, most, since), most)
-    return Reply({"lines": [document(one) for one in told]}, lambda here: _page(told, names, here, ask))
+    return Reply({"lines": [document(one) for one in told]}, lambda here: _page(told, names, here))
 
 
 async def follow(ask: Ask, last_event_id: str | None, closing: asyncio.Event) -> AsyncIterator[str]:
@@ -40,6 +42,7 @@ async def follow(ask: Ask, last_event_id: str | None, closing: asyncio.Event) ->
     names = _chosen(ask, strict=True)
     reader, most = ask.service.log(), _most(ask)
     since = after if after is not None else _since(ask)
+    began = ask.service.now().wall
     first = merged(await reader.lines(names, most, since), most)
 
     async def frames() -> AsyncIterator[str]:
@@ -50,7 +53,7 @@ async def follow(ask: Ask, last_event_id: str | None, closing: asyncio.Event) ->
             lines = [one for one in lines if after is None or one.at is None or one.at > after]
             if lines:
                 newest, silent = max(newest, *(one.at or 0.0 for one in lines)), 0.0
-                yield f"id: {newest:.6f}\ndata: {json.dumps(_told(lines, names, ask))}\n\n"
+                yield f"id: {newest:.6f}\ndata: {json.dumps({'lines': [document(one) for one in lines]})}\n\n"
             elif silent >= BEAT_AFTER:
                 silent = 0.0
                 yield BEAT_FRAME
@@ -60,7 +63,7 @@ async def follow(ask: Ask, last_event_id: str | None, closing: asyncio.Event) ->
             except TimeoutError:
                 # Anew each time: whom a selector means changes, and agents come and go.
                 known = _chosen(ask, strict=False)
-                lines = merged(await reader.lines(known, most, after), 100 * most)
+                lines = merged(await reader.lines(known, most, began), MOST_ADDED)
 
     return frames()
 
@@ -69,17 +72,11 @@ def document(one: LogLine) -> Json:
     return {"at": rfc3339(one.at), "agent": one.agent, "kind": one.kind, "tool": one.tool or None, "text": one.text}
 
 
-def _told(lines: Sequence[LogLine], names: Sequence[str], ask: Ask) -> Json:
-    if ask.arguments["form"] != "text":
-        return {"lines": [document(one) for one in lines]}
-    return {"text": _page(lines, names, here(ask.arguments, ask.service.now()), ask)}
-
-
-def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page, ask: Ask) -> str:
+def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
     if not lines:
         return page(["Nothing was said. The terminal itself: phoenixctl screen NAME"])
     width = pages.column(names, here)
-    return "".join(f"{pages.line(one, width, here, cut=not ask.arguments['whole'])}\n" for one in lines)
+    return "".join(f"{pages.line(one, width, here, cut=False)}\n" for one in lines)
 
 
 def _chosen(ask: Ask, *, strict: bool) -> tuple[str, ...]:

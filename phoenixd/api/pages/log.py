@@ -1,4 +1,4 @@
-"""What agents said and did, a line each: time, agent, sign, words. The sign says what it is where there is no colour."""
+"""What agents said and did, a line each: time, agent, sign, words; the sign tells what it is without colour."""
 
 from __future__ import annotations
 
