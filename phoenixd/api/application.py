@@ -35,7 +35,8 @@ from phoenixd.api.handlers import (
     tokens,
 )
 from phoenixd.api.idempotency import IdempotentReplies
-from phoenixd.api.operations import Operation, served
+from phoenixd.api.operations import served
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.places import Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Doorkeeper

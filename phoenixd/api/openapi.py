@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phoenixd.api.operations import OPERATIONS, Operation, Parameter
+from phoenixd.api.operations import OPERATIONS
+from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.durations import DURATION_PATTERN
 

@@ -1,4 +1,4 @@
-"""What the API says in JSON: plain dictionaries from core values. A test compares them with `schemas.py`."""
+"""What the API says in JSON: plain dictionaries from core values. A test compares them with `schemas`."""
 
 from __future__ import annotations
 

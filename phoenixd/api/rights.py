@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from phoenixd.api.lineage import Lack
-from phoenixd.api.operations import Operation
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer
 from phoenixd.api.problems import Problem
 

@@ -17,7 +17,9 @@ from phoenixd.config.places import shared_projects, shared_work
 from phoenixd.config.problems import Problem, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
-from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables.agent import AgentTable
+from phoenixd.config.tables.values import CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules
 from phoenixd.errors import ConfigurationError

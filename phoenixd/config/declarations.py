@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.config.configuration import Configuration
-from phoenixd.config.tables import AGENT_NAME
+from phoenixd.config.tables.values import AGENT_NAME
 from phoenixd.config.toml import write_toml
 from phoenixd.directories import make_private
 from phoenixd.errors import ConfigurationError

@@ -11,7 +11,9 @@ from typing import Literal
 from phoenixd.clis import PRESETS
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable, ResonanceTable
+from phoenixd.config.tables.agent import AgentTable, FenceTable
+from phoenixd.config.tables.memory import ResonanceTable
+from phoenixd.config.tables.values import AGENT_NAME, CredentialTable
 from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
 from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (

@@ -10,7 +10,8 @@ from typing import Any
 
 from phoenixd import __version__
 from phoenixd.api import exits
-from phoenixd.api.operations import BY_NAME, SEND_LIMIT, Operation
+from phoenixd.api.operations import BY_NAME
+from phoenixd.api.operations.operation import SEND_LIMIT, Operation
 from phoenixd.core.durations import parse_duration
 from phoenixd.ctl import absence, wire
 from phoenixd.ctl.grammar import Command

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from phoenixd.api import exits
-from phoenixd.api.operations import OPERATIONS, Operation, Parameter, verbs
+from phoenixd.api.operations import OPERATIONS, verbs
+from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.ctl.refusal import refuse
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())

@@ -17,7 +17,7 @@ from typing import Any
 
 from phoenixd.directories import make_private
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class StageFailed(Exception):

@@ -12,7 +12,7 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from phoenixd.config.tables import AlertsTable
+from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind

@@ -17,7 +17,8 @@ from openapi_spec_validator import validate
 from phoenixd.api import openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.handlers import streams
-from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
+from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
+from phoenixd.api.operations.operation import SEND_LIMIT
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events.evidence import AnswerCut

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from phoenixd.api.lineage import agent_of_cgroup
-from phoenixd.api.operations import OPERATIONS, Operation, served
+from phoenixd.api.operations import OPERATIONS, served
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper, Role, Seated, check

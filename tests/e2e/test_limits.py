@@ -16,7 +16,8 @@ from phoenixd.demo.stage import Stage
 pytestmark = pytest.mark.slow
 
 AGENTS = [f"a{number}" for number in range(10)]
-LIMIT, EVERY = 9.0, 0.6
+LIMIT, EVERY = 25.0, 0.6
+"""Seconds. The limit has to outlast two starts of the daemon and of ten agents, also on a busy machine."""
 
 
 def test_f_proc_26_g60_a_limit_is_a_pause_for_the_whole_account_also_over_kill_9_of_the_daemon(stage: Stage) -> None:
@@ -50,7 +51,7 @@ def test_f_proc_26_g60_a_limit_is_a_pause_for_the_whole_account_also_over_kill_9
         lines = [line.split() for line in log.read_text().splitlines()]
         return [(float(at), name) for at, name, what in lines if what == "done"]
 
-    stage.until("all go on", lambda: len(told()) == len(AGENTS), patience=LIMIT + 20)
+    stage.until("all go on", lambda: len(told()) == len(AGENTS), patience=LIMIT + 60)
     stage.until("none is parked", lambda: {row["state"] for row in stage.rows().values()} == {"running"})
     early = [line.split()[1] for line in log.read_text().splitlines() if line.endswith("early")]
     assert sorted(early) == AGENTS, "asked once at the start, and not before the reset"

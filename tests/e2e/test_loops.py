@@ -64,6 +64,12 @@ def log(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (directory / "resolved.jsonl").read_text().splitlines()]
 
 
+def resolved_bytes(directory: Path) -> int:
+    """How far session.json says that resolved.jsonl was taken over."""
+    found: int = json.loads((directory / "session.json").read_text())["documents"]["resolved_bytes"]
+    return found
+
+
 def in_pane(puppet: Puppet, *words: str) -> tuple[int, str, str]:
     """Run phoenixctl inside the agent's process tree, with nothing but what the agent was given."""
     argv = ["phoenixctl", *words]
@@ -140,6 +146,8 @@ def test_f_st_10_what_was_resolved_while_the_daemon_was_down_is_applied_once(sta
     assert "resolved before" in stage.ask("resolve", "auth-flow", "again")
     stage.up()
     stage.until("it is applied", lambda: open_ids(directory) == ["other"])
+    # A daemon that is killed before it has noted how far it read the log reads those lines again.
+    stage.until("that is noted", lambda: resolved_bytes(directory) == (directory / "resolved.jsonl").stat().st_size)
 
     # The operator opens it again: the line that was applied once closes it no more.
     plant(stage, "a", ["auth-flow", "other"])

@@ -13,6 +13,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import (
     AnswerFellShort,
@@ -49,6 +50,8 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         book = _hear(before, found, book, event, now)
     elif isinstance(event, StartFailed):
         book = _hear_start(before, found, book, event, now)
+    elif isinstance(event, Tick):
+        book = _pass_time(found, book, now)
     for decision in found.decisions:
         for fact in decision.facts:
             book = _take(before, found, book, decision, fact, now)
@@ -82,6 +85,16 @@ def _hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> B
         patient = book.cases.patient(event.agent)
         if patient is not None and patient.incarnation == event.incarnation:
             book = replace(book, cases=book.cases.without_patient(event.agent))
+    return book
+
+
+def _pass_time(found: Step, book: Book, now: Moment) -> Book:
+    """Close what time alone decides; no Tick is asked for, since the looks at an open turn bring enough of them."""
+    for case in book.cases.cases:
+        for one in case.treated:
+            agent = found.fleet.agents.get(one.agent)
+            if one.open_since is not None and agent is not None and agent.activity is not None:
+                book = changed(book, case, outcome.time_passes(one, agent.activity.evidence_at, now), now)
     return book
 
 

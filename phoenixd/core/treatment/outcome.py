@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.treatment.case import WHY_LIMIT, Treated
 from phoenixd.core.treatment.words import Outcome
 
@@ -40,9 +40,19 @@ def turn_ends(one: Treated, now: Moment) -> Treated:
     after = replace(one, turns=one.turns + 1, worked=worked, open_since=None)
     if after.turns >= TURNS:
         return decided(after, "held", f"productive, and {after.turns} turns without it since", now)
-    if after.worked >= OPEN_TIME:
-        return decided(after, "held", "productive, and an hour of open turns without it since", now)
-    return after
+    return _held_by_time(after, now) if after.worked >= OPEN_TIME else after
+
+
+def time_passes(one: Treated, seen: Instant, now: Moment) -> Treated:
+    """A further turn goes on, which may take hours. seen: the newest sign of life in it; silence counts for nothing."""
+    if not one.is_open or one.productive is None or one.open_since is None:
+        return one
+    worked = one.worked + seen - one.open_since
+    return _held_by_time(replace(one, worked=worked), now) if worked >= OPEN_TIME else one
+
+
+def _held_by_time(one: Treated, now: Moment) -> Treated:
+    return decided(one, "held", "productive, and an hour of open turns without it since", now)
 
 
 def decided(one: Treated, outcome: Outcome, why: str, now: Moment) -> Treated:
