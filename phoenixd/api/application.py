@@ -20,11 +20,13 @@ from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
 from phoenixd.api.handlers import (
+    acting,
     answers,
     briefs,
     clinic,
     commands,
     handoffs,
+    log,
     loops,
     phases,
     queries,
@@ -52,7 +54,22 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
-ROOMS = (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic, resonance)
+ROOMS = (
+    queries,
+    commands,
+    acting,
+    log,
+    answers,
+    loops,
+    briefs,
+    recovering,
+    tokens,
+    handoffs,
+    phases,
+    tasks,
+    clinic,
+    resonance,
+)
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
     for module in ROOMS
@@ -147,6 +164,8 @@ class Api:
         self.places.check("stream")
         if operation.name == "read_pane":
             frames = await streams.pane(ask, self.closing)
+        elif operation.name == "read_log":
+            frames = await log.follow(ask, request.headers.get("last-event-id"), self.closing)
         else:
             frames = await streams.events(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         return _Stream(self.places, frames)

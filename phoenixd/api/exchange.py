@@ -15,7 +15,7 @@ from phoenixd.api.service import Service
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
-from phoenixd.core.seat.finding import meant, written_by
+from phoenixd.core.seat.finding import meant, shown, written_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Ask:
         """That agent, of a seat the generation that holds it; raises not_found."""
         found = meant(self.service.fleet(), self.name)
         if found is None:
-            raise problems.no_agent(self.name)
+            raise problems.no_agent(self.name, self._known())
         return found
 
     def row(self) -> Row:
@@ -48,11 +48,15 @@ class Ask:
         found = meant(self.service.fleet(), self.name)
         return row_of(self.service.fleet(), found, self.service.now()) if found is not None else None
 
+    def _known(self) -> list[str]:
+        fleet = self.service.fleet()
+        return [shown(fleet, agent) for agent in fleet.agents.values()]
+
     def written_by(self, name: str) -> str | tuple[str, ...]:
         """Under which names the journal has what is told of an agent; raises not_found."""
         found = written_by(self.service.fleet(), name)
         if found is None:
-            raise problems.no_agent(name)
+            raise problems.no_agent(name, self._known())
         return found
 
 

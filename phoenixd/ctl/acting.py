@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
@@ -22,8 +22,8 @@ YES = ("y", "yes")
 
 def act(command: Command) -> int:
     """`start|stop|restart|remove|send SELECT...`."""
-    words = [str(command.given["name"]), *map(str, command.given.get("more") or ())]
-    dry = bool(command.given.get("dry_run"))
+    words = [str(command.given["name"]), *map(str, command.given.get("which") or ())]
+    dry = bool(command.given.get("only_show"))
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
         return _alone(command)
     carried = {key: command.given[key] for key in CARRIED if command.given.get(key) is not None}
@@ -33,8 +33,8 @@ def act(command: Command) -> int:
 
 def undo(command: Command) -> int:
     """`undo [SELECT...]`."""
-    asked = {"select": " ".join(map(str, command.given.get("select") or ()))}
-    return _confirmed(command, "undo", asked, dry=bool(command.given.get("dry_run")))
+    asked = {"select": " ".join(map(str, command.given.get("which") or ()))}
+    return _confirmed(command, "undo", asked, dry=bool(command.given.get("only_show")))
 
 
 def _alone(command: Command) -> int:

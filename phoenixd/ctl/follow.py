@@ -25,8 +25,10 @@ def events(command: Command) -> int:
     return follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))
 
 
-def logs(command: Command) -> int:
-    """`logs NAME [-f]`: what the pane shows, then the lines that come to it."""
+def screen(command: Command) -> int:
+    """`screen NAME [-f]`, and `logs` as it was called: what the pane shows, then the lines that come to it."""
+    pane = calls.operation("read_pane")
+    command = Command(command.words, pane, dict(command.given), command.socket, command.as_json)
     if not command.given.pop("follow", False):
         return calls.call(command)
     shown: list[str] = []
@@ -53,8 +55,8 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
-    last: str | None = None
+def follow(command: Command, show: Callable[[str], None], *extra: str, last: str | None = None) -> int:
+    """Show each frame of a stream, over restarts of the daemon. last: the id after which it begins."""
     given = dict(command.given)
     stream = _open(command, given, last, extra)
     if stream is None:

@@ -12,19 +12,23 @@ from phoenixd.ctl.grammar import Command, parse
 from phoenixd.ctl.refusal import refuse
 
 SELECT = "select"
-CHOOSING = """Verbs that act on agents take names and selectors, one or several, in one word or in many:
+CHOOSING = """Verbs that act on agents take names and selectors, one or several:
 
   shop-api               this agent
-  'shop-*'               all whose names begin so (* any text, ? one character, [abc] one of these)
-  p:shop s:idle          all of the project shop that are idle: different keys have to match together
-  s:idle,waiting         idle ones and waiting ones: values of one key, and names, are alternatives
+  'shop-*'               all whose names begin so; ? is one character, [abc] one
+                         of these
+  p:shop s:idle          what is of the project shop and idle: different keys
+                         have to match together
+  s:idle,waiting         idle or waiting: values of one key, and names, are
+                         alternatives
   'shop-*' '!shop-old'   all of these but that one
 
 keys:
 """
 AFTER = """
-Above one agent a verb asks once, and names them; --yes answers beforehand, --dry-run only shows whom it means.
-phoenixctl undo takes back the newest stop, removal or fresh start, for 7 days.
+Above one agent a verb asks once, and names them; --yes answers beforehand, and
+--dry-run only shows whom it means. phoenixctl undo takes back the newest stop,
+removal or fresh start, for 7 days.
 """
 
 

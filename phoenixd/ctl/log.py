@@ -25,7 +25,7 @@ FIELDS = ("agent", "tool", "text")
 
 def log(command: Command) -> int:
     """What there is, then what follows."""
-    given = {**command.given, "select": " ".join(map(str, command.given.get("select") or ()))}
+    given = {**command.given, "select": " ".join(map(str, command.given.get("which") or ()))}
     wanted = given.pop("grep", None)
     try:
         # Looked for here, and not in the daemon: an expression can take for ever, and this one's author can end it.

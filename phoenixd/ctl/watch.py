@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.api.operations import NAME_PATTERN, Operation
+from phoenixd.api.operations.operation import NAME_PATTERN, Operation
 from phoenixd.api.pages.layout import clean
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.follow import follow
@@ -23,15 +23,19 @@ def status(command: Command) -> int:
     if not command.given.pop("watch", False):
         return calls.call(command)
     watched = _Watched(command)
-    found = watched.begin()
-    if found != exits.OK:
-        return found
     events = calls.operation("list_events")
+    newest = calls.ask(command, events, {"lines": 1, "all": True}, as_json=True)
+    if newest is None:
+        return absence.explain(calls.places(command))
+    found = watched.begin()
+    if found not in (exits.OK, exits.CONDITION) or newest.status >= 400:
+        return found
     given: dict[str, Any] = {"all": True}
     if "name" in command.given:
         given["agent"] = command.given["name"]
     asking = Command(command.words, events, given, command.socket, command.as_json)
-    return follow(asking, watched.hear)
+    # From before it was looked at: what happens in between is told, and once.
+    return follow(asking, watched.hear, last=str(json.loads(newest.body)["next"]))
 
 
 class _Watched:
@@ -53,7 +57,7 @@ class _Watched:
             return code
         for row in json.loads(rows.body)["agents"]:
             self._told[row["name"]] = _key(row)
-        return exits.OK
+        return code
 
     def hear(self, data: str) -> None:
         """Something was journaled: look what that has made of its agent."""

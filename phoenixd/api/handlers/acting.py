@@ -76,6 +76,8 @@ async def undo(ask: Ask) -> Reply:
     acts = undoing.newest(fleet.undoable, wall, names)
     if not acts:
         raise Problem("not_found", "nothing was stopped, removed or begun afresh within 7 days", "phoenixctl events")
+    if any(one.verb == "remove" for one in acts) and ask.caller.role < Role.ADMIN:
+        raise Problem("denied", f"uid {ask.caller.uid} may not declare agents", "ask as root or as the daemon's user")
     _expected(ask, [one.agent for one in acts])
     if ask.arguments["dry_run"]:
         return _dry("undo", [(one.agent, f"{one.verb} by {one.by}") for one in acts])
