@@ -409,8 +409,9 @@ class DaemonService:
             return Seated(agent)
         leads = project_of(known.spec) if known.spec.kind is Kind.ORCHESTRATOR else None
         if not known.spec.seat:
-            return Seated(agent, project=leads)
-        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known), leads)
+            return Seated(agent, project=leads, workspace=known.spec.cwd)
+        fenced = why_fenced(fleet, known)
+        return Seated(known.spec.seat, known.spec.generation, fenced, leads, known.spec.cwd)
 
     @property
     def agents_dir(self) -> str:

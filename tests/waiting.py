@@ -10,9 +10,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 PAUSE = 0.01
+PATIENCE = 60.0
+"""Seconds: a machine whose cores are all busy has been seen to need half of it."""
 
 
-async def eventually(condition: Callable[[], T | Awaitable[T]], timeout: float = 10, what: str = "") -> T:
+async def eventually(condition: Callable[[], T | Awaitable[T]], timeout: float = PATIENCE, what: str = "") -> T:
     """Return the first true value of `condition`, which may be a coroutine function; TimeoutError names `what`."""
     deadline = time.monotonic() + timeout
     while True:
@@ -26,7 +28,7 @@ async def eventually(condition: Callable[[], T | Awaitable[T]], timeout: float =
         await asyncio.sleep(PAUSE)
 
 
-def eventually_sync(condition: Callable[[], T], timeout: float = 10, what: str = "") -> T:
+def eventually_sync(condition: Callable[[], T], timeout: float = PATIENCE, what: str = "") -> T:
     """The same without an event loop."""
     deadline = time.monotonic() + timeout
     while not (value := condition()):

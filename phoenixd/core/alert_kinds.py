@@ -140,7 +140,9 @@ def _works_again(standing: StandingAlert, agent: Agent) -> bool:
 def _is_verified(standing: StandingAlert, agent: Agent) -> bool:
     """A check succeeded, or nobody wants it to run: what is started after that has a new session."""
     known = agent.resonance
-    return _is_down(agent) or known is None or (known.state == "intact" and not known.lost)
+    if known is None or not agent.spec.has_resonance:
+        return True
+    return _is_down(agent) or (known.state == "intact" and not known.lost)
 
 
 def _is_checked(standing: StandingAlert, agent: Agent) -> bool:
@@ -404,11 +406,12 @@ TABLE: tuple[AlertKind, ...] = (
     AlertKind(
         "handoff",
         (
-            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or the successor of "
-            "one that is rolled back cannot be ended; or a successor had more than half of its context taken when it "
-            "acknowledged; or a text that was kept over a handoff did not arrive"
+            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or the generation "
+            "that is to go cannot be ended, be it the predecessor or the successor of one that is rolled back; or a "
+            "successor had more than half of its context taken when it acknowledged; or a text that was kept over a "
+            "handoff did not arrive"
         ),
-        "its run has ended, or the next handoff is done",
+        "its run has ended, or the next handoff is done, or what could not be ended is gone",
         _is_another_run,
     ),
     AlertKind(

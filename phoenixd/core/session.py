@@ -13,7 +13,7 @@ from phoenixd.core.agent.state import Afterwards, BackingOff, Running, Starting,
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.facts import RunProductive, Weight
-from phoenixd.core.handoff.words import is_word_of_addendum
+from phoenixd.core.handoff import words
 from phoenixd.core.hooks import (
     CallKept,
     Compacted,
@@ -377,6 +377,11 @@ def _hear_session(session: Session | None, event: Hook, run: Run, now: Moment) -
     return replace(session, active_wall=now.wall)
 
 
+def is_ours(prompt: str) -> bool:
+    """Whether a prompt is a word of phoenixd's own, and no task in hand."""
+    return cut.is_ours(prompt) or words.is_ours(prompt) or is_notice(prompt)
+
+
 def hear_sent(agent: Agent, message_id: str) -> Agent:
     """A text arrived. If somebody sent it, what the agent does now was asked for; what we say by ourselves was not."""
     state = agent.state
@@ -405,8 +410,8 @@ def _hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool,
         heard = leftover.taken(productive.asked_again(agent), event.text)
         said = "a turn began with the answer to a question that an earlier run had asked"
         return heard, replace(run, prompt_seen=True, merit=asked), said
-    if is_word_of_addendum(event.text):
-        return agent, replace(told, prompt_seen=True), "a turn began with word of what came too late for its package"
+    if words.is_ours(event.text):
+        return agent, replace(told, prompt_seen=True), f"a turn began with {words.what(event.text)}"
     if is_notice(event.text):
         return agent, replace(told, prompt_seen=True), "a turn began with word of a task that it had handed out"
     text = event.text[:MAX_TEXT]

@@ -20,7 +20,7 @@ Write = Callable[[Agent, Sequence[str], bytes], Awaitable[str]]
 
 async def drafted(agent: Agent, tree: Tree, sources: Sources, write: Write) -> tuple[Changes, str]:
     """What the program would change, and why nothing is taken from it; empty where something is."""
-    why = ""
+    why = remedy = ""
     for _ in range(MOST_TRIES):
         try:
             if not await to_thread.run_sync(papers, tree):
@@ -29,8 +29,9 @@ async def drafted(agent: Agent, tree: Tree, sources: Sources, write: Write) -> t
             answer = await write(agent, agent.spec.handoff.command, asked)
             return await to_thread.run_sync(accepted, tree, answer, sources), ""
         except PhoenixdError as failure:
-            why = failure.message
-    return Changes(), f"handoff.command was not heeded in {MOST_TRIES} tries: {why}"
+            why, remedy = failure.message, failure.remedy
+    told = f"; {remedy}" if remedy else ""
+    return Changes(), f"handoff.command was not heeded in {MOST_TRIES} tries: {why}{told}"
 
 
 def unless_changed(before: Tree, changes: Changes) -> Callable[[Tree], Changes]:

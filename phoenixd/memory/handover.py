@@ -21,14 +21,14 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.keeping import SessionFound, superfluous
+from phoenixd.documents.project.keeping import SessionFound, left_open, superfluous
 from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
 from phoenixd.documents.project.outcomes import Ended, untold
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.times import timestamp
+from phoenixd.documents.times import exact_time, timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafts import Write, drafted, unless_changed
@@ -228,11 +228,24 @@ class Handover:
         records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
         self.files.put_files(agent.spec.cwd, records)
         spared = frozenset((handoff.previous_session, handoff.session))
-        known = self.files.sessions_of(agent.spec.cwd, handoff.project)
+        known = self._told_over(handoff, agent, spared)
         # Of so many handoffs there is one session more.
         gone = superfluous(known, agent.spec.handoff.keep + 1, spared)
         if gone:
             self.files.remove_files(agent.spec.cwd, gone)
+
+    def _told_over(self, handoff: Handoff, agent: Agent, spared: frozenset[str]) -> tuple[SessionFound, ...]:
+        """The project's sessions, once the records of those that are over say so."""
+        workspace = agent.spec.cwd
+        known = self.files.sessions_of(workspace, handoff.project)
+        changes = {"status": "shutdown", "shutdown_at": timestamp(self.wall())}
+        paths = [layout.session_paths(one).record for one in left_open(known, handoff.seat, spared)]
+        found = {path: record for path in paths if (record := self._known_record(workspace, path)) is not None}
+        if not found:
+            return known
+        writes = {path: render_document(record.model_copy(update=changes)) for path, record in found.items()}
+        self.files.put_files(workspace, writes)
+        return self.files.sessions_of(workspace, handoff.project)
 
     def _records(
         self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
@@ -279,6 +292,7 @@ class Handover:
         wall = self.wall()
         return Sources(
             now=timestamp(wall),
+            exact=exact_time(wall),
             ledger=ledger,
             outcomes=untold(self.ended(tree.project, agent.spec.cwd), tree, wall),
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),

@@ -17,7 +17,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
-from phoenixd.documents.project.outcomes import is_of, of_workers
+from phoenixd.core.tasks.state import is_of
+from phoenixd.documents.project.outcomes import of_workers
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -25,6 +26,7 @@ from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.summary import git_summary
@@ -48,6 +50,7 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
@@ -119,6 +122,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
+        before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
     handover = Handover(
         ProjectFiles(),
@@ -202,7 +206,13 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
             lambda agent: house.variables.keeps_transcript(agent),
             house.papers.clean,
             lambda path, content: plain_files.replace(path, content),
-            Judging(ReportWorld(transcripts), house.papers.clean, ground.clock),
+            Judging(
+                ReportWorld(transcripts),
+                house.papers.clean,
+                ground.clock,
+                BeforeTasks(directories, plain_files, hash_files).of,
+            ),
+            house.starter.seal,
         ),
     )
 

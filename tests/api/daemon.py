@@ -238,7 +238,9 @@ class FakeDaemon:
         agent = self.state.agents.get(name)
         if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
             return Seated(name)
-        return Seated(agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec))
+        return Seated(
+            agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec), workspace=agent.spec.cwd
+        )
 
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
         """Open a loop."""

@@ -214,6 +214,36 @@ async def test_keep_packages_and_records_of_the_newest_handoffs_stay_and_nothing
     ])  # fmt: skip
 
 
+async def test_the_record_of_a_successor_that_a_rollback_left_running_is_closed_and_goes_in_its_turn(
+    scene: Scene,
+) -> None:
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=HandoffRules(keep=1)))
+    first = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(first, PackageWritten)
+    # An order to stop rolled it back before the package was known: nothing ever came to its record.
+    sessions = scene.room.work / ".claude/orchestrators"
+    record = sessions / first.session / "session.json"
+    assert json.loads(record.read_text())["status"] == "running"
+    scene.changes = {"id": "h2", "began_wall": NOW + 60, "previous_session": first.previous}
+    second = await scene.handover.write(WritePackage("a", "h2"))
+    assert isinstance(second, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {**scene.changes, "session": second.session}
+
+    (sessions / first.session / "memory").mkdir()
+    (sessions / first.session / "memory" / "patterns.md").write_text("Mind the till.")
+    await scene.handover.record(RecordSessions("a", "h2"))
+    assert json.loads(record.read_text())["status"] == "shutdown"
+    assert (sessions / first.session / "handoff-package.json").exists(), "one handoff's papers are kept beside"
+
+    scene.changes |= {"id": "h3", "began_wall": NOW + 120, "session": "", "previous_session": second.session}
+    scene.step = Step.SNAPSHOT
+    third = await scene.handover.write(WritePackage("a", "h3"))
+    assert isinstance(third, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {**scene.changes, "session": third.session}
+    await scene.handover.record(RecordSessions("a", "h3"))
+    assert not (sessions / first.session / "handoff-package.json").exists()
+
+
 def written(path: str) -> tuple[bytes, bytes]:
     """A call of the CLI's own file tool, and its outcome, long after the snapshot by the transcript's own clock."""
     call = f"w-{path}"

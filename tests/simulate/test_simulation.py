@@ -7,7 +7,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,9 +103,8 @@ def test_virtual_time_jumps_to_the_next_timer() -> None:
                 tasks.start_soon(anyio.sleep, days * 86400)
         return asyncio.get_running_loop().time()
 
-    started = time.monotonic()
+    # A loop that waits in real time would be ended by pytest's timeout.
     assert anyio.run(sleep_for_a_year, backend_options=VIRTUAL) == pytest.approx(365 * 86400, abs=1)
-    assert time.monotonic() - started < 30
 
 
 def test_a_wait_that_nothing_can_end_is_an_error() -> None:

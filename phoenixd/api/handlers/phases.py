@@ -11,6 +11,7 @@ from phoenixd.api.pages import phases as text_phases
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.finding import meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
 from phoenixd.documents.project import revision
@@ -118,7 +119,7 @@ async def _meant(ask: Ask) -> tuple[str, Tree]:
 
 def _own(ask: Ask, workspace: str | None, project: str | None) -> tuple[str, str]:
     """The workspace and project of the orchestrator that asks (E58); raises Problem for any other."""
-    agent = ask.service.fleet().agents.get(str(ask.caller.agent))
+    agent = meant(ask.service.fleet(), str(ask.caller.agent))
     if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
         why = f"agent {ask.caller.agent} may not ask about phases: it is no orchestrator, and has no project"
         raise Problem("denied", why, "ask from a terminal of your own")

@@ -29,8 +29,8 @@ HOOKS = {
 LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 
 
-def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
-    """One agent in full."""
+def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "") -> str:
+    """One agent in full. marker: what is known of its marker, as a clause."""
     run = [f"incarnation {row.incarnation}"]
     asks = row.item if row.activity == "waiting" else None
     if row.pid is not None:
@@ -49,6 +49,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
         else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
         "session": row.session_id or "none yet",
         "context": context(row.context, here),
+        "resonance": marker,
         "armed": "; ".join(row.armed),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",

@@ -47,7 +47,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> Decision:
     """A text arrived."""
     # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-    is_news = event.queued and not cut.is_ours(event.queued)
+    is_news = event.queued and not session.is_ours(event.queued)
     heard = replace(agent, last_prompt=event.queued[: session.MAX_TEXT]) if is_news else agent
     heard = cut.typed(leftover.typed(heard, event.message_id, None), event.message_id)
     if any(isinstance(one, Taken) for one in seen.signals):

@@ -25,7 +25,7 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     """Judge an answer, and say what follows of it."""
     planting = known.planting
     known = replace(known, challenge=None, turns=0, deferred=0)
-    if planting is None:
+    if planting is None or not due.is_on(agent):
         return Decision(replace(agent, resonance=known))
     # What the agent wrote could be copied from there.
     known = replace(known, planting=planting.seen(answer))
@@ -45,6 +45,8 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
         return _noted(agent, void, known.state, f"the check proves nothing: {why}", why, readings)
     if known.compacted and known.degraded < MOST_DEGRADED:
         return replace(_degraded(agent, known, judged, now), readings=readings)
+    if challenge.calls and agent.spec.resonance.overflow == "compaction" and not known.is_restoring:
+        return replace(_worked_on(agent, known, challenge, now), readings=readings)
     if not known.misses:
         missed = replace(known, state=judged, misses=1, due="again")
         said = f"the answer to a check does not hold the code that was asked for: {judged}; it is asked again"
@@ -81,6 +83,18 @@ def _unproven(agent: Agent, known: Resonance, challenge: Challenge, now: Moment)
     why = f"it called {tools} before it answered" if tools else "the code was seen elsewhere meanwhile"
     doubt = replace(known, state="unverifiable", due="again", note=why)
     noted = _noted(agent, doubt, "unverifiable", f"the code was right, and proves nothing: {why}", why, ())
+    return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
+
+
+def _worked_on(agent: Agent, known: Resonance, challenge: Challenge, now: Moment) -> Decision:
+    """It was at work where it was to recite: another hook may have held up the same turn's end, and told it to go on.
+
+    Where nothing drops the front in silence, that is likelier than a loss. It is told, and asked after the interval.
+    """
+    tools = ", ".join(dict.fromkeys(challenge.calls))
+    why = f"it called {tools} and gave no code; another hook may hold up its turn's end as well"
+    doubt = replace(known, state="unverifiable", due="", note=why)
+    noted = _noted(agent, doubt, "unverifiable", f"the check proves nothing: {why}", why, ())
     return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
 
 
