@@ -38,6 +38,7 @@ from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.core.seat.state import Seat, project_of
+from phoenixd.core.sight import Sight
 from phoenixd.core.spec import Kind
 from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
@@ -56,6 +57,8 @@ from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
+from phoenixd.runtime.onlookers import Onlookers
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.supervisor import Supervisor
 
 T = TypeVar("T")
@@ -159,6 +162,8 @@ class DaemonService:
     list_projects: Callable[[str], tuple[str, ...]]
     read_project: Callable[[str, str], Tree]
     """A workspace's projects by name, and one of them as its files are."""
+    sights: Sights
+    onlookers: Onlookers
     agents_cgroup: str | None = None
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
@@ -176,6 +181,12 @@ class DaemonService:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.knowledge.loops(seat_name(agent))
+
+    def sight(self, agent: Agent) -> Sight:
+        return self.sights.of(agent)
+
+    async def look_at_terminals(self) -> None:
+        await self.onlookers.look()
 
     @property
     def stale_days(self) -> int:

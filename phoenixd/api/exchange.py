@@ -42,11 +42,14 @@ class Ask:
 
     def row(self) -> Row:
         """That agent as it is now."""
-        return row_of(self.service.fleet(), self.agent(), self.service.now())
+        return self._row(self.agent())
 
     def row_if_any(self) -> Row | None:
         found = meant(self.service.fleet(), self.name)
-        return row_of(self.service.fleet(), found, self.service.now()) if found is not None else None
+        return self._row(found) if found is not None else None
+
+    def _row(self, agent: Agent) -> Row:
+        return row_of(self.service.fleet(), agent, self.service.now(), self.service.sight(agent))
 
     def _known(self) -> list[str]:
         fleet = self.service.fleet()

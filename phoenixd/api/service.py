@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import Latency
@@ -13,6 +14,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
+from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.tree import Tree
@@ -163,6 +165,14 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def sight(self, agent: Agent) -> Sight:
+        """What is seen of an agent beside what is decided on, without secrets."""
+        ...
+
+    async def look_at_terminals(self) -> None:
+        """Have who is attached where be known as of now, where that is to be had soon."""
+        ...
 
     @property
     def stale_days(self) -> int:

@@ -86,6 +86,7 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
         resonance=_resonance(table.resonance),
         brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),
         project=table.project,
+        labels=table.labels,
         source=source,
     )
 

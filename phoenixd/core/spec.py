@@ -354,6 +354,8 @@ class AgentSpec:
     """The task that it was made for, as its worker."""
     env_of: str = ""
     """The declared agent whose environment a worker has."""
+    labels: tuple[str, ...] = ()
+    """Words of the operator's own, by which agents are chosen and shown."""
 
     @property
     def early_exit(self) -> float:

@@ -76,6 +76,15 @@ TOOL_INPUT_TEXT_LIMITS = {
     "cron": 128,
     "reason": 256,
     "prompt": 512,
+    # What a call is about, for people; of a long path or address the beginning.
+    "file_path": 512,
+    "notebook_path": 512,
+    "absolute_path": 512,
+    "path": 512,
+    "pattern": 256,
+    "url": 512,
+    "query": 256,
+    "skill": 128,
 }
 # What goes on in the background when a turn ends; as much of each as of a command, so that a secret is seen whole.
 MOST_JOBS, JOB_LIMIT = 8, 2048

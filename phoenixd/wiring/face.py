@@ -18,6 +18,7 @@ from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.tree import tier
 from phoenixd.drivers.files.project import projects_of, read_project
 from phoenixd.ports import Outside
+from phoenixd.runtime.onlookers import Onlookers
 from phoenixd.runtime.recovery import relink
 from phoenixd.runtime.world import left_alone
 from phoenixd.service import DaemonService
@@ -54,6 +55,8 @@ def make_service(
         list_projects=projects_of,
         read_project=partial(read_project, hashed=False),
         agents_cgroup=cgroups.agents_path if cgroups else None,
+        sights=hands.sights,
+        onlookers=Onlookers(world.terminal, hands.sights, ground.clock, supervisor.everybody),
     )
 
 

@@ -29,6 +29,7 @@ from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
+from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
 from phoenixd.drivers.notify.command import CommandRoute
@@ -62,6 +63,8 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_texts
+from phoenixd.runtime.sighting import Sighting
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.start.job_place import JobPlaces
 from phoenixd.start.programs import Programs
@@ -240,15 +243,17 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
 
-    metering = Metering(
-        find, tell, clock, house.transcripts, StatusLines(ground.directories.agent_runtime), supervisor.everybody
-    )
+    sights = Sights(find, house.papers.clean, clock)
+    sighting = Sighting(sights, clock, house.transcripts.last_words, branch_of)
+    status = StatusLines(ground.directories.agent_runtime)
+    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.look)
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
+        sights.heard(name, kind, payload)
         metering.heard(name, kind, payload)
         cut_answers.heard(name, kind, payload)
         marker_watch.heard(name, kind, payload)
@@ -271,4 +276,4 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch, sights)

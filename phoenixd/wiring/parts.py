@@ -32,6 +32,7 @@ from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service import DaemonService
@@ -88,6 +89,7 @@ class Hands:
     metering: Metering
     cut_answers: CutAnswers
     marker_watch: MarkerWatch
+    sights: Sights
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
@@ -46,6 +47,7 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
+from phoenixd.core.sight import NOTHING, Sight
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
@@ -208,6 +210,15 @@ class FakeDaemon:
 
     def facts(self) -> Facts:
         return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, halted=self.degraded)
+
+    sights: dict[str, Sight] = field(default_factory=dict)
+    """What is seen of agents, by their names."""
+
+    def sight(self, agent: Agent) -> Sight:
+        return self.sights.get(agent.name, NOTHING)
+
+    async def look_at_terminals(self) -> None:
+        return None
 
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()

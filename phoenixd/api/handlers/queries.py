@@ -43,7 +43,7 @@ API = 1
 
 async def list_agents(ask: Ask) -> Reply:
     service, now = ask.service, ask.service.now()
-    rows = projection.project(service.fleet(), now)
+    rows = projection.project(service.fleet(), now, service.sight)
     digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
@@ -62,6 +62,8 @@ async def list_agents(ask: Ask) -> Reply:
 
 
 async def show_agent(ask: Ask) -> Reply:
+    ask.agent()
+    await ask.service.look_at_terminals()
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
     fine = row.is_running or projection.is_between_iterations(ask.agent())

@@ -23,9 +23,6 @@ from phoenixd.api.schemas.shapes import (
 READINGS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}}
 
 HAPPENINGS: dict[str, Schema] = {
-    "Alert": an_object(
-        {"id": INTEGER, "kind": STRING, "text": STRING, "raised_at": or_null(TIME), "needs_you": BOOLEAN}
-    ),
     "Commits": an_object({"count": COUNT, "last": NUMBER, "p50": NUMBER, "p99": NUMBER, "worst": NUMBER}),
     "Daemon": an_object(
         {

@@ -20,6 +20,7 @@ from phoenixd.config.tables.values import (
     VARIABLE_NAME,
     AbsolutePath,
     CredentialTable,
+    Labels,
     Table,
     Text,
     Words,
@@ -79,6 +80,7 @@ class AgentTable(Table):
     argv: Words = ()
     account: Text | None = None
     project: Text | None = None
+    labels: Labels = ()
     env: dict[str, Text | CredentialTable] = Field(default_factory=dict, repr=False)
     env_from: Literal["daemon", "login", "none"] = "daemon"
     fence: FenceKind | None = None

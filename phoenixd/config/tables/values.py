@@ -39,6 +39,9 @@ def list_to_tuple(value: Any) -> Any:
 Text = Annotated[str, AfterValidator(text)]
 AbsolutePath = Annotated[str, AfterValidator(_absolute_path)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(list_to_tuple)]
+Label = Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,31}$")]
+Labels = Annotated[tuple[Label, ...], Field(max_length=16), BeforeValidator(list_to_tuple)]
+"""Words by which agents are chosen and shown."""
 Mark = Annotated[Text, Field(min_length=3, max_length=64)]
 """What secrets begin with; shorter ones would blot out ordinary words."""
 
