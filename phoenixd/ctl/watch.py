@@ -14,7 +14,7 @@ from phoenixd.ctl.follow import follow
 from phoenixd.ctl.grammar import Command
 
 SIGNS = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
-SHOWN = ("group", "state", "activity", "waiting_for", "parked_until", "item")
+SHOWN = ("incarnation", "group", "state", "activity", "waiting_for", "parked_until", "item")
 """What of a row is a change that is told; ages and counts are not."""
 
 
@@ -75,22 +75,24 @@ class _Watched:
         if answer.status >= 400:
             return
         for row in json.loads(answer.body)["agents"]:
-            if self._told.get(row["name"]) != _key(row):
-                self._told[row["name"]] = _key(row)
-                self._print(row, event["at"])
+            told, now = self._told.get(row["name"]), _key(row)
+            if told != now:
+                self._told[row["name"]] = now
+                self._print(row, event["at"], is_another_run=told is not None and told[0] != now[0])
 
     @property
     def _show(self) -> Operation:
         return calls.operation("show_agent")
 
-    def _print(self, row: dict[str, Any], at: str) -> None:
+    def _print(self, row: dict[str, Any], at: str, *, is_another_run: bool = False) -> None:
         if self._command.as_json:
             print(json.dumps(row), flush=True)
             return
-        print(clean(f"{at[11:19]}Z {line(row)}"), flush=True)
+        run = f", incarnation {row['incarnation']}" if is_another_run else ""
+        print(clean(f"{at[11:19]}Z {line(row, run)}"), flush=True)
 
 
-def line(row: dict[str, Any]) -> str:
+def line(row: dict[str, Any], run: str = "") -> str:
     """One agent in a line: sign, name, what it is at, and why."""
     words = [str(row["state"]).replace("_", " ")]
     if row.get("activity"):
@@ -100,7 +102,7 @@ def line(row: dict[str, Any]) -> str:
     elif row["state"] != "running" and row.get("reason"):
         words.append(str(row["reason"]))
     item = f"  #{row['item']}" if row.get("item") else ""
-    return f"{SIGNS.get(row['group'], '?')} {row['name']}  {', '.join(words)}{item}"
+    return f"{SIGNS.get(row['group'], '?')} {row['name']}  {', '.join(words)}{run}{item}"
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -54,7 +54,7 @@ async def act(ask: Ask) -> Reply:
     if verb == "send" and not str(ask.arguments["text"] or "").strip():
         raise Problem("invalid", "there is nothing to send", "phoenixctl send --help")
     rows = {row.name: row for row in project(ask.service.fleet(), ask.service.now())}
-    chosen = _chosen(ask, subjects(ask.service.fleet(), rows.values()))
+    chosen = _chosen(ask, subjects(rows.values()))
     if ask.arguments["dry_run"]:
         return _dry(verb, [(name, _now(rows[name])) for name in chosen])
     key = secrets.token_hex(6)
@@ -66,7 +66,7 @@ async def act(ask: Ask) -> Reply:
 async def undo(ask: Ask) -> Reply:
     fleet, wall = ask.service.fleet(), ask.service.now().wall
     known = {one.agent: Subject(one.agent, "", "", ()) for one in undoing.kept(fleet.undoable, wall)}
-    live = {one.name: one for one in subjects(fleet, project(fleet, ask.service.now())) if one.name in known}
+    live = {one.name: one for one in subjects(project(fleet, ask.service.now())) if one.name in known}
     words = str(ask.arguments["select"])
     names = (
         frozenset(_chosen(replace(ask, arguments={**ask.arguments, "expect": None}), {**known, **live}.values()))

@@ -82,7 +82,7 @@ def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
 def _chosen(ask: Ask, *, strict: bool) -> tuple[str, ...]:
     """Whom it is about; strict: a name that is not there is refused, as is nothing at all."""
     fleet = ask.service.fleet()
-    known = subjects(fleet, project(fleet, ask.service.now()))
+    known = subjects(project(fleet, ask.service.now()))
     selector = selected(str(ask.arguments["select"]))
     if not strict:
         return tuple(one.name for one in known if selector.takes(one))
