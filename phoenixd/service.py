@@ -14,6 +14,7 @@ import anyio
 from phoenixd import config
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import (
+    Attendant,
     BriefPage,
     Change,
     Facts,
@@ -51,7 +52,7 @@ from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker
 from phoenixd.ports import Clock
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Cleaner, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
@@ -165,6 +166,7 @@ class DaemonService:
     sights: Sights
     onlookers: Onlookers
     agents_cgroup: str | None = None
+    _attendants: list[Attendant] = field(default_factory=list)
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
     _declaring: anyio.Lock = field(default_factory=anyio.Lock)
@@ -184,6 +186,20 @@ class DaemonService:
 
     def sight(self, agent: Agent) -> Sight:
         return self.sights.of(agent)
+
+    def attend(self, attendant: Attendant) -> None:
+        self._attendants.append(attendant)
+        self.sights.changed = self._seen
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        """A turn is over: tell those who attend, and whoever waits for the fleet or for journal rows."""
+        for attendant in self._attendants:
+            attendant.turned(entries, changed)
+        self.ring(max((stored.seq for stored in entries), default=0))
+
+    def _seen(self, agent: str) -> None:
+        for attendant in self._attendants:
+            attendant.seen(agent)
 
     async def look_at_terminals(self) -> None:
         await self.onlookers.look()
@@ -281,6 +297,8 @@ class DaemonService:
     def ring(self, newest: int) -> None:
         """A turn was saved: wake whoever waits for the fleet or for journal rows."""
         self._newest = max(self._newest, newest)
+        for attendant in self._attendants:
+            attendant.saved(self._newest)
         self._rang.set()
         self._rang = anyio.Event()
 

@@ -19,12 +19,14 @@ from phoenixd.api import arguments, openapi, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
+from phoenixd.api.feed.live import Feed
 from phoenixd.api.handlers import (
     acting,
     answers,
     briefs,
     clinic,
     commands,
+    feeds,
     handoffs,
     log,
     loops,
@@ -55,6 +57,7 @@ TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
 ROOMS = (
+    feeds,
     queries,
     commands,
     acting,
@@ -85,6 +88,7 @@ class Api:
     service: Service
     doorkeeper: Doorkeeper
     chronicle: Chronicle = field(init=False)
+    feed: Feed = field(init=False)
     replies: IdempotentReplies = field(default_factory=IdempotentReplies)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     body_timeout: float = BODY_TIMEOUT
@@ -95,6 +99,7 @@ class Api:
 
     def __post_init__(self) -> None:
         self.chronicle = Chronicle(self.service.journal)
+        self.feed = Feed(self.service)
 
     def application(self) -> Starlette:
         """A route for each operation that has a path."""
@@ -143,7 +148,16 @@ class Api:
         elif body.strip() not in (b"", b"{}"):
             raise Problem("invalid", f"{operation.name} takes no body", "leave the body out")
         key = request.headers.get("idempotency-key")
-        ask = Ask(self.service, self.chronicle, caller, given, key)
+        ask = Ask(
+            self.service,
+            self.chronicle,
+            caller,
+            given,
+            key,
+            self.feed,
+            request.headers.get("if-none-match"),
+            _wants_text(request, operation),
+        )
         if operation.name == "openapi":
             return _json(openapi.document(self.service.facts().version))
         if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
@@ -166,6 +180,8 @@ class Api:
             frames = await streams.pane(ask, self.closing)
         elif operation.name == "read_log":
             frames = await log.follow(ask, request.headers.get("last-event-id"), self.closing)
+        elif operation.name == "follow_feed":
+            frames = await streams.feed(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         else:
             frames = await streams.events(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         return _Stream(self.places, frames)
@@ -252,11 +268,19 @@ def _response(reply: Reply, ask: Ask, *, as_text: bool) -> Response:
     if as_text:
         text = reply.text(here(ask.arguments, ask.service.now()))
         response = Response(text, reply.status, media_type=TEXT_TYPE)
+    elif reply.etag is not None and reply.etag in _etags(ask.known):
+        response = Response(status_code=304)
     else:
         response = _json(reply.body() if callable(reply.body) else reply.body, reply.status)
     response.headers[EXIT_HEADER] = str(reply.exit)
+    if reply.etag is not None and not as_text:
+        response.headers["etag"] = reply.etag
     response.background = background  # type: ignore[assignment]
     return response
+
+
+def _etags(known: str | None) -> list[str]:
+    return [one.strip() for one in known.split(",")] if known is not None else []
 
 
 @dataclass(frozen=True, slots=True)

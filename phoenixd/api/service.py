@@ -23,7 +23,7 @@ from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
 from phoenixd.planting import Marker
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Leftovers
 
 
@@ -69,7 +69,7 @@ class LoopCounts:
     stale: int = 0
     brief: BriefFace | None = None
     unconfirmed: int = 0
-    """Those that no session has seen for long."""
+    """Those that no session proves to be still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,20 @@ class LogReader(Protocol):
         ...
 
 
+class Attendant(Protocol):
+    """What is told of each change, after it was saved or is late with that; it never waits."""
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None: ...
+
+    def seen(self, agent: str) -> None:
+        """Something else is seen of this agent (see core.sight)."""
+        ...
+
+    def saved(self, newest: int) -> None:
+        """The journal has this row."""
+        ...
+
+
 class Service(Protocol):
     """The daemon as the handlers see it. All may raise PhoenixdError, whose message and remedy reach the caller."""
 
@@ -168,6 +182,10 @@ class Service(Protocol):
 
     def sight(self, agent: Agent) -> Sight:
         """What is seen of an agent beside what is decided on, without secrets."""
+        ...
+
+    def attend(self, attendant: Attendant) -> None:
+        """Tell it of each change from now on."""
         ...
 
     async def look_at_terminals(self) -> None:

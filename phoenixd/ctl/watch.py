@@ -9,6 +9,7 @@ from typing import Any
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN, Operation
 from phoenixd.api.pages.layout import clean
+from phoenixd.core.selection import Selector, Subject, parse
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.follow import follow
 from phoenixd.ctl.grammar import Command
@@ -19,8 +20,10 @@ SHOWN = ("incarnation", "group", "state", "activity", "waiting_for", "parked_unt
 
 
 def status(command: Command) -> int:
-    """`status [NAME] [--watch]`."""
-    if not command.given.pop("watch", False):
+    """`status [NAME|SELECT...] [--watch]`."""
+    watches = bool(command.given.pop("watch", False))
+    command = _chosen(command)
+    if not watches:
         return calls.call(command)
     watched = _Watched(command)
     events = calls.operation("list_events")
@@ -38,11 +41,23 @@ def status(command: Command) -> int:
     return follow(asking, watched.hear, last=str(json.loads(newest.body)["next"]))
 
 
+def _chosen(command: Command) -> Command:
+    """The command, as one about a list where more than a name was given."""
+    words = [str(command.given[key]) for key in ("name",) if key in command.given]
+    words += map(str, command.given.get("which") or ())
+    if not words or (len(words) == 1 and re.fullmatch(NAME_PATTERN, words[0])):
+        return command
+    given = {"all": True, "select": " ".join(words)}
+    return Command(command.words, calls.operation("list_agents"), given, command.socket, command.as_json)
+
+
 class _Watched:
     """What was told of each agent last."""
 
     def __init__(self, command: Command) -> None:
         self._command = command
+        found = parse(str(command.given["select"])) if "select" in command.given else None
+        self._selector = found if isinstance(found, Selector) else None
         self._told: dict[str, tuple[Any, ...]] = {}
 
     def begin(self) -> int:
@@ -75,6 +90,8 @@ class _Watched:
         if answer.status >= 400:
             return
         for row in json.loads(answer.body)["agents"]:
+            if self._selector is not None and not self._selector.takes(_subject(row)):
+                continue
             told, now = self._told.get(row["name"]), _key(row)
             if told != now:
                 self._told[row["name"]] = now
@@ -103,6 +120,13 @@ def line(row: dict[str, Any], run: str = "") -> str:
         words.append(str(row["reason"]))
     item = f"  #{row['item']}" if row.get("item") else ""
     return f"{SIGNS.get(row['group'], '?')} {row['name']}  {', '.join(words)}{run}{item}"
+
+
+def _subject(row: dict[str, Any]) -> Subject:
+    words = tuple(str(row[name]) for name in ("state", "activity", "group") if row.get(name))
+    labels = tuple(row.get("labels") or ())
+    needs = row["group"] == "needs_you"
+    return Subject(row["name"], row["kind"], row["harness"], words, needs, row.get("project"), labels)
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

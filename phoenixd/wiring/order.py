@@ -61,7 +61,7 @@ async def compose(
             hands.sights.opens(name, row)
             # What has no hooks is looked at where its state changes.
             hands.metering.note(name)
-        service.ring(max((stored.seq for stored in entries), default=0))
+        service.turned(entries, changed)
 
     world.shims.speak_to(hands.hearing.hear)
     supervisor.connect(

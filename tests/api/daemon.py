@@ -10,7 +10,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, MarkerFace, RebuiltMarker, Rechecked
+from phoenixd.api.service import (
+    Attendant,
+    BriefPage,
+    Change,
+    Facts,
+    Finding,
+    LoopCounts,
+    MarkerFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core import hearing
 from phoenixd.core.actions import (
     Action,
@@ -217,6 +227,17 @@ class FakeDaemon:
     def sight(self, agent: Agent) -> Sight:
         return self.sights.get(agent.name, NOTHING)
 
+    attendants: list[Attendant] = field(default_factory=list)
+
+    def attend(self, attendant: Attendant) -> None:
+        self.attendants.append(attendant)
+
+    def see(self, name: str, sight: Sight) -> None:
+        """Something else is seen of an agent."""
+        self.sights[name] = sight
+        for attendant in self.attendants:
+            attendant.seen(name)
+
     async def look_at_terminals(self) -> None:
         return None
 
@@ -294,6 +315,7 @@ class FakeDaemon:
     def happen(self, event: Event) -> Refusal | None:
         """Step the fleet with an event, and with the answers to what that decides."""
         waiting: deque[Event] = deque([event])
+        rows, before = len(self.journal.rows), self.state
         refusal: Refusal | None = None
         while waiting:
             event = waiting.popleft()
@@ -310,6 +332,9 @@ class FakeDaemon:
                     waiting.extend(answer for action in decision.actions for answer in self._answers(action))
         for changed in self._changed:
             changed.set()
+        agents = [agent for name, agent in self.state.agents.items() if before.agents.get(name) is not agent]
+        for attendant in self.attendants:
+            attendant.turned(self.journal.rows[rows:], agents)
         return refusal
 
     def declare(self, name: str, **keys: Any) -> None:

@@ -491,6 +491,17 @@ def test_work_in_a_check_that_another_hook_asked_for_is_no_miss_where_nothing_dr
     assert told.known.state == "intact"
 
 
+def test_an_answer_of_which_no_words_were_told_is_no_miss_and_a_person_hears_of_it() -> None:
+    told = story()
+    for _ in range(8):
+        told.turn(answer="")
+
+    assert "lost" not in told.verdicts
+    assert (told.known.misses, told.known.state) == (0, "unverifiable")
+    assert "told no words" in told.known.note
+    assert "resonance" in told.alerts()
+
+
 def test_work_in_a_check_is_a_miss_where_a_front_is_dropped_in_silence() -> None:
     told = story()
     for _ in range(8):

@@ -385,6 +385,39 @@ def test_codes_that_an_older_daemon_ordered_for_the_new_session_are_told_at_a_tu
     assert told.steps == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_session_that_began_while_no_daemon_lived_is_told_its_codes_and_is_no_loss(is_asked: bool) -> None:
+    """kill -9 between the spawn and the first words of the session: nobody wrote them, and it knows no code."""
+    told = forgetful()
+    ended(told)
+    told.up()
+    told.memory = None
+    told.hook("prompt-submit", text="continue")
+    if is_asked:
+        told.ends_turn()
+        assert told.verdicts[-1] == "missed"
+    else:
+        told.hook("stop", text="I go on.")
+    held = tuple((one.answer.id, one.uses) for one in told.agent.armed if not one.over)
+    told.tell(RunAdopted("a", told.run.incarnation, 100, 1000, link=2, armed=held))
+    told.turn()
+    told.turn()
+
+    assert told.steps == [1, 2, 3, 4, 5, 6]
+    assert "lost" not in told.verdicts[told.verdicts.index("lost") + 1 :]
+
+
+def test_an_older_session_is_told_nothing_anew_by_a_daemon_that_begins() -> None:
+    told = ResonanceStory(resonant(interval_turns=2)).begins()
+    told.wait(120)
+    told.memory = None
+    told.tell(RunAdopted("a", 1, 100, 1000, link=2, armed=()))
+    for _ in range(3):
+        told.turn()
+
+    assert "lost" in told.verdicts
+
+
 def test_a_start_of_an_agent_that_is_lost_and_left_alone_changes_nothing() -> None:
     told = forgetful(restore=False)
     lost = told.known.lost

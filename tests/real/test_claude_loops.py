@@ -35,7 +35,7 @@ ASKED = {
 }
 
 
-@pytest.fixture(params=PINS["claude"][:1])
+@pytest.fixture(params=PINS["claude"])
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require("claude", request.param), short_tmp) as made:
         # 2.1.330 offers its newer models no task list unless it is told to.
@@ -77,7 +77,6 @@ def begun_anew(stage: ClaudeStage, request: RecordedRequest) -> str:
     return anew.whole_text
 
 
-@pytest.mark.parametrize("stage", PINS["claude"], indirect=True)
 def test_of_three_tasks_the_two_that_are_not_done_are_told_to_the_next_session(stage: ClaudeStage) -> None:
     stage.scenario.add(
         Step(text="Three steps.", tool_use=tuple(map(create, STEPS))),

@@ -41,26 +41,6 @@ API = 1
 """Raised when a client of today would no longer understand an answer."""
 
 
-async def list_agents(ask: Ask) -> Reply:
-    service, now = ask.service, ask.service.now()
-    rows = projection.project(service.fleet(), now, service.sight)
-    digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
-    if ask.arguments["look"]:
-        await ask.chronicle.look(ask.caller.uid, now.wall)
-    everyone = bool(ask.arguments["all"])
-    return Reply(
-        lambda: representation.status(rows, service.facts(), service.loops),
-        lambda here: text.status(
-            rows,
-            service.facts(),
-            digest,
-            here,
-            everyone=everyone,
-            loops={row.name: service.loops(row.name) for row in rows},
-        ),
-    )
-
-
 async def show_agent(ask: Ask) -> Reply:
     ask.agent()
     await ask.service.look_at_terminals()

@@ -19,9 +19,11 @@ from phoenixd.api.operations.parameters import (
     NOT_NOW,
     ONLY_SHOW,
     PLACES,
+    SELECT,
     SEVERAL,
     TEXT_FORM,
     TIMED_OUT,
+    WHICH,
     YES,
     timeout,
     wait,
@@ -35,14 +37,22 @@ AGENTS: tuple[Operation, ...] = (
     Operation(
         "list_agents", ("status",), "What needs you, is everything alive, what happened since you looked",
         (
-            Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), WATCH,
+            Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), SELECT, WATCH,
+            Parameter(
+                "after", "query", "string", "only what changed after this cursor of an earlier answer; empty to begin",
+                hidden=True,
+            ),
             *TEXT_FORM, LOOK,
         ),
         path="/v1/agents", response="Status",
     ),
     Operation(
-        "show_agent", ("status",), "One agent in full", (NAME, WATCH, *TEXT_FORM), path="/v1/agents/{name}",
-        rights="agent", response="Status", exits=((3, "the agent is not running"),),
+        "follow_feed", (), "All that changes, as it changes; without an Accept of event streams all that is there now",
+        (SELECT,), path="/v1/stream", response="Feed", stream=True, text=False,
+    ),
+    Operation(
+        "show_agent", ("status",), "One agent in full, or those that selectors choose", (SEVERAL, WHICH, WATCH, *TEXT_FORM),
+        path="/v1/agents/{name}", rights="agent", response="Status", exits=((3, "the agent is not running"),),
     ),
     Operation(
         "up", ("up",), "Start the daemon if none runs",

@@ -14,7 +14,7 @@ ITEM = Parameter(
     "id", "path", "string", "the number that inbox shows, or the agent's name where one thing of it waits",
     required=True, pattern=NAME_PATTERN,
 )
-SEVERAL = replace(NAME, help="the agent; or a selector, such as 'shop-*', p:web, s:idle: see help select")
+SEVERAL = replace(NAME, help="the agent; or selectors, such as 'shop-*', p:web, s:idle: see help select")
 WHICH = Parameter("which", "local", "words", "agents by name or selector, such as 'shop-*', p:web: see help select")
 ONLY_SHOW = Parameter("only_show", "local", "boolean", "only show whom it means", flag="--dry-run", default=False)
 YES = Parameter("yes", "local", "boolean", "do not ask, also above one agent", flag="--yes", short="-y", default=False)
@@ -34,6 +34,9 @@ FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of re
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
 LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
 TEXT_FORM = (WIDTH, COLOUR)
+SELECT = Parameter(
+    "select", "query", "string", "which agents: names, patterns, s: h: k: p: l: needs:you, ! takes out", hidden=True,
+)
 TIMED_OUT = (8, "it did not come about in time; it may still")
 NOT_NOW = (6, "the agent's present state does not allow it")
 SEAT = Parameter(

@@ -35,10 +35,11 @@ def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | No
     stale = sum(loop.stale for loop in found)
     counted = "1 open loop" if len(found) == 1 else f"{len(found)} open loops"
     flagged = f"{stale} stale (open for more than {stale_days} days)" if stale else "none stale"
-    unseen = sum(loop.unconfirmed for loop in found)
-    flagged += (
-        f", {unseen} unconfirmed (no session has seen {'it' if unseen == 1 else 'them'} for long)" if unseen else ""
-    )
+    unsure = sum(loop.unconfirmed for loop in found)
+    if unsure:
+        flagged += (
+            f", {unsure} unconfirmed (no session proves that {'it is' if unsure == 1 else 'they are'} still open)"
+        )
     lines = [*wrap(f"{counted}{whose}, {flagged}.", here.width), ""]
     widths = (
         max(NAME_COLUMNS, *(len(loop.agent) for loop in found)) if agent is None else 0,

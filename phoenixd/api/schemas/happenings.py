@@ -38,7 +38,35 @@ HAPPENINGS: dict[str, Schema] = {
             "alerts": a_list(ref("Alert")),
         }
     ),
-    "Status": an_object({"agents": a_list(ref("Agent")), "daemon": ref("Daemon")}),
+    "Status": {
+        "type": "object",
+        "description": "as_of and what follows it are there with `after`: agents has what changed since, or is whole",
+        "properties": {
+            "agents": a_list(ref("Agent")),
+            "daemon": ref("Daemon"),
+            "as_of": ref("AsOf"),
+            "cursor": STRING,
+            "whole": BOOLEAN,
+            "gone": a_list(STRING),
+        },
+        "required": ["agents", "daemon"],
+    },
+    "AsOf": an_object({"boot": STRING, "row": COUNT, "change": COUNT}),
+    "Feed": an_object(
+        {
+            "as_of": ref("AsOf"),
+            "cursor": STRING,
+            "agents": a_list(ref("Agent")),
+            "items": a_list(ref("Item")),
+            "alerts": a_list(ref("FeedAlert")),
+        }
+    ),
+    "FeedHello": an_object({"boot": STRING, "as_of": ref("AsOf"), "whole": BOOLEAN}),
+    "FeedGone": an_object({"name": STRING}),
+    "FeedItemClosed": an_object({"id": INTEGER, "agent": STRING, "by": or_null(STRING), "how": STRING}),
+    "FeedAlert": {"allOf": [ref("Alert"), an_object({"agent": or_null(STRING), "over": BOOLEAN})]},
+    "FeedBeat": an_object({"as_of": ref("AsOf"), "now": TIME}),
+    "FeedResync": an_object({"why": STRING, "as_of": ref("AsOf")}),
     "Event": an_object(
         {
             "id": COUNT,

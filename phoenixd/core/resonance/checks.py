@@ -37,6 +37,8 @@ from phoenixd.core.resonance import due, restoring, verdict
 from phoenixd.core.resonance.exchange import going_on, was_given
 from phoenixd.core.resonance.state import WITH_THE_SESSION, Challenge, Resonance, Step, Why
 
+YOUNG = 60.0
+"""Seconds after the spawn, in which a session begins: what it is told first stands in a file by then, or never."""
 MOST_CALLS = 8
 MOST_WORD = 80
 
@@ -104,8 +106,10 @@ def hear_call(agent: Agent, event: ToolStarted, seen: Seen, now: Moment) -> Deci
 def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
     """After a daemon start: codes that were ordered and did not come are ordered again."""
     known = agent.resonance
-    if known is None or not known.ordered or not event.unwatched or not isinstance(agent.state, Starting | Running):
+    if known is None or not event.unwatched or not isinstance(agent.state, Starting | Running):
         return seen.decision
+    if not known.ordered:
+        return _told_anew(agent, known, seen.decision, now)
     # Its session may have begun with other codes, or with none: these are told at a turn's end.
     again: Why = "missing" if known.ordered in WITH_THE_SESSION else known.ordered
     order = PlantCodes(agent.name, agent.incarnation, again)
@@ -114,6 +118,19 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
         actions=(*seen.decision.actions, order),
         reason=_said(seen.decision.reason, "its codes are planted: whether they were is not known"),
     )
+
+
+def _told_anew(agent: Agent, known: Resonance, decision: Decision, now: Moment) -> Decision:
+    """The daemon before died while a session began: its first words may never have been written.
+
+    Its codes are then told at a turn's end. To ask for what nobody told would find a loss where there is none.
+    """
+    run = agent.run
+    is_young = run is not None and run.mode is not Mode.RESUME and now.at - run.began < YOUNG
+    if not is_young or known.planting is None or not known.told or known.state == "intact":
+        return decision
+    told = _with(decision, agent, replace(known, told=False, misses=0))
+    return replace(told, reason=_said(told.reason, "its session may have begun without its codes: it is told them"))
 
 
 def hear_planted(agent: Agent, event: CodesPlanted, seen: Seen, now: Moment) -> Decision:

@@ -39,6 +39,8 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     if judged == "intact":
         proof = Asked(code, challenge.kept_wall, now.wall)
         return replace(_intact(agent, replace(known, asked=proof), now), readings=readings)
+    if not answer.strip():
+        return replace(_untold(agent, known, now), readings=readings)
     if challenge.disturbed:
         why = "somebody else's prompt came in between"
         void = replace(known, due=known.due or "again")
@@ -83,6 +85,17 @@ def _unproven(agent: Agent, known: Resonance, challenge: Challenge, now: Moment)
     why = f"it called {tools} before it answered" if tools else "the code was seen elsewhere meanwhile"
     doubt = replace(known, state="unverifiable", due="again", note=why)
     noted = _noted(agent, doubt, "unverifiable", f"the code was right, and proves nothing: {why}", why, ())
+    return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
+
+
+def _untold(agent: Agent, known: Resonance, now: Moment) -> Decision:
+    """Nothing of the answer was told: a hook program that is given no words, or a CLI that has another name for them.
+
+    It is asked after the interval: what nobody heard is neither a miss nor a proof.
+    """
+    why = "its CLI told no words of the answer"
+    doubt = replace(known, state="unverifiable", due="", note=why)
+    noted = _noted(agent, doubt, "unverifiable", f"the check proves nothing: {why}", why, ())
     return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
 
 

@@ -1,7 +1,8 @@
 """Which loops are open after a reading: known ones that stay or are proven closed, and new ones that are proven open.
 
 Nothing but this and the guard changes the open loops. An operator's own loop is not touched here at all. What is proven
-neither open nor closed stays, and is unconfirmed once ten sessions went by without a sign of it.
+neither open nor closed stays, and is unconfirmed once ten sessions went by without a sign of it, or once a session
+spoke of what is known from words alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phoenixd.documents.loop_origin import KIND, LAST_SEEN, SOURCE, is_number, kind_of
+from phoenixd.documents.loop_origin import KIND, LAST_SEEN, SOURCE, extra, is_number, kind_of
 from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, ResolvedLoop, StateDocument
 from phoenixd.documents.times import timestamp
@@ -26,6 +27,8 @@ MOST_OF_KIND, MOST_LOOPS, MOST_RESOLVED = 30, 100, 200
 """Bounds of what sessions leave; an operator's loops are never dropped."""
 UNSEEN = 10
 """Sessions after which a loop that none of them saw is unconfirmed."""
+DOUBTED = "doubted"
+"""The key of a loop that says when it became doubtful last: what confirms it later stands until there is news of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,11 @@ class _Reading:
         number = self.seen.around.number
         last = (loop.model_extra or {}).get(LAST_SEEN)
         if not isinstance(last, int) or isinstance(last, bool) or last > number:
-            return _same_or(loop, {**loop.model_dump(), LAST_SEEN: number})
+            loop, last = _same_or(loop, {**loop.model_dump(), LAST_SEEN: number}), number
+        when = kind_named(kind_of(loop)).doubted(loop, self.seen)
+        if when is not None and (at := timestamp(min(when, self.seen.now))) > extra(loop, DOUBTED):
+            since = {UNCONFIRMED: self.seen.today.isoformat(), **loop.model_dump()}
+            return _same_or(loop, {**since, DOUBTED: at})
         if number - last >= UNSEEN and UNCONFIRMED not in (loop.model_extra or {}):
             return _same_or(loop, {**loop.model_dump(), UNCONFIRMED: self.seen.today.isoformat()})
         return loop

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -16,14 +16,12 @@ from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.normal_form import is_dense, normal_form
 from phoenixd.memory.brief.quotes import Quotation, Session, is_own_word
-from phoenixd.memory.brief.words import Forms, common, grams, share_of, shared
+from phoenixd.memory.brief.words import LONG_WORD, Forms, common, grams, share_of, shared, weight
 
 RESTATED = 0.8
 """The share of a sentence's words that a loop's text has where it only says again what is open."""
-LONG_WORD, WORD, PAIR = 6, 3, 2
-"""What a shared word or number, a short word, and a pair of characters weigh: a pair may be shared by chance."""
-LONG, CLOSES, RELATED = 5, 6, 4
-"""Letters of a long word; what a sentence must share with a loop that it closes, and a claim with its ground."""
+CLOSES, RELATED = 6, 4
+"""What a sentence must share with a loop that it closes, and a claim with its ground."""
 TELLING = 4
 """Words of a sentence that is shown without the one before it: one of fewer speaks of "it"."""
 SHARE = 0.2
@@ -83,12 +81,12 @@ class Grounds:
             return found
         told = grams(found.sentence)
         forms = Forms(told)
-        weights = {name: _weight(forms.among(rare)) for name, rare in self._loops.items()}
+        weights = {name: weight(forms.among(rare)) for name, rare in self._loops.items()}
         mine, most = weights.get(loop.id, 0), max(weights.values(), default=0)
         if mine < CLOSES:
             return "the quote does not speak of this loop; quote the sentence that names it and says that it is done"
         if mine < most:
-            other = next(name for name, weight in weights.items() if weight == most)
+            other = next(name for name, told in weights.items() if told == most)
             return f"the quote speaks of `{other}` rather"
         if found.sentence.rstrip(_ENDS.replace("?", "").replace("？", ""))[-1:] in _QUESTION:
             return "the quote is a question"
@@ -100,10 +98,10 @@ class Grounds:
             return "a person spoke of it later; quote the newest word on it"
         return found
 
-    def _is_spoken_of_later(self, found: Quotation, rare: frozenset[str], weight: int) -> bool:
+    def _is_spoken_of_later(self, found: Quotation, rare: frozenset[str], shared_by: int) -> bool:
         forms = Forms(rare)
         return any(
-            one.is_person and one.said > found.said and 2 * _weight(forms.among(one.grams)) > weight
+            one.is_person and one.said > found.said and 2 * weight(forms.among(one.grams)) > shared_by
             for one in self._sentences
         )
 
@@ -113,8 +111,9 @@ class Grounds:
     def _is_of(self, text: str, words: str) -> bool:
         """Whether they have telling words in common. A claim in another script than the session's can have none."""
         rare = self._rare(text)
-        weight = _weight(shared(rare, grams(words)))
-        if weight >= RELATED and weight >= SHARE * _weight(rare):
+        # The quote is the claim's own: the same number in both is no chance.
+        both = weight(shared(rare, grams(words)), LONG_WORD)
+        if both >= RELATED and both >= SHARE * weight(rare, LONG_WORD):
             return True
         ours, theirs = script(text), script(words)
         return ours != theirs and bool(ours) and bool(theirs)
@@ -135,16 +134,6 @@ def _known(material: BriefMaterial) -> Iterator[str]:
     if material.git is not None:
         yield material.git.branch or ""
         yield from (commit.subject for commit in material.git.commits)
-
-
-def _weight(found: Iterable[str]) -> int:
-    return sum(map(_weight_of, found))
-
-
-def _weight_of(gram: str) -> int:
-    if any(character.isdigit() for character in gram) or len(gram) >= LONG:
-        return LONG_WORD
-    return PAIR if is_dense(gram) else WORD
 
 
 def script(text: str) -> str:

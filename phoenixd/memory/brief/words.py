@@ -7,6 +7,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from phoenixd.memory.brief.normal_form import is_dense
+
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that set no blank between words, or hang what changes a word onto it: pairs of characters stand for words."""
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
@@ -14,6 +16,10 @@ _KANA_ONLY = re.compile("[\u3040-\u309f]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 LEAST_WORD, LEAST_STEM, LONG_STEM, STEM_SHARE = 4, 4, 5, 0.6
 MOST_GRAMS = 400
+LONG_WORD, WORD, PAIR = 6, 3, 2
+"""What a shared word or number, a short one, and a pair of characters weigh: a pair may be shared by chance."""
+LONG, LONG_NUMBER = 5, 3
+"""Letters of a long word, and digits of a long number."""
 
 
 def grams(text: str) -> frozenset[str]:
@@ -70,6 +76,16 @@ def share_of(part: frozenset[str], whole: frozenset[str]) -> float:
     return len(shared(part, whole)) / len(part)
 
 
+def is_small_number(gram: str) -> bool:
+    """Whether it is a number that may count anything."""
+    return gram.isdecimal() and len(gram) < LONG_NUMBER
+
+
+def weight(found: Iterable[str], small_number: int = WORD) -> int:
+    """How much shared grams tell. small_number: what a number of one digit or two weighs, which may count anything."""
+    return sum(small_number if is_small_number(gram) else _weight_of(gram) for gram in found)
+
+
 def common(texts: Iterable[frozenset[str]]) -> frozenset[str]:
     """Grams that stand in so many of the texts that they tell nothing: the small words of whatever language it is."""
     count: Counter[str] = Counter()
@@ -100,3 +116,9 @@ def _is_form(one: str, other: str) -> bool:
         return 2 * len(short) >= len(long)
     same = next((at for at, (left, right) in enumerate(zip(short, long, strict=False)) if left != right), len(short))
     return same >= LONG_STEM and same >= STEM_SHARE * len(long)
+
+
+def _weight_of(gram: str) -> int:
+    if any(character.isdigit() for character in gram) or len(gram) >= LONG:
+        return LONG_WORD
+    return PAIR if is_dense(gram) else WORD

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.documents.state import OpenLoop, ResolvedLoop, StateDocument
+from phoenixd.documents.state import UNCONFIRMED, OpenLoop, ResolvedLoop, StateDocument
 from tests.eval_brief.blind.answers import hostile_claims
 from tests.eval_brief.blind.briefed import Briefed, briefed
 from tests.eval_brief.blind.figures import Figures, judged
@@ -80,6 +80,18 @@ def test_an_empty_brief_tells_nothing_and_takes_nothing() -> None:
     assert (found.found, found.told, found.numbers, found.decisions) == (0, 0, 0, 0)
     assert (found.listed, found.false, found.planted, found.invented, found.hostile) == (0, 0, 0, 0, 0)
     assert len(found.notes) == 6
+
+
+def test_what_is_marked_as_unconfirmed_is_counted_apart() -> None:
+    made = brief("Den Importer reparieren", "Die Mehrwertsteuer", "npm test")
+    marked = tuple(
+        OpenLoop.model_validate({**loop.model_dump(), UNCONFIRMED: "2026-11-22"}) for loop in made.state.open_loops[:2]
+    )
+    state = made.state.model_copy(update={"open_loops": (*marked, made.state.open_loops[2])})
+    found = figures(Briefed(state, made.page))
+
+    assert (found.found, found.listed, found.false, found.finished) == (2, 1, 0, 0)
+    assert (found.unsure, found.unsure_open) == (2, 1)
 
 
 def test_by_kind_only_loops_of_that_kind_are_counted() -> None:

@@ -15,10 +15,14 @@ from phoenixd.memory.brief.loops.seen import Found, Seen
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """found: what is open. closed: why a known loop is so no more; None: nothing proves it."""
+    """found: what is open. closed: why a known loop is so no more; None: nothing proves it.
+
+    doubted: since when (wall) nobody can say whether it is still open; None: there is no doubt.
+    """
 
     found: Callable[[Seen], Iterator[Found]]
     closed: Callable[[OpenLoop, Seen], str | None]
+    doubted: Callable[[OpenLoop, Seen], float | None] = lambda loop, seen: None
 
 
 KINDS: dict[str, Kind] = {
@@ -32,7 +36,7 @@ KINDS: dict[str, Kind] = {
     worktree.MERGE: Kind(worktree.merge, worktree.merge_closed),
     worktree.UNCOMMITTED: Kind(worktree.uncommitted, worktree.uncommitted_closed),
     worktree.UNPUSHED: Kind(worktree.unpushed, worktree.unpushed_closed),
-    said.KIND: Kind(said.found, said.closed),
+    said.KIND: Kind(said.found, said.closed, said.spoken_of),
 }
 """From what a successor has to know first to what it has to know last."""
 
