@@ -53,7 +53,7 @@ async def follow(ask: Ask, last_event_id: str | None, closing: asyncio.Event) ->
             lines = [one for one in lines if after is None or one.at is None or one.at > after]
             if lines:
                 newest, silent = max(newest, *(one.at or 0.0 for one in lines)), 0.0
-                yield f"id: {newest:.6f}\ndata: {json.dumps({'lines': [document(one) for one in lines]})}\n\n"
+                yield f"id: {newest!r}\ndata: {json.dumps({'lines': [document(one) for one in lines]})}\n\n"
             elif silent >= BEAT_AFTER:
                 silent = 0.0
                 yield BEAT_FRAME

@@ -51,7 +51,8 @@ AGENTS: tuple[Operation, ...] = (
         (SELECT,), path="/v1/stream", response="Feed", stream=True, text=False,
     ),
     Operation(
-        "show_agent", ("status",), "One agent in full, or those that selectors choose", (SEVERAL, WHICH, WATCH, *TEXT_FORM),
+        "show_agent", ("status",), "One agent in full, or what selectors choose",
+        (SEVERAL, WHICH, WATCH, *TEXT_FORM),
         path="/v1/agents/{name}", rights="agent", response="Status", exits=((3, "the agent is not running"),),
     ),
     Operation(
