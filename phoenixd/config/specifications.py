@@ -14,8 +14,8 @@ from phoenixd.config.problems import Problem, problem_at
 from phoenixd.config.tables.agent import AgentTable, FenceTable
 from phoenixd.config.tables.memory import ResonanceTable
 from phoenixd.config.tables.values import AGENT_NAME, CredentialTable
+from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
-from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
     AgentSpec,
     BreakerRules,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from phoenixd.core import requests, session
+from phoenixd.core import requests
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
@@ -26,6 +26,7 @@ from phoenixd.core.question.reply import Said, asked_in, limits, understand
 from phoenixd.core.transitions import keep, put_item
 from phoenixd.core.treatment import proposals
 from phoenixd.core.turn import liveness
+from phoenixd.core.waiting import hear_item
 
 BY_CONFIGURATION = "the configuration"
 
@@ -223,7 +224,7 @@ def _settled(agent: Agent, state: Running, hold: int, now: Moment) -> Agent:
     """The agent without that question; one that it covered is an item again."""
     activity = liveness.settled(state.activity, hold, now)
     left = replace(agent, state=replace(state, activity=activity))
-    return session.hear_item(left, state.activity.waiting, activity.waiting, now)
+    return hear_item(left, state.activity.waiting, activity.waiting, now)
 
 
 def _alert(agent: Agent, before: Agent) -> tuple[Alert, ...]:
