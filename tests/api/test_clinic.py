@@ -129,6 +129,7 @@ async def test_nothing_has_failed_so_far(live: Live, daemon: FakeDaemon) -> None
 
 
 async def test_a_proposal_is_shown_whole_and_answered_by_its_number(live: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = 1_800_000_000.0
     daemon.declare("docs", harness="claude", clinic=ClinicRules(AuthorityRules(advise="propose")))
     daemon.hook("docs", "session-start", source="startup")
     for _ in range(2):
