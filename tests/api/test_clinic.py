@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.documents import clinic
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -125,3 +126,24 @@ async def test_a_case_that_is_not_kept_is_not_found(live: Live, ill: FakeDaemon)
 
 async def test_nothing_has_failed_so_far(live: Live, daemon: FakeDaemon) -> None:
     assert (await live.ask("GET", "/v1/clinic", text=True)).text == "Nothing has failed so far.\n"
+
+
+async def test_a_proposal_is_shown_whole_and_answered_by_its_number(live: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = 1_800_000_000.0
+    daemon.declare("docs", harness="claude", clinic=ClinicRules(AuthorityRules(advise="propose")))
+    daemon.hook("docs", "session-start", source="startup")
+    for _ in range(2):
+        daemon.hook("docs", "prompt-submit", text="go on")
+        daemon.pass_time(400)
+        daemon.die("docs")
+        daemon.hook("docs", "session-start", source="resume")
+    (item,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+
+    assert (item["kind"], item["answer_by"]) == ("proposal", "answer")
+    assert item["advice"] == f"phoenixctl answer {item['id']} allow"
+    shown = await live.ask("GET", f"/v1/inbox/{item['id']}", text=True)
+    assert "tells its next run the facts of this failure" in " ".join(shown.text.split())
+    answer = await live.ask("POST", f"/v1/inbox/{item['id']}/answer", {"answer": ["allow"]})
+    assert answer.exit == 0, answer.text
+    assert daemon.fleet().agents["docs"].advice is not None
+    assert (await live.ask("GET", "/v1/inbox")).json["items"] == []

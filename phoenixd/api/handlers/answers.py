@@ -13,7 +13,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.events.orders import AnswerRequested
-from phoenixd.core.question.call import ASKS, PLAN, QUESTION
+from phoenixd.core.question.call import ASKS, PLAN, PROPOSAL, QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.render import title
@@ -49,6 +49,9 @@ async def answer_item(ask: Ask) -> Reply:
     refusal = await ask.service.order(event)
     if refusal is not None:
         raise problems.of_refusal(refusal)
+    if item.kind == PROPOSAL:
+        # It is phoenixd's own question: the order is the answer.
+        return _reply(item, words, True, _done(ask, item, words))
     timeout = float(str(ask.arguments["timeout"]))
     if item.left:
         return await _told_later(ask, item, words, after, timeout)
@@ -102,6 +105,8 @@ def _done(ask: Ask, item: InboxItem, words: tuple[str, ...]) -> str:
         understood = understand(item, words, bool(ask.arguments["text"]))
         told = understood.answers if isinstance(understood, Said) else words
         return f"{item.agent} was told: {'; '.join(visible(one)[:MAX_WORDS] for one in told)}"
+    if item.kind == PROPOSAL:
+        return f"proposal #{item.id} about {item.agent} was {'denied' if words[0].lower() == 'deny' else 'allowed'}"
     if words[0].lower() == "deny":
         return f"{item.agent} was denied: {title(item)}"
     how = "may go on as planned" if item.kind == PLAN else "was allowed, this once"

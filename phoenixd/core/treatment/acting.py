@@ -53,7 +53,8 @@ def _treat(found: Step, cases: Cases, noticed: Noticed, now: Moment) -> Step:
         return found
     # What was asked about an earlier failure is over: this one is judged anew.
     agent = close_items(agent, PROPOSAL, CASE) if _asks(agent) else agent
-    treatment = choosing.choose(agent, noticed.diagnosis, choosing.tried(cases, case, agent.name), found.fleet)
+    had, again = choosing.tried(cases, case, agent.name), choosing.has_come_back(case, agent.name)
+    treatment = choosing.choose(found.fleet, agent, noticed.diagnosis, had, came_back=again)
     if treatment is None:
         return put(found, Decision(agent), now)
     prescribed = f"Case {case.id}, {case.detail}: {treatment}"

@@ -74,7 +74,14 @@ def tried(cases: Cases, case: Case, agent: str) -> frozenset[Treatment]:
     return frozenset(done | ours)
 
 
-def choose(agent: Agent, diagnosis: Diagnosis, had: frozenset[Treatment], fleet: Fleet) -> Treatment | None:
+def has_come_back(case: Case, agent: str) -> bool:
+    """Whether the cause came back although something was done about it."""
+    return any(one.agent == agent and one.outcome == "failed" for one in case.treated)
+
+
+def choose(
+    fleet: Fleet, agent: Agent, diagnosis: Diagnosis, had: frozenset[Treatment], *, came_back: bool
+) -> Treatment | None:
     """The mildest treatment that the Case has not had and that nobody else gives; None where nothing is missing."""
     given = given_by_others(agent)
     for one in ladder(diagnosis):
@@ -86,7 +93,7 @@ def choose(agent: Agent, diagnosis: Diagnosis, had: frozenset[Treatment], fleet:
         if one == "handoff" and not _is_a_persons(fleet, agent):
             # The seat begins the next one by itself.
             return None
-        if is_possible(agent, one, diagnosis, came_back=bool(had)):
+        if is_possible(agent, one, diagnosis, came_back=came_back):
             return one
     return None
 
