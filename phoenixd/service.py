@@ -368,7 +368,7 @@ class DaemonService:
             configuration = await self._load()
             difference = self._compare(configuration)
             require_seats(difference.added)
-            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs)]
+            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
