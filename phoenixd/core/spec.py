@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.traits import traits_of
+from phoenixd.core.treatment.authority import ClinicRules
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -332,6 +333,7 @@ class AgentSpec:
     loop: LoopRules = LoopRules()
     brief: BriefRules = BriefRules()
     reports: ReportRules = ReportRules()
+    clinic: ClinicRules = ClinicRules()  # noqa: RUF009 - frozen
     resonance: ResonanceRules = ResonanceRules()
     cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()

@@ -58,7 +58,11 @@ PROOFS = (
         _module("tests.blind"),
     ),
     Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
-    Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
+    Proof(
+        "slow",
+        "what takes more than ten seconds, with the tries that the gate leaves out",
+        _pytest("-m", "slow and not faults"),
+    ),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
     Proof(
         "claude",
