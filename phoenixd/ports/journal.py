@@ -179,10 +179,11 @@ class Journal(Protocol):
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
 
-        story: only rows of that weight.
+        story: only rows of that weight. before: only rows below that number.
         """
         ...
 

@@ -97,11 +97,13 @@ class MemoryJournal:
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         rows = [
             row
             for row in self.rows[after:]
-            if (agent is None or row.entry.agent == agent)
+            if (before is None or row.seq < before)
+            and (agent is None or row.entry.agent == agent)
             and (since_wall is None or row.entry.wall >= since_wall)
             and (not story or row.entry.weight == "story")
         ]

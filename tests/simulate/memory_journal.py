@@ -101,11 +101,13 @@ class MemoryJournal:
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         found = [
             stored
             for stored in self.entries[after:]
             if agent in (None, stored.entry.agent)
+            and (before is None or stored.seq < before)
             and (since_wall is None or stored.entry.wall >= since_wall)
             and (not story or stored.entry.weight == "story")
         ]

@@ -122,14 +122,16 @@ class SqliteJournal:
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
 
-        agent: whose, of several names where it is a seat's. story: only rows of that weight.
+        agent: whose, of several names where it is a seat's. story: only rows of that weight. before: only rows below
+        that number.
         """
         named = (agent,) if isinstance(agent, str) else tuple(agent) if agent is not None else None
         found: list[StoredEntry] = await self._ask(
-            Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story)
+            Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story, before)
         )
         return found
 
@@ -204,6 +206,7 @@ class Query:
     limit: int
     newest: bool
     story: bool = False
+    before: int | None = None
 
     @property
     def statement(self) -> tuple[str, list[Any]]:
@@ -217,6 +220,9 @@ class Query:
         if self.since_wall is not None:
             conditions.append("wall >= ?")
             values.append(self.since_wall)
+        if self.before is not None:
+            conditions.append("seq < ?")
+            values.append(self.before)
         if self.story:
             conditions.append("substr(readings, 1, ?) != ?")
             values += [len(DETAIL_MARK), DETAIL_MARK]
