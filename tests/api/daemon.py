@@ -18,6 +18,7 @@ from phoenixd.api.service import (
     Finding,
     LoopCounts,
     MarkerFace,
+    MemoryFace,
     RebuiltMarker,
     Rechecked,
 )
@@ -39,7 +40,14 @@ from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    AgentWithdrawn,
+    HandoffRequested,
+    SendRequested,
+    StartRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
@@ -55,11 +63,14 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
+from phoenixd.errors import BadProject
 from phoenixd.planting import Marker, Planting
 from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
@@ -133,6 +144,25 @@ class MemoryJournal:
 
 
 @dataclass
+class SpokenLog:
+    """LogReader of the API over what a FakeDaemon's agents said."""
+
+    daemon: FakeDaemon
+    given: dict[str, int] = field(default_factory=dict)
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found: list[LogLine] = []
+        for name in names:
+            known = [line for line in self.daemon.spoken if line.agent == name]
+            if name in self.given:
+                found += known[self.given[name] :]
+            else:
+                found += [line for line in known if since is None or (line.at or 0.0) >= since][-most:]
+            self.given[name] = len(known)
+        return found
+
+
+@dataclass
 class FakeDaemon:
     """Implements `Service`. `performs` False leaves every action unanswered, as a hung outside would."""
 
@@ -149,6 +179,9 @@ class FakeDaemon:
     fails_with: int | None = None
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, AgentSpec] = field(default_factory=dict)
+    spoken: list[LogLine] = field(default_factory=list)
+    """What all transcripts say."""
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
     agents_dir: str = ""
@@ -262,6 +295,23 @@ class FakeDaemon:
 
     async def project(self, workspace: str, project: str) -> Tree:
         return self.trees.get((workspace, project), Tree(project))
+
+    memory: MemoryFace = field(default_factory=MemoryFace)
+    """What projects share."""
+    withdrawn: list[str] = field(default_factory=list)
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        return self.memory
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        if path not in tree.memory:
+            raise BadProject(f"{tree.project} has no memory file {path}", "phoenixctl memory list")
+        source = Provenance(tree.project, "orchestrator-1", "2026-11-21T10:00:00Z", "ab" * 32)
+        return SharedFile("abababababab-patterns.md", 100, source), True
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        self.withdrawn.append(project)
+        return ()
 
     async def generate_brief(self, agent: str) -> BriefPage:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)
@@ -453,8 +503,16 @@ class FakeDaemon:
         self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))
         return (f"{argv[0]} is not there yet",) if argv[0] == "missing" else ()
 
-    async def remove(self, name: str) -> Refusal | None:
-        return await self.order(AgentWithdrawn(name))
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        agent = self.state.agents.get(name)
+        if agent is not None:
+            self.removed[name] = agent.spec
+        return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        if name not in self.state.agents and name in self.removed:
+            self.happen(AgentDeclared(self.removed.pop(name)))
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return self.changes
@@ -468,6 +526,9 @@ class FakeDaemon:
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])
+
+    def log(self) -> SpokenLog:
+        return SpokenLog(self)
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)
