@@ -127,6 +127,12 @@ async def list_events(ask: Ask) -> Reply:
     return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
 
 
+async def list_lives(ask: Ask) -> Reply:
+    names = ask.written_by(ask.name)
+    found = await ask.service.journal.lives((names,) if isinstance(names, str) else names, ask.arguments["limit"])
+    return Reply({"name": ask.name, "lives": [representation.life(one) for one in found]}, said(""))
+
+
 async def explain_agent(ask: Ask) -> Reply:
     agent, row = ask.agent(), ask.row()
     lines = ask.arguments["lines"] or EXPLAINED

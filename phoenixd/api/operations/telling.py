@@ -28,6 +28,11 @@ TELLING: tuple[Operation, ...] = (
         path="/v1/events", response="Events", stream=True,
     ),
     Operation(
+        "list_lives", (), "The runs of an agent, the newest first: how each began, what it achieved, how it ended",
+        (NAME, Parameter("limit", "query", "integer", "so many runs", default=100, minimum=1, maximum=1000)),
+        path="/v1/agents/{name}/lives", response="Lives", text=False,
+    ),
+    Operation(
         "explain_agent", ("explain",), "Why an agent is as it is: the last decisions, their reasons and readings",
         (NAME, LINES, *TEXT_FORM), path="/v1/agents/{name}/explain", response="Explanation",
     ),
