@@ -28,6 +28,7 @@ from phoenixd.api.handlers import (
     feeds,
     handoffs,
     loops,
+    memory,
     phases,
     queries,
     recovering,
@@ -68,6 +69,7 @@ ROOMS = (
     tasks,
     clinic,
     resonance,
+    memory,
 )
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler

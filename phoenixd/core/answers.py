@@ -20,10 +20,11 @@ from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
-from phoenixd.core.question.call import ASKS, QUESTION, call_of
+from phoenixd.core.question.call import ASKS, PROPOSAL, QUESTION, call_of
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import Said, asked_in, limits, understand
 from phoenixd.core.transitions import keep, put_item
+from phoenixd.core.treatment import proposals
 from phoenixd.core.turn import liveness
 from phoenixd.core.waiting import hear_item
 
@@ -39,6 +40,8 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     """Give an answer to the open item, if it is still the one that was shown, and nobody else has answered it."""
     item, state = next((one for one in agent.items if one.id == event.item), None), agent.state
     attach = f"phoenixctl attach {agent.name}"
+    if item is not None and item.kind == PROPOSAL:
+        return proposals.answer(agent, item, event)
     told = item or next((one for one in agent.alerts if one.id == event.item), None)
     if told is not None and told.kind not in ASKS:
         why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"

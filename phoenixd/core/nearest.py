@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 LONGEST = 64
@@ -12,6 +11,9 @@ ALIKE = 0.6
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that is most like this one; None where none is."""
+    # Only who mistyped something waits for this import.
+    import difflib
+
     close = difflib.get_close_matches(word[:LONGEST].lower(), known, n=1, cutoff=ALIKE)
     return close[0] if close else None
 

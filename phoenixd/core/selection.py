@@ -7,13 +7,12 @@ have to match together: `p:web s:idle !web-1` is all of the project web that is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import translate
 
 from phoenixd.core.decision import Refusal
 from phoenixd.core.nearest import did_you_mean, nearest
+from phoenixd.core.patterns import Pattern, is_pattern, pattern
 from phoenixd.core.spec import Kind
 
 MOST_CHARACTERS = 65_536
@@ -38,7 +37,6 @@ STATES = (
 """What `s:` may say: the states, the activities and the groups of a row."""
 CLOSED = {"s": STATES, "k": tuple(kind.value for kind in Kind), "needs": ("you",)}
 """Keys whose values are known beforehand; a value that no agent could ever have is refused."""
-PATTERN_SIGNS = frozenset("*?[")
 HELP = "phoenixctl help select"
 
 
@@ -79,12 +77,12 @@ class Term:
 
     key: str
     exact: frozenset[str]
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     is_out: bool = False
 
     def matches(self, subject: Subject) -> bool:
         return any(
-            value in self.exact or any(pattern.match(value) for pattern in self.patterns)
+            value in self.exact or any(one.matches(value) for one in self.patterns)
             for value in subject.values(self.key)
         )
 
@@ -155,7 +153,7 @@ def choose(selector: Selector, subjects: Iterable[Subject]) -> tuple[str, ...] |
 def nothing(selector: Selector, there: int) -> Refusal:
     """Nothing matches: how many agents there are says whether the selector or the fleet is to blame."""
     if not there:
-        return Refusal("not_found", "no agent is there", "phoenixctl add NAME -- claude")
+        return Refusal("not_found", "no agent is there", "phoenixctl add NAME -- COMMAND")
     are = "1 agent is" if there == 1 else f"{there} agents are"
     what = f"{_short(selector.text)}: " if selector.text else ""
     return Refusal("not_found", f"{what}nothing matches; {are} there", "phoenixctl status --all")
@@ -186,11 +184,11 @@ def _term(word: str) -> Term | Refusal:
     values = [value for value in given.split(",") if value]
     if not values:
         return _refused(f"{_short(word)} names nothing" + (f": {key}: is {KEYS[key]}" if colon else ""))
-    exact = frozenset(value for value in values if not PATTERN_SIGNS.intersection(value))
-    patterns = tuple(re.compile(translate(value)) for value in values if value not in exact)
+    exact = frozenset(value for value in values if not is_pattern(value))
+    patterns = tuple(pattern(value) for value in values if value not in exact)
     term = Term(key, exact, patterns, is_out)
     for value in values if key in CLOSED else ():
-        if value not in CLOSED[key] and not any(re.match(translate(value), known) for known in CLOSED[key]):
+        if value not in CLOSED[key] and not any(map(pattern(value).matches, CLOSED[key])):
             meant = did_you_mean(value, CLOSED[key]) or ";"
             return _refused(f"{key}: cannot be {_short(value)}{meant} it is one of: {', '.join(CLOSED[key])}")
     return term

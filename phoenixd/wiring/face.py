@@ -51,6 +51,7 @@ def make_service(
         adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,
+        shared=house.shared,
         list_projects=projects_of,
         read_project=partial(read_project, hashed=False),
         agents_cgroup=cgroups.agents_path if cgroups else None,
