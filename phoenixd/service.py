@@ -19,6 +19,7 @@ from phoenixd.api.service import (
     Change,
     Facts,
     Finding,
+    LogReader,
     LoopCounts,
     MarkerFace,
     MemoryFace,
@@ -31,7 +32,7 @@ from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, UndoRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
@@ -41,8 +42,10 @@ from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.core.seat.state import Seat, project_of
 from phoenixd.core.sight import Sight
 from phoenixd.core.spec import Kind
+from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
@@ -106,6 +109,16 @@ class Knowledge(Protocol):
         ...
 
 
+class AgentLog(Protocol):
+    async def lines(self, agents: Sequence[Agent], most: int, since: float | None) -> list[LogLine]: ...
+
+
+class Transcripts(Protocol):
+    """What the service asks of the transcripts: a new reader of what they say."""
+
+    def log(self, clean: Callable[[str, str], str]) -> AgentLog: ...
+
+
 class Starts(Protocol):
     """What the service asks of starts: how runs are named to outsiders, and what a start would meet."""
 
@@ -158,6 +171,7 @@ class DaemonService:
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
+    transcripts: Transcripts
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     handover: Handover
     shared: SharedMemory
@@ -348,17 +362,39 @@ class DaemonService:
             warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
             return (*warnings, *problems)
 
-    async def remove(self, name: str) -> Refusal | None:
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
         async with self._declaring:
             if meant(self.fleet(), name) is None:
                 return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
             configuration = await self._read()
             try:
                 # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
-                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration)
+                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration, act)
+                if act:
+                    young = self.now().wall - KEPT
+                    await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young)
             except ConfigurationError as error:
                 return Refusal("conflict", error.message, error.remedy)
-            return await self.order(AgentWithdrawn(name))
+            return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        async with self._declaring:
+            if meant(self.fleet(), name) is None:
+                try:
+                    found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
+                except ConfigurationError as error:
+                    return Refusal("conflict", error.message, error.remedy)
+                after = await self._read()
+                spec = after.agents.get(name)
+                told = "; ".join(str(one) for one in after.errors if one.agent == name) or "its file is not kept"
+                refused: Refusal | None = Refusal("conflict", f"{name} cannot be declared again: {told}", "")
+                if spec is not None:
+                    (refused,) = await self._declare([AgentDeclared(spec)])
+                if refused is not None:
+                    if found:
+                        await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+                    return refused
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return _changes(self._compare(await self._load()))
@@ -381,6 +417,9 @@ class DaemonService:
     async def pane(self, name: str, lines: int) -> str:
         text = await self.terminal.capture(self._meant(name).name, lines)
         return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
+
+    def log(self) -> LogReader:
+        return _Log(self._meant_if_any, self.knowledge.clean, self.transcripts.log(self.knowledge.clean))
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, self._meant(name).name)
@@ -467,6 +506,9 @@ class DaemonService:
             agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
         )
 
+    def _meant_if_any(self, name: str) -> Agent | None:
+        return meant(self.fleet(), name)
+
     def _meant(self, name: str) -> Agent:
         """The agent that a name stands for: of a seat the generation that holds it."""
         found = meant(self.fleet(), name)
@@ -497,6 +539,22 @@ class DaemonService:
             return
         plain = table.model_dump(mode="python", exclude_unset=True)
         await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """Transcripts by the names under which people know their agents."""
+
+    meant: Callable[[str], Agent | None]
+    clean: Callable[[str, str], str]
+    reader: AgentLog
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found = {agent.name: (name, agent) for name in names if (agent := self.meant(name)) is not None}
+        for name in found:
+            self.clean(name, "")  # What is secret of an agent is learnt here, and not in the reader's thread.
+        lines = await self.reader.lines([agent for _, agent in found.values()], most, since)
+        return [replace(line, agent=found[line.agent][0]) for line in lines]
 
 
 def _changes(plan: config.Plan) -> tuple[Change, ...]:

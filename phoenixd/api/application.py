@@ -21,12 +21,14 @@ from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.handlers import (
+    acting,
     answers,
     briefs,
     clinic,
     commands,
     feeds,
     handoffs,
+    log,
     loops,
     memory,
     phases,
@@ -59,6 +61,8 @@ ROOMS = (
     feeds,
     queries,
     commands,
+    acting,
+    log,
     answers,
     loops,
     briefs,
@@ -176,6 +180,8 @@ class Api:
         self.places.check("stream")
         if operation.name == "read_pane":
             frames = await streams.pane(ask, self.closing)
+        elif operation.name == "read_log":
+            frames = await log.follow(ask, request.headers.get("last-event-id"), self.closing)
         elif operation.name == "follow_feed":
             frames = await streams.feed(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         else:

@@ -18,7 +18,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
-from phoenixd.core.seat.finding import meant, written_by
+from phoenixd.core.seat.finding import meant, shown, written_by
 from phoenixd.core.selection import Selector, parse
 
 
@@ -45,7 +45,7 @@ class Ask:
         """That agent, of a seat the generation that holds it; raises not_found."""
         found = meant(self.service.fleet(), self.name)
         if found is None:
-            raise problems.no_agent(self.name)
+            raise problems.no_agent(self.name, self._known())
         return found
 
     def selector(self) -> Selector | None:
@@ -69,11 +69,15 @@ class Ask:
     def _row(self, agent: Agent) -> Row:
         return row_of(self.service.fleet(), agent, self.service.now(), self.service.sight(agent))
 
+    def _known(self) -> list[str]:
+        fleet = self.service.fleet()
+        return [shown(fleet, agent) for agent in fleet.agents.values()]
+
     def written_by(self, name: str) -> str | tuple[str, ...]:
         """Under which names the journal has what is told of an agent; raises not_found."""
         found = written_by(self.service.fleet(), name)
         if found is None:
-            raise problems.no_agent(name)
+            raise problems.no_agent(name, self._known())
         return found
 
 

@@ -16,6 +16,7 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
@@ -147,6 +148,15 @@ class Rechecked:
     agent: str
     found: str
     done: str = ""
+
+
+class LogReader(Protocol):
+    """What agents' transcripts say. What a reader was given of an agent, it is not given again."""
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        """Of an agent that is new to the reader the newest `most` lines, none older than `since` (wall seconds); of
+        others what was added. Agent by agent, each in order."""
+        ...
 
 
 class Attendant(Protocol):
@@ -282,8 +292,15 @@ class Service(Protocol):
         """
         ...
 
-    async def remove(self, name: str) -> Refusal | None:
-        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow."""
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow.
+
+        act: under which name that can be taken back; without one it cannot.
+        """
+        ...
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        """Take an act on an agent back; one that was removed is declared again as it was."""
         ...
 
     async def plan(self) -> tuple[Change, ...]:
@@ -298,6 +315,10 @@ class Service(Protocol):
 
     async def pane(self, name: str, lines: int) -> str:
         """The last lines of the agent's terminal as plain text, history included where there is some."""
+        ...
+
+    def log(self) -> LogReader:
+        """A new reader of what the agents' transcripts say, without secrets."""
         ...
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:

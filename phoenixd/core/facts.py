@@ -26,7 +26,7 @@ recycled: it asked for a fresh start. limit: a limit or an outage ended its work
 """
 
 Then = Literal["stay", "restart", "park", "quarantine", "remove"]
-Verb = Literal["declare", "remove", "start", "stop", "restart", "send", "answer", "breaker"]
+Verb = Literal["declare", "remove", "start", "stop", "restart", "send", "answer", "breaker", "undo"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,13 @@ from phoenixd.core.events.fleet import (
     TroubleSeen,
     WatchEvent,
 )
-from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.runs import AgentExited, ShimLost
 from phoenixd.core.facts import Weight
 from phoenixd.core.handoff import dues as handoffs
@@ -54,6 +60,7 @@ from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
+from phoenixd.core.undo.state import Undoable
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,8 @@ class Fleet:
     """What fails, and what comes of what is done about it."""
     seats: Mapping[str, Seat] = field(default_factory=dict)
     """Those of the orchestrators, by the names under which they were declared."""
+    undoable: tuple[Undoable, ...] = ()
+    """What operators did lately and can take back, the oldest first."""
 
     roster: Roster = field(init=False, compare=False, repr=False)
     """The agents, with the marks by which rules find some among all."""
@@ -239,7 +248,9 @@ def confirm_recovery(before: Fleet, found: Step, event: RecoveryConfirmed, now: 
     return clear(found, standing, f"confirmed by {event.by}") if standing is not None else found
 
 
-def take_up_turns(before: Fleet, found: Step, event: StartRequested | RestartRequested, now: Moment) -> Step:
+def take_up_turns(
+    before: Fleet, found: Step, event: StartRequested | RestartRequested | UndoRequested, now: Moment
+) -> Step:
     """Who starts the first member of a sequence starts them all."""
     lead = before.agents.get(event.agent)
     if lead is None or found.refusal is not None:

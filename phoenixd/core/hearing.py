@@ -75,6 +75,7 @@ from phoenixd.core.events.orders import (
     SendRequested,
     StartRequested,
     StopRequested,
+    UndoRequested,
 )
 from phoenixd.core.events.resonance import (
     CheckRequested,
@@ -121,6 +122,7 @@ from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
 from phoenixd.core.treatment import acting, casebook
 from phoenixd.core.turn import calls, liveness
+from phoenixd.core.undo import orders as undoing
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
 OwnPart = Callable[[Any, Any, View, Moment], Heard[Any]]
@@ -268,20 +270,21 @@ TABLE: dict[type[Any], Row] = {
     AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
     AgentWithdrawn: (
         (plan.settle, requests.withdraw, checks.hear_order, weights.note_order), seats.end_others, asking.hear_order,
-        fleet.renew_plan, *SHARED,
+        undoing.note, fleet.renew_plan, *SHARED,
     ),
     StartRequested: (
         (plan.settle, requests.hear_start, reports.hear_order, checks.hear_order, weights.note_order),
-        fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     StopRequested: (
         (plan.settle, requests.hear_stop, checks.hear_order, weights.note_order), seats.end_others,
-        asking.hear_order, fleet.renew_plan, *SHARED,
+        asking.hear_order, undoing.note, fleet.renew_plan, *SHARED,
     ),
     RestartRequested: (
         (plan.settle, requests.hear_restart, reports.hear_order, checks.hear_order, weights.note_order),
-        fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
+    UndoRequested: (undoing.undo, fleet.renew_plan, fleet.take_up_turns, *SHARED),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),

@@ -137,7 +137,7 @@ def spell(operation: Operation, given: dict[str, Any], extra: tuple[str, ...] = 
     parts = [
         f"{parameter.name}={wire.quoted(_plain(given[parameter.name]))}"
         for parameter in operation.at("query")
-        if parameter.name in given and not parameter.hidden
+        if parameter.name in given
     ]
     hidden = {parameter.name for parameter in operation.at("query") if parameter.hidden}
     if "width" in hidden:

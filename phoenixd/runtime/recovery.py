@@ -50,7 +50,7 @@ def restore(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
         epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
         clinic=clinic,
-        tasks=replace(saved.tasks, open=waiting), cases=saved.cases,
+        tasks=replace(saved.tasks, open=waiting), cases=saved.cases, undoable=saved.undoable,
     )  # fmt: skip
     return seated(fleet)
 

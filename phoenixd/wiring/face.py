@@ -49,6 +49,7 @@ def make_service(
         stop=ending.begin,
         left_alone=lambda name: left_alone(outside, ground.epochs, name),
         adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
+        transcripts=house.transcripts,
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,
         shared=house.shared,

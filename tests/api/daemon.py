@@ -40,7 +40,14 @@ from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    AgentWithdrawn,
+    HandoffRequested,
+    SendRequested,
+    StartRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
@@ -56,6 +63,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
@@ -134,6 +142,25 @@ class MemoryJournal:
 
 
 @dataclass
+class SpokenLog:
+    """LogReader of the API over what a FakeDaemon's agents said."""
+
+    daemon: FakeDaemon
+    given: dict[str, int] = field(default_factory=dict)
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found: list[LogLine] = []
+        for name in names:
+            known = [line for line in self.daemon.spoken if line.agent == name]
+            if name in self.given:
+                found += known[self.given[name] :]
+            else:
+                found += [line for line in known if since is None or (line.at or 0.0) >= since][-most:]
+            self.given[name] = len(known)
+        return found
+
+
+@dataclass
 class FakeDaemon:
     """Implements `Service`. `performs` False leaves every action unanswered, as a hung outside would."""
 
@@ -150,6 +177,9 @@ class FakeDaemon:
     fails_with: int | None = None
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, AgentSpec] = field(default_factory=dict)
+    spoken: list[LogLine] = field(default_factory=list)
+    """What all transcripts say."""
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
     agents_dir: str = ""
@@ -471,8 +501,16 @@ class FakeDaemon:
         self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))
         return (f"{argv[0]} is not there yet",) if argv[0] == "missing" else ()
 
-    async def remove(self, name: str) -> Refusal | None:
-        return await self.order(AgentWithdrawn(name))
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        agent = self.state.agents.get(name)
+        if agent is not None:
+            self.removed[name] = agent.spec
+        return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        if name not in self.state.agents and name in self.removed:
+            self.happen(AgentDeclared(self.removed.pop(name)))
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return self.changes
@@ -486,6 +524,9 @@ class FakeDaemon:
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])
+
+    def log(self) -> SpokenLog:
+        return SpokenLog(self)
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)

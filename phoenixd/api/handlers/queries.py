@@ -55,6 +55,13 @@ async def show_agent(ask: Ask) -> Reply:
     return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name), marker), code)
 
 
+async def prompt(ask: Ask) -> Reply:
+    groups = [row.group for row in projection.project(ask.service.fleet(), ask.service.now())]
+    counts = {group: groups.count(group) for group in projection.SIGNS}
+    body: representation.Json = {str(group): number for group, number in counts.items()}
+    return Reply(body, lambda here: text.prompt(counts, here))
+
+
 async def inbox(ask: Ask) -> Reply:
     items = projection.inbox(ask.service.fleet())
     body = {"items": [representation.item(item) for item in items]}

@@ -7,6 +7,7 @@ with the same words are one verb, told apart by which path parameters were given
 from __future__ import annotations
 
 from phoenixd.api.operations.agents import AGENTS
+from phoenixd.api.operations.many import MANY_AGENTS
 from phoenixd.api.operations.operation import Operation
 from phoenixd.api.operations.papers import PAPERS
 from phoenixd.api.operations.seats import SEATS
@@ -14,7 +15,7 @@ from phoenixd.api.operations.telling import TELLING
 from phoenixd.api.operations.upkeep import UPKEEP
 from phoenixd.api.operations.work import WORK
 
-OPERATIONS: tuple[Operation, ...] = (*AGENTS, *TELLING, *PAPERS, *SEATS, *WORK, *UPKEEP)
+OPERATIONS: tuple[Operation, ...] = (*AGENTS, *MANY_AGENTS, *TELLING, *PAPERS, *SEATS, *WORK, *UPKEEP)
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phoenixd.api.operations.operation import NAME_PATTERN, SEND_LIMIT, Operation, Parameter
 from phoenixd.api.operations.parameters import (
     ARGV,
+    CHOSEN,
     CONFIG,
     DECLARATION,
     FOLLOW,
@@ -14,21 +17,27 @@ from phoenixd.api.operations.parameters import (
     NAME,
     NEW_NAME,
     NOT_NOW,
+    ONLY_SHOW,
     PLACES,
     SELECT,
+    SEVERAL,
     TEXT_FORM,
     TIMED_OUT,
+    WHICH,
+    YES,
     timeout,
     wait,
 )
 
+WATCH = Parameter("watch", "local", "boolean", "then a line for each change", flag="--watch", short="-w", default=False)
+ON_SCREEN = replace(NAME, place="local")
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
 AGENTS: tuple[Operation, ...] = (
     Operation(
         "list_agents", ("status",), "What needs you, is everything alive, what happened since you looked",
         (
-            Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), SELECT,
+            Parameter("all", "query", "boolean", "each agent on a line", flag="--all", default=False), SELECT, WATCH,
             Parameter(
                 "after", "query", "string", "only what changed after this cursor of an earlier answer; empty to begin",
                 hidden=True,
@@ -42,8 +51,9 @@ AGENTS: tuple[Operation, ...] = (
         (SELECT,), path="/v1/stream", response="Feed", stream=True, text=False,
     ),
     Operation(
-        "show_agent", ("status",), "One agent in full", (NAME, *TEXT_FORM), path="/v1/agents/{name}", rights="agent",
-        response="Status", exits=((3, "the agent is not running"),),
+        "show_agent", ("status",), "One agent in full, or what selectors choose",
+        (SEVERAL, WHICH, WATCH, *TEXT_FORM),
+        path="/v1/agents/{name}", rights="agent", response="Status", exits=((3, "the agent is not running"),),
     ),
     Operation(
         "up", ("up",), "Start the daemon if none runs",
@@ -78,19 +88,19 @@ AGENTS: tuple[Operation, ...] = (
         exits=((6, "an agent of that name exists"),),
     ),
     Operation(
-        "remove_agent", ("remove",), "Stop an agent and forget it", (NAME, *TEXT_FORM), method="DELETE",
+        "remove_agent", ("remove",), "Stop agents and forget them", (*CHOSEN, *TEXT_FORM), method="DELETE",
         path="/v1/agents/{name}", rights="admin", response="Message", exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
-        "start_agent", ("start",), "Start an agent, and keep it running",
-        (NAME, FRESH, wait("return when it runs", default=False), timeout("1m"), *TEXT_FORM), method="POST",
+        "start_agent", ("start",), "Start agents, and keep them running",
+        (*CHOSEN, FRESH, wait("return when it runs", default=False), timeout("1m"), *TEXT_FORM), method="POST",
         path="/v1/agents/{name}/start", rights="operate", response="Outcome", lasts=True,
         exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
-        "stop_agent", ("stop",), "Stop an agent, and keep it stopped; returns when nothing of it is left",
+        "stop_agent", ("stop",), "Stop agents, and keep them stopped; returns when nothing of them is left",
         (
-            NAME,
+            *CHOSEN,
             Parameter(
                 "after_iteration", "body", "boolean", "let a loop finish its iteration first", flag="--after-iteration",
                 default=False,
@@ -101,7 +111,7 @@ AGENTS: tuple[Operation, ...] = (
     ),
     Operation(
         "restart_agent", ("restart",), "End the present run and start a new one",
-        (NAME, FRESH, wait("return when the new one runs", default=False), timeout("1m"), *TEXT_FORM), method="POST",
+        (*CHOSEN, FRESH, wait("return when the new one runs", default=False), timeout("1m"), *TEXT_FORM), method="POST",
         path="/v1/agents/{name}/restart", rights="operate", response="Outcome", idempotent=False,
         lasts=True, exits=(NOT_NOW, TIMED_OUT),
     ),
@@ -116,16 +126,17 @@ AGENTS: tuple[Operation, ...] = (
         exits=((6, "this terminal is inside another tmux"),),
     ),
     Operation(
-        "read_pane", ("logs",), "What an agent's terminal shows, and what scrolled out of it", (NAME, LINES, FOLLOW),
+        "read_pane", ("screen",), "What an agent's terminal shows, and what scrolled out of it", (NAME, LINES, FOLLOW),
         path="/v1/agents/{name}/pane", response="Pane", stream=True,
     ),
+    Operation("logs", ("logs",), "The same as screen; for what agents say: log", (ON_SCREEN, LINES, FOLLOW)),
     Operation(
-        "send_text", ("send",), "Type a text into an agent, and say whether it arrived",
+        "send_text", ("send",), "Type a text into agents, and say whether it arrived",
         (
-            NAME, Parameter("text", "body", "string", "the text, or - for standard input", required=True),
+            SEVERAL, Parameter("text", "body", "string", "the text, or - for standard input", required=True),
             wait("return when it arrived", default=True, flag=None), timeout("1m"),
             Parameter("key", "local", "string", "a word of yours: with it again, nothing is typed twice", flag="--key"),
-            *TEXT_FORM,
+            ONLY_SHOW, YES, *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/send", rights="operate", response="Sent", idempotent=False,
         lasts=True, exits=(NOT_NOW, TIMED_OUT), body_limit=SEND_LIMIT,

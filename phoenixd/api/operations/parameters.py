@@ -14,6 +14,12 @@ ITEM = Parameter(
     "id", "path", "string", "the number that inbox shows, or the agent's name where one thing of it waits",
     required=True, pattern=NAME_PATTERN,
 )
+SEVERAL = replace(NAME, help="the agent; or selectors, such as 'shop-*', p:web, s:idle: see help select")
+WHICH = Parameter("which", "local", "words", "agents by name or selector, such as 'shop-*', p:web: see help select")
+ONLY_SHOW = Parameter("only_show", "local", "boolean", "only show whom it means", flag="--dry-run", default=False)
+YES = Parameter("yes", "local", "boolean", "do not ask, also above one agent", flag="--yes", short="-y", default=False)
+CHOSEN = (SEVERAL, WHICH, ONLY_SHOW, YES)
+"""What verbs take that act on one agent or on many."""
 NEW_NAME = Parameter("name", "body", "string", "name of the new agent", required=True, pattern=NAME_PATTERN)
 WIDTH = Parameter("width", "query", "integer", "columns of the text", default=80, minimum=20, maximum=1000, hidden=True)
 COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", default=False, hidden=True)

@@ -280,3 +280,9 @@ def _resting_note(members: Sequence[Row], here: Page) -> str:
     if stopped:
         notes.append(f"{stopped} stopped")
     return f" ({', '.join(notes)})" if notes else ""
+
+
+def prompt(counts: Mapping[Group, int], here: Page) -> str:
+    """For a shell's prompt: the signs of what is not fine, with their numbers; empty where all is."""
+    told = " ".join(f"{here.sign(SIGNS[one])}{counts[one]}" for one in BY_EXCEPTION if counts[one])
+    return f"{told}\n" if told else ""

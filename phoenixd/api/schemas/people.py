@@ -83,6 +83,30 @@ PEOPLE: dict[str, Schema] = {
             "cut_gone_on": COUNT,
         }
     ),
+    "Acted": an_object(
+        {
+            "verb": STRING,
+            "act": or_null(STRING),
+            "dry_run": BOOLEAN,
+            "agents": a_list(an_object({"name": AGENT_NAME, "exit": COUNT, "message": STRING, "remedy": STRING})),
+        }
+    ),
+    "Log": an_object(
+        {
+            "lines": a_list(
+                an_object(
+                    {
+                        "at": or_null(TIME),
+                        "agent": AGENT_NAME,
+                        "kind": words("prompt", "said", "tool", "result", "error"),
+                        "tool": or_null(STRING),
+                        "text": STRING,
+                    }
+                )
+            )
+        }
+    ),
+    "Prompt": an_object({"needs_you": COUNT, "healing": COUNT, "working": COUNT, "resting": COUNT, "unknown": COUNT}),
     "Outcome": an_object({"agent": nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),
     "Sent": an_object(
         {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}

@@ -91,6 +91,8 @@ class Agent:
     """What the next run is told of the last failure, until it is known what came of that."""
     resonance: Resonance | None = None
     """What was planted at the front of its context, and what checks of it have shown; None where nothing was yet."""
+    returns_to: Session | None = None
+    """The session that its next start goes back to, because an operator took back what had led away from it."""
 
     @property
     def name(self) -> str:

@@ -25,6 +25,7 @@ from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
+from phoenixd.drivers.transcripts.log import TranscriptLog
 from phoenixd.drivers.transcripts.passing import PassingTail
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
@@ -67,6 +68,10 @@ class TranscriptFiles:
         self._words_lock = threading.Lock()
         self._passing: dict[str, PassingTail] = {}
         self._passing_lock = threading.Lock()
+
+    def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
+        """A new reader of what all transcripts say. clean: takes the secrets of an agent out of a text."""
+        return TranscriptLog(self._form_and_file, clean)
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
@@ -225,6 +230,10 @@ class TranscriptFiles:
                 if record is not None and (prompt := harness.queued_prompt(record)) is not None:
                     found.append(prompt)
         return tuple(found)
+
+    def _form_and_file(self, agent: Agent) -> tuple[str, TranscriptForm] | None:
+        path, form = self._file(agent), _form(agent)
+        return (path, form) if path is not None and form is not None else None
 
     def _files(self, agent: Agent) -> list[str]:
         """The session's file, and those that its subagents write."""
