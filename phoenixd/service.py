@@ -22,6 +22,7 @@ from phoenixd.api.service import (
     LogReader,
     LoopCounts,
     MarkerFace,
+    MemoryFace,
     RebuiltMarker,
     Rechecked,
 )
@@ -45,6 +46,7 @@ from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
@@ -127,6 +129,18 @@ class Starts(Protocol):
         ...
 
 
+class SharedMemory(Protocol):
+    """What the service asks of the memory that projects share; see phoenixd.memory.sharing. Blocking."""
+
+    def listed(self) -> tuple[SharedFile, ...]: ...
+
+    def hashes(self, workspace: str, tree: Tree, agent: str | None) -> Mapping[str, str]: ...
+
+    def share(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]: ...
+
+    def withdraw(self, project: str) -> tuple[str, ...]: ...
+
+
 class Handover(Protocol):
     """What the service asks of the packages on disk."""
 
@@ -160,6 +174,7 @@ class DaemonService:
     transcripts: Transcripts
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     handover: Handover
+    shared: SharedMemory
     list_projects: Callable[[str], tuple[str, ...]]
     read_project: Callable[[str, str], Tree]
     """A workspace's projects by name, and one of them as its files are."""
@@ -233,6 +248,18 @@ class DaemonService:
 
     async def project(self, workspace: str, project: str) -> Tree:
         return await anyio.to_thread.run_sync(self.read_project, workspace, project)
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        def found() -> MemoryFace:
+            return MemoryFace(self.shared.listed(), self.shared.hashes(workspace, tree, agent))
+
+        return await anyio.to_thread.run_sync(found)
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        return await anyio.to_thread.run_sync(self.shared.share, workspace, tree, path, agent)
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        return await anyio.to_thread.run_sync(self.shared.withdraw, project)
 
     async def generate_brief(self, agent: str) -> BriefPage:
         try:
@@ -377,7 +404,7 @@ class DaemonService:
             configuration = await self._load()
             difference = self._compare(configuration)
             require_seats(difference.added)
-            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs)]
+            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)

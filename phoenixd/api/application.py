@@ -30,6 +30,7 @@ from phoenixd.api.handlers import (
     handoffs,
     log,
     loops,
+    memory,
     phases,
     queries,
     recovering,
@@ -72,6 +73,7 @@ ROOMS = (
     tasks,
     clinic,
     resonance,
+    memory,
 )
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from phoenixd.core.agent import Agent
@@ -17,6 +17,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.anchor import Anchor
@@ -100,6 +101,14 @@ class MarkerFace:
     seed: SessionSeed | None
     directory: str
     rebuilt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFace:
+    """What projects share with each other, and of one project the content hash of each memory file, by path."""
+
+    shared: tuple[SharedFile, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +256,18 @@ class Service(Protocol):
 
     async def project(self, workspace: str, project: str) -> Tree:
         """A project as it is on the disk now; an empty one where there is none."""
+        ...
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        """What projects share, and the content hashes of this one's memory. agent: whose secrets are left out too."""
+        ...
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        """Share one memory file; whether its text is new there. Raises PhoenixdError and OSError."""
+        ...
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        """Take back all that a project has shared; the names. Raises OSError."""
         ...
 
     async def order(self, event: Event) -> Refusal | None:

@@ -290,6 +290,23 @@ TABLE: tuple[AlertKind, ...] = (
         is_told=False,
     ),
     AlertKind(
+        "proposal",
+        (
+            "the clinic would treat a failure in a way that a person has to allow ([authority]"
+            "(heal-failed-runs.md#the-clinic-of-the-daemon))"
+        ),
+        "it was answered, a run was productive, or a later one has begun",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
+        "case",
+        "a failure came back whatever was done about it, and a further run would fail alike",
+        "a run was productive, or somebody starts or stops it",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
         "marker lost",
         (
             "two checks in a row failed: the front of its context is lost; it is restored in a new session, or handed "

@@ -58,6 +58,7 @@ from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
+from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
 from phoenixd.core.undo.state import Undoable
 
@@ -87,6 +88,8 @@ class Fleet:
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
     jobs: JobRules = field(default_factory=JobRules)
+    clinic: Caps = field(default_factory=Caps)
+    """How many treatments the clinic orders at most."""
     tasks: Tasks = field(default_factory=Tasks)
     """What workers do, have done, and are to do."""
     cases: Cases = field(default_factory=Cases)
@@ -167,9 +170,10 @@ def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> S
 def set_limits(before: Fleet, found: Step, event: LimitsDeclared, now: Moment) -> Step:
     """Take the fleet-wide limits over."""
     jobs = event.jobs if event.jobs is not None else before.jobs
-    changed = (event.limits, jobs) != (before.limits, before.jobs)
+    clinic = event.clinic if event.clinic is not None else before.clinic
+    changed = (event.limits, jobs, clinic) != (before.limits, before.jobs, before.clinic)
     noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
-    return Step(replace(before, limits=event.limits, jobs=jobs), noted)
+    return Step(replace(before, limits=event.limits, jobs=jobs, clinic=clinic), noted)
 
 
 def halt(before: Fleet, found: Step, event: SavingHalted, now: Moment) -> Step:

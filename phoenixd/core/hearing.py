@@ -120,7 +120,7 @@ from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
-from phoenixd.core.treatment import casebook
+from phoenixd.core.treatment import acting, casebook
 from phoenixd.core.turn import calls, liveness
 from phoenixd.core.undo import orders as undoing
 
@@ -130,8 +130,8 @@ FleetPart = Callable[[Fleet, Step, Any, Moment], Step]
 Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
-# The clinic stands last: it reads what all others decided, and orders nothing.
-DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
+# Before them the clinic adds what the others left out; its book stands last, for it reads what all of them decided.
+DUE: Row = (acting.act, accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
     outage.follow, fleet.follow_sequences, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,

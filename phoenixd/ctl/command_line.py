@@ -40,6 +40,8 @@ OWN: dict[str, str] = {
     "config_check": "phoenixd.ctl.configuration:check",
     "config_show": "phoenixd.ctl.configuration:show",
     "config_schema": "phoenixd.ctl.configuration:schema",
+    "memory_list": "phoenixd.ctl.phases:remember",
+    "memory_share": "phoenixd.ctl.phases:remember",
     "phase_list": "phoenixd.ctl.phases:look",
     "phase_check": "phoenixd.ctl.phases:look",
     "phase_init": "phoenixd.ctl.phases:init",

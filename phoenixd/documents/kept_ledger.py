@@ -57,7 +57,6 @@ class KeptLedger:
     ledger: SessionLedger
 
 
-
 # Made when the first ledger is read or written: to make both takes a tenth of what the daemon's start takes.
 @cache
 def _kept() -> TypeAdapter[KeptLedger]:

@@ -32,6 +32,7 @@ from phoenixd.documents.times import exact_time, timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafts import Write, drafted, unless_changed
+from phoenixd.memory.sharing import SharedMemory
 
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
@@ -75,6 +76,8 @@ class Handover:
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
     write_papers: Write = _no_program
     """Asks the operator's program."""
+    shared: SharedMemory | None = None
+    """What other projects shared; listed in a package where handoff.shared_memory says so."""
     ended: Callable[[str, str], tuple[Ended, ...]] = lambda project, workspace: ()
     """What workers did of a project's plans."""
 
@@ -187,11 +190,12 @@ class Handover:
             state = tree.state() or state_after(tree, None, sources)
             previous, session = _sessions(handoff, old)
             jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
+            others = self._of_others(old, tree)
             made = package.build(
                 tree, state, previous=previous, new=session, created_at=sources.now, generation=handoff.successor,
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
-                contradicted=self._contradicted(handoff, old),
+                contradicted=self._contradicted(handoff, old), shared=others,
             )  # fmt: skip
             self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
@@ -213,6 +217,11 @@ class Handover:
         return PackageWritten(
             handoff.seat, handoff.id, made.hash, made.word, ack.facts(made, tree), opening, previous, session
         )
+
+    def _of_others(self, old: Agent, tree: Tree) -> tuple[str, ...]:
+        if self.shared is None or not old.spec.handoff.shared_memory:
+            return ()
+        return self.shared.bring(old.spec.cwd, tree, self.files.put_files, self.files.remove_files)
 
     def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
         def cleaned(text: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from phoenixd.core.actions import DismissDialog, InterruptTurn, LookAtScreen
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
+from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
 from phoenixd.core.events.evidence import ScreenSeen
-from phoenixd.core.session import MENU, SCREEN_DIALOGS
 from phoenixd.ports import Outside, Sink
 from phoenixd.runtime.clearance import was_touched
 from phoenixd.runtime.cut_answers import answer_cut

@@ -52,6 +52,7 @@ def make_service(
         transcripts=house.transcripts,
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,
+        shared=house.shared,
         list_projects=projects_of,
         read_project=partial(read_project, hashed=False),
         agents_cgroup=cgroups.agents_path if cgroups else None,

@@ -53,6 +53,7 @@ from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
+from phoenixd.memory.sharing import DIRECTORY, SharedMemory
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
@@ -127,6 +128,9 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         epoch=lambda: keeper.committed,
         before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
+    shared = SharedMemory(
+        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean, lambda: clock.now().wall
+    )
     handover = Handover(
         ProjectFiles(),
         supervisor.find,
@@ -151,9 +155,10 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             if is_of(one, project, workspace) and one.plan and not one.has_ended
         ),
         write_papers=ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
+        shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
-    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
+    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover, shared)
 
 
 def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:

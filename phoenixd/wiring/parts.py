@@ -21,6 +21,7 @@ from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.harness.screens import Screens
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.sharing import SharedMemory
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
@@ -75,6 +76,7 @@ class House:
     starter: Starter
     screens: Screens
     handover: Handover
+    shared: SharedMemory
 
 
 @dataclass(frozen=True, slots=True)

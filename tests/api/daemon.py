@@ -18,6 +18,7 @@ from phoenixd.api.service import (
     Finding,
     LoopCounts,
     MarkerFace,
+    MemoryFace,
     RebuiltMarker,
     Rechecked,
 )
@@ -63,11 +64,13 @@ from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
+from phoenixd.errors import BadProject
 from phoenixd.planting import Marker, Planting
 from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
@@ -290,6 +293,23 @@ class FakeDaemon:
 
     async def project(self, workspace: str, project: str) -> Tree:
         return self.trees.get((workspace, project), Tree(project))
+
+    memory: MemoryFace = field(default_factory=MemoryFace)
+    """What projects share."""
+    withdrawn: list[str] = field(default_factory=list)
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        return self.memory
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        if path not in tree.memory:
+            raise BadProject(f"{tree.project} has no memory file {path}", "phoenixctl memory list")
+        source = Provenance(tree.project, "orchestrator-1", "2026-11-21T10:00:00Z", "ab" * 32)
+        return SharedFile("abababababab-patterns.md", 100, source), True
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        self.withdrawn.append(project)
+        return ()
 
     async def generate_brief(self, agent: str) -> BriefPage:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)

@@ -79,6 +79,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_tasks", "GET", "/v1/tasks", None),
     ("show_task", "GET", "/v1/tasks/t1", None),
     ("cancel_task", "POST", "/v1/tasks/t1/cancel", None),
+    ("memory_list", "GET", "/v1/memory?workspace=/srv&project=shop", None),
+    ("memory_share", "POST", "/v1/memory/share", {"withdraw": "shop"}),
     ("phase_list", "GET", "/v1/phases?workspace=/srv&project=shop", None),
     ("phase_check", "GET", "/v1/phases/check?workspace=/srv", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
@@ -114,7 +116,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
         handoff-start handoff-status handoff-rollback handoff-ack
-        resonance-status resonance-check resonance-restore resonance-mint
+        resonance-status resonance-check resonance-restore resonance-mint memory-list memory-share
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
         task-run task-status task-cancel clinic-list clinic-show clinic-replay
@@ -390,6 +392,7 @@ def test_no_operation_acts_on_a_get() -> None:
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "handoff_start", "handoff_rollback", "handoff_ack",
               "check_resonance", "restore_resonance", "mint_marker",
+              "memory_share",
               "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task",
               "act", "undo"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting

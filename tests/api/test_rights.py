@@ -89,6 +89,7 @@ ALLOWED = {
         "handoff_start",
         "handoff_status",
         "handoff_ack",
+        "memory_list",
         "phase_list",
         "phase_check",
         "brief_show",

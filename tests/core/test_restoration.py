@@ -237,6 +237,16 @@ def test_a_seed_that_is_not_read_holds_it_up_for_a_minute_alone() -> None:
     assert "could not be read in time" in told.known.restoration.rebuilt
 
 
+def test_a_daemon_that_begins_reads_the_seed_that_the_one_before_did_not() -> None:
+    told = forgetful(papers="never")
+    told.papers = "well"
+    told.tell(RunAdopted("a", 1, 100, 1000, link=2, armed=()))
+
+    assert told.steps == [1, 2, 3]
+    assert told.known.restoration is not None
+    assert told.known.restoration.rebuilt == ""
+
+
 def test_f_re_8_a_seed_that_was_made_anew_is_said_to_be() -> None:
     told = forgetful(papers="never")
     told.tell(SeedRead("a", 1, "it was torn: made of state and brief"))

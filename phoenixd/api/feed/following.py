@@ -144,8 +144,7 @@ class Follower:
         return [frame for change in changes for frame in self._of(change)]
 
     def _of(self, change: Change, *, with_id: bool = True) -> Iterator[str]:
-        # Never more than what was told: a change may be noticed before its row is there.
-        row = min(change.row, self.row) if with_id and not change.is_volatile else None
+        row = change.row if with_id and not change.is_volatile else None
         if self.selector is None:
             yield _raw(change.event, change.data, row)
             return

@@ -26,13 +26,13 @@ WAYS = "phoenixctl phase list --project NAME --workspace DIR"
 
 
 async def phase_list(ask: Ask) -> Reply:
-    workspace, tree = await _meant(ask)
+    workspace, tree = await of_project(ask)
     body = listed(workspace, tree)
     return Reply(body, lambda here: text_phases.listed(body, here))
 
 
 async def phase_check(ask: Ask) -> Reply:
-    workspace, tree = await _meant(ask)
+    workspace, tree = await of_project(ask)
     body = checked(workspace, tree, rules_of(ask.service.fleet().agents.values(), workspace, tree.project))
     return Reply(body, lambda here: text_phases.checked(body, here), code_of(body))
 
@@ -90,14 +90,21 @@ def require_there(tree: Tree, workspace: str) -> Tree:
 
 def rules_of(agents: Any, workspace: str, project: str) -> PhaseRules:
     """The rules of the orchestrator that works there on that project, else the defaults."""
+    leader = leader_of(agents, workspace, project)
+    return leader.phase if leader is not None else PhaseRules()
+
+
+def leader_of(agents: Any, workspace: str, project: str) -> AgentSpec | None:
+    """The specification of the orchestrator that works there on that project."""
     for agent in agents:
         spec: AgentSpec = agent.spec if isinstance(agent, Agent) else agent
         if spec.kind is Kind.ORCHESTRATOR and _is_there(spec, workspace) and project_of(spec) == project:
-            return spec.phase
-    return PhaseRules()
+            return spec
+    return None
 
 
-async def _meant(ask: Ask) -> tuple[str, Tree]:
+async def of_project(ask: Ask) -> tuple[str, Tree]:
+    """The project that is meant, with its workspace; raises Problem."""
     workspace, project = ask.arguments["workspace"], ask.arguments["project"]
     if ask.caller.agent is not None:
         workspace, project = _own(ask, workspace, project)

@@ -50,6 +50,7 @@ WORKSPACE = Parameter(
     "workspace", "query", "string", "the directory that holds the project; default: this one", flag="--workspace",
 )
 OF_PROJECT = tuple(replace(one, place="local") for one in (PROJECT, WORKSPACE))
+OF_PROJECT_SENT = tuple(replace(one, place="body") for one in (PROJECT, WORKSPACE))
 PHASE = Parameter("phase", "local", "string", "the phase, such as phase-03-implementation", required=True)
 REVISED = (
     Parameter("yes", "local", "boolean", "do what is shown", flag="--yes", default=False),

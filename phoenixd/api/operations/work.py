@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from phoenixd.api.operations.operation import NAME_PATTERN, PLAN_PATTERN, PROJECT_PATTERN, Operation, Parameter
-from phoenixd.api.operations.parameters import CHANGED, OF_PROJECT, PHASE, PROJECT, REVISED, TASK, TEXT_FORM, WORKSPACE
+from phoenixd.api.operations.parameters import (
+    CHANGED,
+    OF_PROJECT,
+    OF_PROJECT_SENT,
+    PHASE,
+    PROJECT,
+    REVISED,
+    TASK,
+    TEXT_FORM,
+    WORKSPACE,
+)
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
@@ -56,6 +66,23 @@ WORK: tuple[Operation, ...] = (
         "cancel_task", ("task", "cancel"), "End a task; what its worker left is kept", (TASK, *TEXT_FORM),
         method="POST", path="/v1/tasks/{id}/cancel", rights="seat", response="TaskOutcome",
         exits=((6, "it has ended, or is being ended"),),
+    ),
+    Operation(
+        "memory_list", ("memory", "list"), "What a project remembers, and what projects share, with its source",
+        (PROJECT, WORKSPACE, *TEXT_FORM), path="/v1/memory", rights="agent", response="Memory",
+    ),
+    Operation(
+        "memory_share", ("memory", "share"), "Give a memory file to other projects, without secrets; or take back",
+        (
+            Parameter("path", "body", "string", "the file, from the workspace's root"),
+            Parameter(
+                "withdraw", "body", "string", "take back all that this project has shared", flag="--withdraw",
+                pattern=PROJECT_PATTERN,
+            ),
+            *OF_PROJECT_SENT, *TEXT_FORM,
+        ),
+        method="POST", path="/v1/memory/share", rights="operate", response="SharedMemory",
+        exits=((6, "it is no memory file of the project, or too much is shared"),),
     ),
     Operation(
         "phase_list", ("phase", "list"), "The phases of a project and their tasks", (PROJECT, WORKSPACE, *TEXT_FORM),

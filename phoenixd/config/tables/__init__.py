@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from phoenixd.config.tables.agent import AgentTable, FenceTable
+from phoenixd.config.tables.clinic import ClinicTable
 from phoenixd.config.tables.daemon import (
     AlertsTable,
     BriefTable,
@@ -30,6 +31,7 @@ class ConfigurationTable(Table):
     loops: LoopsTable = LoopsTable()
     journal: JournalTable = JournalTable()
     jobs: JobsTable = JobsTable()
+    clinic: ClinicTable = ClinicTable()
     fence: FenceTable = FenceTable()
     defaults: AgentTable = AgentTable()
     agent: dict[str, AgentTable] = Field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from phoenixd.clis import NAMES
+from phoenixd.config.tables.clinic import AgentClinicTable
 from phoenixd.config.tables.memory import (
     AgentBriefTable,
     ContextTable,
@@ -106,6 +107,7 @@ class AgentTable(Table):
     brief: AgentBriefTable = AgentBriefTable()
     reports: ReportsTable = ReportsTable()
     resonance: ResonanceTable = ResonanceTable()
+    clinic: AgentClinicTable = AgentClinicTable()
 
     @model_validator(mode="after")
     def _names_of_variables(self) -> AgentTable:

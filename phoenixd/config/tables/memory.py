@@ -57,6 +57,7 @@ class HandoffTable(Table):
     tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries
     spacing: Annotated[Duration, Field(le=7 * 24 * 3600)] = _HANDOFF.spacing
     keep: Annotated[int, Field(ge=1, le=1000)] = _HANDOFF.keep
+    shared_memory: bool = _HANDOFF.shared_memory
 
     @model_validator(mode="after")
     def _known_writer(self) -> HandoffTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import armed
-from phoenixd.core.actions import Alert, PlantCodes, Spawn
+from phoenixd.core.actions import Alert, PlantCodes, ReadSeed, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting
@@ -104,10 +104,18 @@ def hear_call(agent: Agent, event: ToolStarted, seen: Seen, now: Moment) -> Deci
 
 
 def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
-    """After a daemon start: codes that were ordered and did not come are ordered again."""
+    """After a daemon start: a seed and codes that were ordered and did not come are ordered again."""
     known = agent.resonance
     if known is None or not event.unwatched or not isinstance(agent.state, Starting | Running):
         return seen.decision
+    going = known.restoration
+    if going is not None and going.step is Step.SEED and not going.read:
+        reading = ReadSeed(agent.name, agent.incarnation)
+        return replace(
+            seen.decision,
+            actions=(*seen.decision.actions, reading),
+            reason=_said(seen.decision.reason, "the session seed is read: whether it was is not known"),
+        )
     if not known.ordered:
         return _told_anew(agent, known, seen.decision, now)
     # Its session may have begun with other codes, or with none: these are told at a turn's end.

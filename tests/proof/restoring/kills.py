@@ -27,20 +27,19 @@ class Broken(AssertionError):
 
 
 class StepStage(Stage):
-    """A stage whose daemon can be started so that it dies at a step of a restoration, see dying.py."""
+    """A stage whose daemon dies at a step of a restoration, once that is wanted, see dying.py."""
 
-    at = ""
+    @property
+    def wanted(self) -> Path:
+        return self.root / "dies-at"
 
     def up(self, *, wait: bool = True) -> None:
-        if not self.at:
-            super().up(wait=wait)
-            return
         module = ["-m", "tests.proof.restoring.dying"]
         daemon = [sys.executable, *module, "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 daemon, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                cwd=Path(__file__).parents[3], env={**self.environ, "PHX_PROOF_DIES_AT": self.at},
+                cwd=Path(__file__).parents[3], env={**self.environ, "PHX_PROOF_DIES_AT": str(self.wanted)},
             )  # fmt: skip
         if wait:
             self.until("the daemon answers", self.answers)
@@ -83,13 +82,9 @@ class Restored:
         base = stage.row("a")["incarnation"]
         if step is Step.ESCALATE:
             (agent.work / "NEVER").touch()
-        stage.kill()
-        stage.at = f"{STEPS.index(step) + 1}:{instant}"
-        stage.up()
-        agent.until("it rests", agent.rests)
+        stage.wanted.write_text(f"{STEPS.index(step) + 1}:{instant}")
         asked = stage.ctl("resonance", "restore", "a")
         self._until_dead(is_prodded=step is Step.ESCALATE)
-        stage.at = ""
         stage.up()
         if asked.returncode != 0 and stage.row("a")["incarnation"] == base and self._is_at_rest():
             # Its answer was never given, and so nothing was promised.
