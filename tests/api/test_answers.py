@@ -392,8 +392,7 @@ def test_no_operation_acts_on_a_get() -> None:
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "handoff_start", "handoff_rollback", "handoff_ack",
               "check_resonance", "restore_resonance", "mint_marker",
-              "memory_share",
-              "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task",
+              "memory_share", "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task",
               "act", "undo"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 
