@@ -40,6 +40,8 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[ClaudeSta
     with ClaudeStage(require("claude", request.param), short_tmp) as made:
         # 2.1.330 offers its newer models no task list unless it is told to.
         made.extra_env = {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
+        # Nor does it run a command in its own default mode unless a server of its maker's has judged it.
+        made.settings = {"permissions": {"allow": ["Bash(*)"], "defaultMode": "default"}}
         yield made
     eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
 
